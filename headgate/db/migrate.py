@@ -56,7 +56,7 @@ async def _apply(connection: psycopg.AsyncConnection[tuple[object, ...]], wanted
         raise MigrationError(
             f"PostgreSQL 18 or later is needed; this server is {connection.info.parameter_status('server_version')}"
         )
-    while not await _try_lock(connection):
+    while not await _try_lock(connection):  # noqa: ASYNC110 - the lock is the server's: there is no event to wait for
         await asyncio.sleep(_LOCK_POLL_SECONDS)
     try:
         await connection.execute(

@@ -11,7 +11,7 @@ from regorus import JsonError, canonical_json, parse_json
 
 from headgate.kernel.errors import ValidationError
 
-type JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+type JsonValue = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
 type JsonObject = dict[str, JsonValue]
 
 

@@ -54,14 +54,13 @@ CREATE INDEX executions_running ON executions (instance_id, started_at) WHERE st
 -- worker, and by the API before it reads (an update in the path of a request would delay the next record).
 CREATE TABLE execution_outcomes (
     org_id       text COLLATE "C" NOT NULL,
-    outcome_id   bigint GENERATED ALWAYS AS IDENTITY,
     execution_id text COLLATE "C" NOT NULL,
     action_id    text COLLATE "C" NOT NULL,
     succeeded    boolean NOT NULL,
     completed_at timestamptz NOT NULL,
     error        text,
     result       text,
-    PRIMARY KEY (org_id, outcome_id)
+    PRIMARY KEY (org_id, execution_id)
 );
 
 CREATE TABLE approvals (

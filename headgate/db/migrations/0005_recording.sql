@@ -63,23 +63,43 @@ BEGIN
     FROM draft d;
 END $$;
 
--- How executions ended, appended, with their events. give_back: nothing was sent, so the approval that let
--- it through may be used again (semantics.md, "Retry, use, expiry"); null where none was used.
+-- How executions ended, appended, with their events; returns how many were taken. An execution ends once:
+-- what was told already, by a retry after a lost answer or by the worker in its stead, is left out.
+-- give_back: nothing was sent, so the approval that let it through may be used again (semantics.md, "Retry,
+-- use, expiry"); null where none was used. The settings keep a plan made while the tables are small from
+-- scanning them when they have grown.
 CREATE FUNCTION record_outcomes(
     p_org text[], p_execution text[], p_action text[], p_agent text[], p_succeeded boolean[], p_completed timestamptz[],
-    p_error text[], p_result text[], p_event_type text[], p_payload text[], p_give_back text[]
-) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    p_error text[], p_result text[], p_payload text[], p_give_back text[]
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    taken bigint;
 BEGIN
-    INSERT INTO execution_outcomes (org_id, execution_id, action_id, succeeded, completed_at, error, result)
-    SELECT * FROM unnest(p_org, p_execution, p_action, p_succeeded, p_completed, p_error, p_result);
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
-    SELECT * FROM unnest(p_org, p_event_type, p_action, p_agent, p_completed, p_payload);
-    IF array_remove(p_give_back, NULL) <> '{}' THEN
+    WITH told AS MATERIALIZED (
+        SELECT * FROM unnest(p_org, p_execution, p_action, p_agent, p_succeeded, p_completed, p_error, p_result, p_payload, p_give_back)
+            AS t(org_id, execution_id, action_id, agent_id, succeeded, completed_at, error, result, payload, give_back)
+    ), inserted AS (
+        INSERT INTO execution_outcomes AS x (org_id, execution_id, action_id, succeeded, completed_at, error, result)
+        SELECT t.org_id, t.execution_id, t.action_id, t.succeeded, t.completed_at, t.error, t.result FROM told t
+        WHERE EXISTS (SELECT FROM executions e
+                      WHERE e.org_id = t.org_id AND e.execution_id = t.execution_id AND e.status = 'running')
+        ON CONFLICT DO NOTHING
+        RETURNING x.execution_id
+    ), events AS (
+        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        SELECT t.org_id, CASE WHEN t.succeeded THEN 'execution.completed' ELSE 'execution.failed' END,
+               t.action_id, t.agent_id, t.completed_at, t.payload
+        FROM told t WHERE t.execution_id IN (SELECT i.execution_id FROM inserted i)
+    ), given_back AS (
         UPDATE approvals a SET used_at = NULL, used_by = NULL
-        FROM unnest(p_org, p_give_back, p_execution) AS g(org_id, approval_id, execution_id)
-        WHERE a.org_id = g.org_id AND a.approval_id = g.approval_id AND a.used_by = g.execution_id;
-    END IF;
+        FROM told t
+        WHERE t.give_back IS NOT NULL AND a.org_id = t.org_id AND a.approval_id = t.give_back AND a.used_by = t.execution_id
+          AND t.execution_id IN (SELECT i.execution_id FROM inserted i)
+    )
+    SELECT count(*) INTO taken FROM inserted;
+    RETURN taken;
 END $$;
 
 -- A require_approval decision: the action, its approval and their events. Approvals of one digest are opened
@@ -202,7 +222,8 @@ $$;
 -- Moves outcomes into executions and actions; actions move by the transition table of headgate.actions.model.
 -- An action of an approval that was given back waits for its next use.
 CREATE FUNCTION fold_outcomes(p_org text, p_limit integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     ended execution_outcomes[];
 BEGIN
@@ -210,8 +231,8 @@ BEGIN
         RETURN 0;
     END IF;
     WITH taken AS (
-        DELETE FROM execution_outcomes o WHERE o.org_id = p_org AND o.outcome_id IN (
-            SELECT x.outcome_id FROM execution_outcomes x WHERE x.org_id = p_org ORDER BY x.outcome_id LIMIT p_limit)
+        DELETE FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id IN (
+            SELECT x.execution_id FROM execution_outcomes x WHERE x.org_id = p_org ORDER BY x.execution_id LIMIT p_limit)
         RETURNING o.*
     ) SELECT array_agg(t) INTO ended FROM taken t;
     IF ended IS NULL THEN

@@ -1,0 +1,163 @@
+"""The record in the path of every request: actions before they are forwarded, outcomes after.
+
+Rows are tuples in the order of the SQL functions' parameters (``0005_recording.sql``), so that a batch is
+transposed into parallel arrays without touching a field by name.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from psycopg import pq
+
+from headgate.db import arrays
+from headgate.db.prepared_call import PreparedCall
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+from headgate.workflows.group_commit import BatchObserver, GroupCommit
+
+_RECORD_DEADLINE_SECONDS: Final = 1.0  # semantics.md, "Recording"
+_OUTCOME_DEADLINE_SECONDS: Final = 5.0
+_OUTCOME_WINDOW_SECONDS: Final = 0.005
+
+
+class RecordOutcome(StrEnum):
+    """What became of one row of ``record_actions``."""
+
+    RECORDED = "recorded"
+    STALE = "stale"
+    DUPLICATE = "duplicate"
+    UNKNOWN = "unknown"
+
+
+class ActionRow(NamedTuple):
+    """One decided action. ``bytes`` fields are UTF-8 text but for the digests; JSON is canonical."""
+
+    org_id: str
+    generation: int
+    action_id: str
+    agent_id: str
+    key_id: str | None
+    source: str
+    tool: str
+    operation: str
+    status: str
+    digest: bytes
+    request: bytes
+    decision: bytes
+    risk_level: str
+    parent_action_id: str | None
+    created_at: datetime
+    execution_id: str | None
+    instance_id: str | None
+    idempotency_key: str | None
+    request_digest: bytes | None
+    submitted: bytes
+    decided: bytes
+    started: bytes | None
+
+
+class OutcomeRow(NamedTuple):
+    """How one execution ended. ``give_back``: the approval whose use is given back, as nothing was sent."""
+
+    org_id: str
+    execution_id: str
+    action_id: str
+    agent_id: str
+    succeeded: bool
+    completed_at: datetime
+    error: str | None
+    result: bytes | None
+    payload: bytes
+    give_back: str | None
+
+
+type _Encoder = tuple[int, Callable[[Sequence[object]], bytes]]
+
+_TEXT: Final = (arrays.TEXT_ARRAY, arrays.text_array)
+_UTF8: Final = (arrays.TEXT_ARRAY, arrays.utf8_array)
+_BYTEA: Final = (arrays.BYTEA_ARRAY, arrays.bytea_array)
+_INT8: Final = (arrays.INT8_ARRAY, arrays.int8_array)
+_BOOL: Final = (arrays.BOOL_ARRAY, arrays.bool_array)
+_TIME: Final = (arrays.TIMESTAMPTZ_ARRAY, arrays.timestamptz_array)
+
+# One line for each field of the rows above, in their order.
+_ACTION_COLUMNS: Final = (
+    *(_TEXT, _INT8, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT),  # org_id … status
+    *(_BYTEA, _UTF8, _UTF8, _TEXT, _TEXT, _TIME),  # digest … created_at
+    *(_TEXT, _TEXT, _TEXT, _BYTEA, _UTF8, _UTF8, _UTF8),  # execution_id … started
+)
+_OUTCOME_COLUMNS: Final = (_TEXT, _TEXT, _TEXT, _TEXT, _BOOL, _TIME, _TEXT, _UTF8, _UTF8, _TEXT)
+
+
+def _encode(columns: Sequence[tuple[int, Callable[..., bytes]]], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
+    return [encode(values) for (_, encode), values in zip(columns, zip(*rows, strict=True), strict=True)]
+
+
+def _call(
+    dsn: Secret, function: str, columns: Sequence[tuple[int, Callable[..., bytes]]], deadline: float
+) -> PreparedCall:
+    parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
+    return PreparedCall(
+        dsn,
+        f"SELECT * FROM {function}({parameters})",  # noqa: S608 - names of this file, values are parameters
+        [array_type for array_type, _ in columns],
+        deadline_seconds=deadline,
+    )
+
+
+def _decode_recorded(result: pq.abc.PGresult, rows: int) -> list[RecordOutcome]:
+    answers = [RecordOutcome.UNKNOWN] * rows
+    for row in range(result.ntuples):
+        ordinal, outcome = result.get_value(row, 0), result.get_value(row, 1)
+        if ordinal is not None and outcome is not None:
+            answers[int.from_bytes(ordinal) - 1] = RecordOutcome(outcome.decode())
+    return answers
+
+
+class Recorder:
+    """Both writers of a process, each on a connection of its own: an outcome never delays the next record."""
+
+    def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
+        self._record_call = _call(dsn, "record_actions", _ACTION_COLUMNS, _RECORD_DEADLINE_SECONDS)
+        self._outcome_call = _call(dsn, "record_outcomes", _OUTCOME_COLUMNS, _OUTCOME_DEADLINE_SECONDS)
+        self._actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+            self._record_call,
+            encode=lambda rows: _encode(_ACTION_COLUMNS, rows),
+            decode=_decode_recorded,
+            observe=observe,
+        )
+        self._outcomes: GroupCommit[OutcomeRow, None] = GroupCommit(
+            self._outcome_call,
+            encode=lambda rows: _encode(_OUTCOME_COLUMNS, rows),
+            decode=lambda _, rows: [None] * rows,
+            window_seconds=_OUTCOME_WINDOW_SECONDS,
+        )
+
+    async def open(self) -> None:
+        """Connect both; a database that is not there yet is connected to when it comes (``ready`` tells)."""
+        for call in (self._record_call, self._outcome_call):
+            try:
+                await call.open()
+            except UnavailableError:
+                continue  # connecting goes on in the background; until then every record is refused
+
+    async def close(self) -> None:
+        """Write what is queued, then disconnect."""
+        await self._actions.drain()
+        await self._outcomes.drain()
+        await self._record_call.close()
+        await self._outcome_call.close()
+
+    @property
+    def ready(self) -> bool:
+        return self._record_call.connected and self._outcome_call.connected
+
+    async def record(self, row: ActionRow) -> RecordOutcome:
+        """Durable when this returns RECORDED. Raises UnavailableError: whether it was written is unknown."""
+        return await self._actions.submit(row)
+
+    async def record_outcome(self, row: OutcomeRow) -> None:
+        """Durable when this returns. Raises UnavailableError; telling the same outcome again is harmless."""
+        await self._outcomes.submit(row)
