@@ -1,0 +1,1 @@
+"""The record: events, their hash chain, and reading and verifying both."""

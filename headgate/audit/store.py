@@ -1,0 +1,222 @@
+"""All SQL of the record: append to the inbox, seal, list, and stream the chain for verification."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg import sql
+from psycopg.rows import DictRow, TupleRow, tuple_row
+
+from headgate.audit.chain import StoredEvent, prev_hash_of
+from headgate.audit.model import Actor, ActorType, Event, EventFilter, EventPage, SealedEvent
+from headgate.db.database import Connection
+from headgate.kernel.errors import NotFoundError, ValidationError
+
+EXACT_TOTAL_LIMIT: Final = 10_000
+"""Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
+
+_FETCH_ROWS: Final = 2_000
+
+_APPEND: Final = """
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    SELECT %s, e.event_type, e.action_id, e.agent_id, e.created_at, e.payload
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[]) WITH ORDINALITY
+        AS e(event_type, action_id, agent_id, created_at, payload, position)
+    ORDER BY e.position
+"""
+
+_SELECT: Final = sql.SQL("""
+    SELECT e.seq, e.event_id, e.event_type, e.action_id, e.agent_id, e.created_at, e.sealed_at, e.payload,
+           c.hash, c.header
+    FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq
+""")
+
+_STREAM: Final = """
+    SELECT c.seq, c.header, c.hash, c.sealed_at, e.event_id, e.event_type, e.action_id, e.agent_id, e.created_at,
+           e.sealed_at, e.salt, e.payload
+    FROM audit_chain c LEFT JOIN audit_events e ON e.org_id = c.org_id AND e.seq = c.seq
+    WHERE c.org_id = %(org)s AND c.seq BETWEEN %(first)s - 1
+      AND coalesce((SELECT min(n.seq) FROM audit_chain n WHERE n.org_id = %(org)s AND n.seq > %(last)s), %(last)s)
+    ORDER BY c.seq
+"""
+
+
+async def append(connection: Connection, org_id: str, events: Sequence[Event]) -> None:
+    """Write events into the inbox, in this order: durable with the transaction, sealed a moment later."""
+    if not events:
+        return
+    await connection.execute(
+        _APPEND,
+        [
+            org_id,
+            [event.event_type.value for event in events],
+            [event.action_id for event in events],
+            [event.agent_id for event in events],
+            [event.created_at for event in events],
+            [event.payload() for event in events],
+        ],
+    )
+
+
+async def seal(connection: Connection, org_id: str, limit: int, *, wait: bool) -> int:
+    """Move up to ``limit`` events into the chain; returns how many. Use a transaction of its own.
+
+    Without ``wait`` a chain that somebody else is sealing is left to them (0). With it, the transaction's
+    ``lock_timeout`` bounds the wait.
+    """
+    cursor = await connection.execute("SELECT seal_audit_events(%s, %s, %s) AS sealed", [org_id, limit, wait])
+    row = await cursor.fetchone()
+    return int(row["sealed"]) if row is not None else 0
+
+
+async def organizations_due(connection: Connection) -> list[str]:
+    """Organizations with something to seal."""
+    cursor = await connection.execute("SELECT audit_inbox_due() AS org_id")
+    return [str(row["org_id"]) for row in await cursor.fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxLag:
+    """How far the chain is behind: events not sealed yet, and the age of the oldest."""
+
+    events: int
+    oldest_seconds: float
+
+
+async def inbox_lag(connection: Connection) -> InboxLag:
+    """The lag over all organizations, for the metric."""
+    cursor = await connection.execute("SELECT events, oldest_seconds FROM audit_inbox_lag()")
+    row = await cursor.fetchone()
+    return InboxLag(0, 0.0) if row is None else InboxLag(int(row["events"]), float(row["oldest_seconds"]))
+
+
+async def ensure_partitions(connection: Connection) -> None:
+    """Make the partitions of this month and the next."""
+    await connection.execute("SELECT ensure_audit_partitions()")
+
+
+async def get_event(connection: Connection, org_id: str, event_id: str) -> SealedEvent:
+    """Raises NotFoundError."""
+    query = sql.SQL("{} WHERE e.org_id = %s AND e.event_id = %s").format(_SELECT)
+    cursor = await connection.execute(query, [org_id, event_id])
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError(f"no audit event {event_id}")
+    return _sealed(row)
+
+
+async def list_events(
+    connection: Connection,
+    org_id: str,
+    wanted: EventFilter,
+    *,
+    limit: int = 50,
+    offset: int = 0,
+    cursor: str | None = None,
+    exact_total: bool = False,
+) -> EventPage:
+    """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since."""
+    where, parameters = _conditions(org_id, wanted)
+    counted = sql.SQL(
+        "SELECT count(*) AS total FROM (SELECT FROM audit_events e WHERE {} {}) matching"
+    ).format(where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s"))
+    total_row = await (
+        await connection.execute(counted, {**parameters, "count_limit": EXACT_TOTAL_LIMIT + 1})
+    ).fetchone()
+    total = int(total_row["total"]) if total_row is not None else 0
+    truncated = not exact_total and total > EXACT_TOTAL_LIMIT
+
+    page = sql.SQL("{} WHERE {} {} ORDER BY e.seq DESC LIMIT %(limit)s OFFSET %(offset)s").format(
+        _SELECT, where, sql.SQL("" if cursor is None else "AND e.seq < %(before)s")
+    )
+    before = None if cursor is None else _seq_of(cursor)
+    rows = await (
+        await connection.execute(page, {**parameters, "before": before, "limit": limit, "offset": offset})
+    ).fetchall()
+    events = [_sealed(row) for row in rows]
+    return EventPage(
+        events=events,
+        total=EXACT_TOTAL_LIMIT if truncated else total,
+        total_is_minimum=truncated,
+        next_cursor=str(events[-1].seq) if len(events) == limit else None,
+    )
+
+
+async def range_of(
+    connection: Connection, org_id: str, start: datetime | None, end: datetime | None
+) -> tuple[int, int] | None:
+    """The first and last ``seq`` sealed in a range of time (both ends inclusive); None where it is empty."""
+    result = await connection.execute(
+        "SELECT min(seq) AS first, max(seq) AS last FROM audit_chain WHERE org_id = %s"
+        " AND sealed_at BETWEEN coalesce(%s::timestamptz, '-infinity') AND coalesce(%s::timestamptz, 'infinity')",
+        [org_id, start, end],
+    )
+    row = await result.fetchone()
+    return None if row is None or row["first"] is None else (int(row["first"]), int(row["last"]))
+
+
+async def stream_chain(
+    connection: Connection, org_id: str, first_seq: int, last_seq: int
+) -> AsyncIterator[StoredEvent]:
+    """The run and its neighbours (ChainVerifier wants them), through a server-side cursor: constant memory."""
+    rows: TupleRow
+    async with connection.cursor("chain", row_factory=tuple_row) as cursor:
+        cursor.itersize = _FETCH_ROWS
+        await cursor.execute(_STREAM, {"org": org_id, "first": first_seq, "last": last_seq}, binary=True)
+        async for rows in cursor:
+            yield StoredEvent(*rows)
+
+
+def _conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str, object]]:
+    parts = [sql.SQL("e.org_id = %(org)s")]
+    values: dict[str, object] = {"org": org_id}
+    for name, value, condition in (
+        ("start", wanted.start, "e.created_at >= %(start)s"),
+        ("end", wanted.end, "e.created_at <= %(end)s"),
+        ("event_type", wanted.event_type, "e.event_type = %(event_type)s"),
+        ("action_id", wanted.action_id, "e.action_id = %(action_id)s"),
+        ("agent_id", wanted.agent_id, "e.agent_id = %(agent_id)s"),
+        (
+            "risk_level",
+            wanted.risk_level,
+            "EXISTS (SELECT FROM actions a WHERE a.org_id = e.org_id AND a.action_id = e.action_id"
+            " AND a.risk_level = %(risk_level)s)",
+        ),
+    ):
+        if value is not None:
+            parts.append(sql.SQL(condition))
+            values[name] = value
+    return sql.SQL(" AND ").join(parts), values
+
+
+def _seq_of(cursor: str) -> int:
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
+        raise ValidationError("not a cursor of this list", details={"field": "cursor"})
+    return int(cursor)
+
+
+def _sealed(row: DictRow) -> SealedEvent:
+    actor, data = None, {}
+    if row["payload"] is not None:
+        payload = json.loads(row["payload"])
+        actor = Actor(
+            type=ActorType(payload["actor"]["type"]),
+            id=payload["actor"]["id"],
+            name=payload["actor"].get("name"),
+        )
+        data = payload["data"]
+    return SealedEvent(
+        event_id=row["event_id"],
+        seq=row["seq"],
+        event_type=row["event_type"],
+        action_id=row["action_id"],
+        agent_id=row["agent_id"],
+        created_at=row["created_at"],
+        sealed_at=row["sealed_at"],
+        actor=actor,
+        data=data,
+        hash=bytes(row["hash"]),
+        prev_hash=prev_hash_of(row["header"]),
+    )
