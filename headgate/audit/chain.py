@@ -200,16 +200,12 @@ class ChainVerifier:
         if event.seq > self._expected_seq:
             return self._missing(self._expected_seq)
         if event.seq < self._expected_seq:
-            return _fault(
-                event, FaultReason.OUT_OF_ORDER, f"expected seq {self._expected_seq}, got {event.seq}"
-            )
+            return _fault(event, FaultReason.OUT_OF_ORDER, f"expected seq {self._expected_seq}, got {event.seq}")
         if hashlib.sha256(event.header.encode()).digest() != event.hash:
             return _fault(event, FaultReason.HEADER_CHANGED, "the header is not the one that was hashed")
         parsed = _HEADER.fullmatch(event.header)
         if parsed is None:
-            return _fault(
-                event, FaultReason.HEADER_MALFORMED, "the header is not of a form that this version knows"
-            )
+            return _fault(event, FaultReason.HEADER_MALFORMED, "the header is not of a form that this version knows")
         header = _Header(*parsed.groups())
         if fault := self._examine_header(event, header):
             return fault
@@ -229,13 +225,9 @@ class ChainVerifier:
 
     def _examine_header(self, event: StoredEvent, header: _Header) -> ChainFault | None:
         if header.org != self._org:
-            return _fault(
-                event, FaultReason.WRONG_ORGANIZATION, f"the header is of {header.org}, not {self._org}"
-            )
+            return _fault(event, FaultReason.WRONG_ORGANIZATION, f"the header is of {header.org}, not {self._org}")
         if int(header.seq) != event.seq:
-            return _fault(
-                event, FaultReason.OUT_OF_ORDER, f"sealed as seq {header.seq}, stored as {event.seq}"
-            )
+            return _fault(event, FaultReason.OUT_OF_ORDER, f"sealed as seq {header.seq}, stored as {event.seq}")
         if self._expected_prev is not None and header.prev_hash != self._expected_prev:
             return _fault(
                 event,
@@ -280,9 +272,7 @@ def _fault(event: StoredEvent, reason: FaultReason, message: str) -> ChainFault:
 
 
 def _changed(event: StoredEvent, column: str, sealed: str, stored: str | None) -> ChainFault:
-    return _fault(
-        event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {_quoted(stored)}"
-    )
+    return _fault(event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {_quoted(stored)}")
 
 
 def verify(org_id: str, events: Iterable[StoredEvent], first_seq: int, last_seq: int) -> Verification:

@@ -119,9 +119,9 @@ async def list_events(
 ) -> EventPage:
     """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since."""
     where, parameters = _conditions(org_id, wanted)
-    counted = sql.SQL(
-        "SELECT count(*) AS total FROM (SELECT FROM audit_events e WHERE {} {}) matching"
-    ).format(where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s"))
+    counted = sql.SQL("SELECT count(*) AS total FROM (SELECT FROM audit_events e WHERE {} {}) matching").format(
+        where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s")
+    )
     total_row = await (
         await connection.execute(counted, {**parameters, "count_limit": EXACT_TOTAL_LIMIT + 1})
     ).fetchone()

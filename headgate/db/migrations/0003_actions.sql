@@ -96,11 +96,13 @@ CREATE INDEX approvals_decided ON approvals (decided_at) WHERE decided_at IS NOT
 CREATE TABLE approval_votes (
     org_id      text COLLATE "C" NOT NULL,
     approval_id text COLLATE "C" NOT NULL,
-    user_id     text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL, -- the voter: a user, or a key that no user created
     key_id      text COLLATE "C",
     decision    text NOT NULL CHECK (decision IN ('approve', 'deny')),
     reason      text,
     decided_at  timestamptz NOT NULL,
+    email       text, -- as it was when the vote was cast, like as_admin: what counts is what was checked then
+    as_admin    boolean NOT NULL DEFAULT false,
     PRIMARY KEY (org_id, approval_id, user_id)
 );
 

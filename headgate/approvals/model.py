@@ -1,0 +1,181 @@
+"""An approval, its states, and what a retry of the call it was asked for gets.
+
+The states are the specification's ("Approval status"); the answers to a retry are semantics.md's ("Retry,
+use, expiry"). Time is passed in: whatever a row says, an approval past ``expires_at`` is not pending.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.errors import ConflictError
+from headgate.policies.model import Requirement
+
+REASON_MAX_CHARACTERS: Final = 500
+USE_GRACE: Final = timedelta(minutes=15)
+"""An approval that was given late can still be used this long after the decision."""
+
+
+class ApprovalStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+
+
+TRANSITIONS: Final[Mapping[ApprovalStatus, frozenset[ApprovalStatus]]] = MappingProxyType(
+    {
+        ApprovalStatus.PENDING: frozenset({ApprovalStatus.APPROVED, ApprovalStatus.DENIED, ApprovalStatus.EXPIRED}),
+        ApprovalStatus.APPROVED: frozenset(),
+        ApprovalStatus.DENIED: frozenset(),
+        ApprovalStatus.EXPIRED: frozenset(),
+    }
+)
+
+
+class VoteDecision(StrEnum):
+    APPROVE = "approve"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One approval as its row says; ``state_at`` says what it is now.
+
+    ``decided_by`` is the voter whose vote decided; ``repeats`` names the earlier approval of the same call
+    that was used, has expired, or no longer covers what the policies ask; ``used_by`` is the execution.
+    """
+
+    org_id: str
+    approval_id: str
+    action_id: str
+    agent_id: str
+    source: str
+    digest: bytes
+    status: ApprovalStatus
+    requirements: tuple[Requirement, ...]
+    required_approvals: int
+    current_approvals: int
+    reason: str
+    risk_level: str
+    policy_id: str | None
+    repeats: str | None
+    created_at: datetime
+    expires_at: datetime
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    comment: str | None = None
+    used_at: datetime | None = None
+    used_by: str | None = None
+
+    @property
+    def assignees(self) -> tuple[str, ...]:
+        """Everybody whom some requirement names, once each."""
+        return tuple(dict.fromkeys(name for one in self.requirements for name in one.assignees))
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One approver's vote. ``voter_id`` is the user, or a key that no user created.
+
+    ``email`` and ``as_admin`` are what held when the vote was cast: what counts later is what was checked.
+    """
+
+    approval_id: str
+    voter_id: str
+    decision: VoteDecision
+    reason: str | None
+    decided_at: datetime
+    key_id: str | None = None
+    email: str | None = None
+    as_admin: bool = False
+
+
+def move(approval_id: str, current: ApprovalStatus, target: ApprovalStatus) -> ApprovalStatus:
+    """``target``, where the transition table allows it. Raises ConflictError."""
+    if target not in TRANSITIONS[current]:
+        raise ConflictError(
+            f"approval {approval_id} is {current} and cannot become {target}", details={"status": current.value}
+        )
+    return target
+
+
+def state_at(approval: Approval, now: datetime) -> ApprovalStatus:
+    """What the approval is at this moment: expired by time even where the row still says pending."""
+    if approval.status is ApprovalStatus.PENDING and now >= approval.expires_at:
+        return ApprovalStatus.EXPIRED
+    return approval.status
+
+
+def usable_until(approval: Approval) -> datetime | None:
+    """Until when an approved, unused approval lets its call through; None where it does not."""
+    if approval.status is not ApprovalStatus.APPROVED or approval.used_at is not None or approval.decided_at is None:
+        return None
+    return max(approval.expires_at, approval.decided_at + USE_GRACE)
+
+
+class RetryAnswer(StrEnum):
+    """What the same call, sent again by the same agent, gets."""
+
+    HOLD = "hold"
+    """Still pending: it attaches to the approval."""
+    USE = "use"
+    """Approved and unused: it goes through, once."""
+    DENIED = "denied"
+    """A person said no, and that holds until ``expires_at``."""
+    ANEW = "anew"
+    """Used, expired or never asked: a new action and approval, which name the old one."""
+
+
+def answer_for_retry(newest: Approval | None, now: datetime) -> RetryAnswer:
+    """The answer that the newest approval of the call's digest gives. The policies of now must agree as well."""
+    if newest is None:
+        return RetryAnswer.ANEW
+    match state_at(newest, now):
+        case ApprovalStatus.PENDING:
+            return RetryAnswer.HOLD
+        case ApprovalStatus.APPROVED:
+            until = usable_until(newest)
+            return RetryAnswer.USE if until is not None and now < until else RetryAnswer.ANEW
+        case ApprovalStatus.DENIED:
+            return RetryAnswer.DENIED if now < newest.expires_at else RetryAnswer.ANEW
+        case ApprovalStatus.EXPIRED:
+            return RetryAnswer.ANEW
+
+
+class HistoryVerb(StrEnum):
+    """What happened to an approval (the specification leaves the entries of ``history`` open)."""
+
+    REQUESTED = "requested"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    USED = "used"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """``by`` is a voter, the agent that asked, or the execution that used it; None: the clock."""
+
+    verb: HistoryVerb
+    at: datetime
+    by: str | None
+    email: str | None = None
+    reason: str | None = None
+
+
+def history(approval: Approval, votes: Sequence[Vote], now: datetime) -> list[HistoryEntry]:
+    """Everything that happened to the approval, oldest first."""
+    entries = [HistoryEntry(HistoryVerb.REQUESTED, approval.created_at, approval.agent_id, reason=approval.reason)]
+    for vote in votes:
+        verb = HistoryVerb.APPROVED if vote.decision is VoteDecision.APPROVE else HistoryVerb.DENIED
+        entries.append(HistoryEntry(verb, vote.decided_at, vote.voter_id, vote.email, vote.reason))
+    if state_at(approval, now) is ApprovalStatus.EXPIRED:
+        # One that was superseded ended before its time; its events say when.
+        entries.append(HistoryEntry(HistoryVerb.EXPIRED, min(approval.expires_at, now), None))
+    if approval.used_at is not None:
+        entries.append(HistoryEntry(HistoryVerb.USED, approval.used_at, approval.used_by))
+    return sorted(entries, key=lambda entry: entry.at)
