@@ -138,3 +138,27 @@ class AmbiguousRequestError(HeadgateError):
     """A request that two parsers could read differently; it is refused, never guessed at."""
 
     code = ErrorCode.REQUEST_AMBIGUOUS
+
+
+class AgentUnauthorizedError(HeadgateError):
+    """No valid agent key came with the request or the CONNECT that carries it (407, RFC 9110, 15.5.8)."""
+
+    code = ErrorCode.AGENT_UNAUTHORIZED
+
+
+class DestinationBlockedError(HeadgateError):
+    """The address is private, the gate's own, or otherwise not one that an agent may reach."""
+
+    code = ErrorCode.DESTINATION_BLOCKED
+
+
+class ProtocolRefusedError(HeadgateError):
+    """A protocol that the gate cannot inspect (an upgrade, a tunnelled protocol, trailers)."""
+
+    code = ErrorCode.PROTOCOL_REFUSED
+
+
+class UpstreamFailedError(HeadgateError):
+    """The destination could not be reached, or broke the protocol, after the call had been allowed."""
+
+    code = ErrorCode.UPSTREAM_FAILED
