@@ -26,6 +26,11 @@ class TaskSet:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_failure(task.get_name(), error)
 
+    async def wait(self) -> None:
+        """Wait until every task has ended, those that they start meanwhile included."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
+
     async def close(self) -> None:
         """Cancel what still runs and wait for its end."""
         tasks = list(self._tasks)

@@ -4,6 +4,7 @@ Rows are tuples in the order of the SQL functions' parameters (``0005_recording.
 transposed into parallel arrays without touching a field by name.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -32,7 +33,7 @@ class RecordOutcome(StrEnum):
 
 
 class ActionRow(NamedTuple):
-    """One decided action. ``bytes`` fields are UTF-8 text but for the digests; JSON is canonical."""
+    """One decided action. ``request`` and ``decision`` are canonical JSON; the last three are events' payloads."""
 
     org_id: str
     generation: int
@@ -53,9 +54,9 @@ class ActionRow(NamedTuple):
     instance_id: str | None
     idempotency_key: str | None
     request_digest: bytes | None
-    submitted: bytes
-    decided: bytes
-    started: bytes | None
+    submitted: str
+    decided: str
+    started: str | None
 
 
 class OutcomeRow(NamedTuple):
@@ -69,7 +70,7 @@ class OutcomeRow(NamedTuple):
     completed_at: datetime
     error: str | None
     result: bytes | None
-    payload: bytes
+    payload: str
     give_back: str | None
 
 
@@ -86,9 +87,9 @@ _TIME: Final = (arrays.TIMESTAMPTZ_ARRAY, arrays.timestamptz_array)
 _ACTION_COLUMNS: Final = (
     *(_TEXT, _INT8, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT),  # org_id … status
     *(_BYTEA, _UTF8, _UTF8, _TEXT, _TEXT, _TIME),  # digest … created_at
-    *(_TEXT, _TEXT, _TEXT, _BYTEA, _UTF8, _UTF8, _UTF8),  # execution_id … started
+    *(_TEXT, _TEXT, _TEXT, _BYTEA, _TEXT, _TEXT, _TEXT),  # execution_id … started
 )
-_OUTCOME_COLUMNS: Final = (_TEXT, _TEXT, _TEXT, _TEXT, _BOOL, _TIME, _TEXT, _UTF8, _UTF8, _TEXT)
+_OUTCOME_COLUMNS: Final = (_TEXT, _TEXT, _TEXT, _TEXT, _BOOL, _TIME, _TEXT, _UTF8, _TEXT, _TEXT)
 
 
 def _encode(columns: Sequence[tuple[int, Callable[..., bytes]]], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
@@ -154,10 +155,10 @@ class Recorder:
     def ready(self) -> bool:
         return self._record_call.connected and self._outcome_call.connected
 
-    async def record(self, row: ActionRow) -> RecordOutcome:
-        """Durable when this returns RECORDED. Raises UnavailableError: whether it was written is unknown."""
-        return await self._actions.submit(row)
+    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
+        """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
+        return self._actions.submit(row)
 
-    async def record_outcome(self, row: OutcomeRow) -> None:
-        """Durable when this returns. Raises UnavailableError; telling the same outcome again is harmless."""
-        await self._outcomes.submit(row)
+    def submit_outcome(self, row: OutcomeRow) -> asyncio.Future[None]:
+        """Durable when the future is done. UnavailableError: tell it again, which is harmless."""
+        return self._outcomes.submit(row)

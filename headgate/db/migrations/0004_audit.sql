@@ -93,75 +93,77 @@ RETURN to_char(p_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
 -- Seals up to p_limit events of one organization; returns how many. READ COMMITTED and the lock before the
 -- head is read, or the chain forks (measured: 635 of 800 appends). All values of a header are ASCII without
--- quotes or backslashes, so that concatenation is canonical JSON.
+-- quotes or backslashes (the inbox checks them), so that concatenation is canonical JSON. Only the link itself
+-- is computed row by row: twice as fast as the whole header in the loop.
 CREATE FUNCTION seal_audit_events(p_org text, p_limit integer, p_wait boolean) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     lock_key constant bigint := hashtextextended('headgate.seal ' || p_org, 0);
     head_seq bigint;
     head_hash bytea;
-    head_time timestamptz;
-    events audit_inbox[];
-    event audit_inbox;
-    seqs bigint[] := '{}';
-    headers text[] := '{}';
-    hashes bytea[] := '{}';
-    times timestamptz[] := '{}';
-    salts bytea[] := '{}';
-    salt bytea;
+    now_sealing timestamptz;
+    inbox_ids bigint[];
+    salts bytea[];
+    -- A header is before || previous hash || between || seq || after.
+    befores text[];
+    afters text[];
+    between text;
+    headers text[];
+    hashes bytea[];
     header text;
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'sealing needs READ COMMITTED: an older snapshot does not see the chain''s head';
+    END IF;
     IF p_wait THEN
         PERFORM pg_advisory_xact_lock(lock_key);
     ELSIF NOT pg_try_advisory_xact_lock(lock_key) THEN
         RETURN 0;
     END IF;
 
-    SELECT array_agg(i ORDER BY inbox_id) INTO events
-    FROM (SELECT * FROM audit_inbox WHERE org_id = p_org ORDER BY inbox_id LIMIT p_limit) i;
-    IF events IS NULL THEN
-        RETURN 0;
-    END IF;
-
-    SELECT c.seq, c.hash, c.sealed_at INTO head_seq, head_hash, head_time
+    SELECT c.seq, c.hash, greatest(clock_timestamp(), c.sealed_at) INTO head_seq, head_hash, now_sealing
     FROM audit_chain c WHERE c.org_id = p_org ORDER BY c.seq DESC LIMIT 1;
     IF NOT FOUND THEN
         head_seq := 0;
         head_hash := audit_genesis(p_org);
-        head_time := '-infinity';
+        now_sealing := clock_timestamp();
     END IF;
 
-    FOREACH event IN ARRAY events LOOP
-        head_seq := head_seq + 1;
-        head_time := greatest(clock_timestamp(), head_time);
-        salt := uuid_send(gen_random_uuid());
-        header := '{"action":' || coalesce('"' || event.action_id || '"', 'null')
-            || ',"agent":' || coalesce('"' || event.agent_id || '"', 'null')
-            || ',"created_at":"' || rfc3339(event.created_at)
-            || '","id":"' || event.event_id
-            || '","org":"' || p_org
-            || '","payload_digest":"sha256:' || encode(sha256(salt || convert_to(event.payload, 'UTF8')), 'hex')
-            || '","prev_hash":"sha256:' || encode(head_hash, 'hex')
-            || '","sealed_at":"' || rfc3339(head_time)
-            || '","seq":' || head_seq
-            || ',"type":"' || event.event_type
-            || '","v":1}';
+    SELECT array_agg(i.inbox_id), array_agg(i.salt),
+           array_agg('{"action":' || coalesce('"' || i.action_id || '"', 'null')
+               || ',"agent":' || coalesce('"' || i.agent_id || '"', 'null')
+               || ',"created_at":"' || rfc3339(i.created_at)
+               || '","id":"' || i.event_id || '","org":"' || p_org
+               || '","payload_digest":"sha256:' || encode(sha256(i.salt || convert_to(i.payload, 'UTF8')), 'hex')
+               || '","prev_hash":"sha256:'),
+           array_agg(',"type":"' || i.event_type || '","v":1}')
+    INTO inbox_ids, salts, befores, afters
+    FROM (SELECT x.*, uuid_send(gen_random_uuid()) AS salt FROM audit_inbox x WHERE x.org_id = p_org
+          ORDER BY x.inbox_id LIMIT p_limit) i;
+    IF inbox_ids IS NULL THEN
+        RETURN 0;
+    END IF;
+
+    between := '","sealed_at":"' || rfc3339(now_sealing) || '","seq":';
+    FOR position IN 1 .. cardinality(inbox_ids) LOOP
+        header := befores[position] || encode(head_hash, 'hex') || between || head_seq + position || afters[position];
         head_hash := sha256(convert_to(header, 'UTF8'));
-        seqs := seqs || head_seq;
-        headers := headers || header;
-        hashes := hashes || head_hash;
-        times := times || head_time;
-        salts := salts || salt;
+        headers[position] := header;
+        hashes[position] := head_hash;
     END LOOP;
 
     INSERT INTO audit_chain (org_id, seq, header, hash, sealed_at)
-    SELECT p_org, u.* FROM unnest(seqs, headers, hashes, times) u;
+    SELECT p_org, head_seq + u.position, u.header, u.hash, now_sealing
+    FROM unnest(headers, hashes) WITH ORDINALITY AS u(header, hash, position);
+    WITH sealed AS (
+        DELETE FROM audit_inbox i USING unnest(inbox_ids, salts) WITH ORDINALITY AS u(inbox_id, salt, position)
+        WHERE i.org_id = p_org AND i.inbox_id = u.inbox_id
+        RETURNING i.*, u.salt, u.position
+    )
     INSERT INTO audit_events (org_id, seq, event_id, event_type, action_id, agent_id, created_at, sealed_at, salt, payload)
-    SELECT p_org, u.seq, u.event_id, u.event_type, u.action_id, u.agent_id, u.created_at, u.sealed_at, u.salt, u.payload
-    FROM ROWS FROM (unnest(seqs), unnest(times), unnest(salts), unnest(events))
-        AS u(seq, sealed_at, salt, org_id, inbox_id, event_id, event_type, action_id, agent_id, created_at, payload);
-    DELETE FROM audit_inbox i USING unnest(events) e WHERE i.org_id = p_org AND i.inbox_id = e.inbox_id;
-    RETURN cardinality(events);
+    SELECT p_org, head_seq + s.position, s.event_id, s.event_type, s.action_id, s.agent_id, s.created_at, now_sealing, s.salt, s.payload
+    FROM sealed s;
+    RETURN cardinality(inbox_ids);
 END $$;
 ALTER FUNCTION seal_audit_events(text, integer, boolean) OWNER TO headgate_definer;
 REVOKE ALL ON FUNCTION seal_audit_events(text, integer, boolean) FROM PUBLIC;

@@ -280,10 +280,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT s.org_id, s.generation FROM org_state s WHERE s.org_id = ANY (p_org)
 $$;
 
--- Approvals decided since a moment: the poll that wakes held requests where no message did.
-CREATE FUNCTION approvals_decided_since(p_since timestamptz) RETURNS TABLE (org_id text, approval_id text)
+-- Approvals decided lately, by this server's clock: the poll that wakes held requests where no message did.
+CREATE FUNCTION approvals_decided_within(p_back interval) RETURNS TABLE (org_id text, approval_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT a.org_id, a.approval_id FROM approvals a WHERE a.decided_at >= p_since
+    SELECT a.org_id, a.approval_id FROM approvals a WHERE a.decided_at >= clock_timestamp() - p_back
 $$;
 
 CREATE FUNCTION approvals_due() RETURNS TABLE (org_id text, approval_id text)
@@ -345,7 +345,7 @@ BEGIN
         WHERE p.pronamespace = 'public'::regnamespace AND p.proname IN (
             'record_actions', 'record_outcomes', 'hold_action', 'record_retry', 'use_approval', 'record_refusals',
             'fold_outcomes', 'execution_outcomes_due', 'key_by_hash', 'touch_keys', 'generations',
-            'approvals_decided_since', 'approvals_due', 'beat_instance', 'end_instance', 'executions_orphaned_due',
+            'approvals_decided_within', 'approvals_due', 'beat_instance', 'end_instance', 'executions_orphaned_due',
             'quarantine_policy')
     LOOP
         EXECUTE format('ALTER FUNCTION %s OWNER TO headgate_definer', signature);
@@ -354,7 +354,7 @@ BEGIN
 END $$;
 
 GRANT EXECUTE ON FUNCTION record_actions, record_outcomes, hold_action, record_retry, use_approval, record_refusals,
-    key_by_hash, touch_keys, generations, approvals_decided_since, beat_instance, end_instance, quarantine_policy
+    key_by_hash, touch_keys, generations, approvals_decided_within, beat_instance, end_instance, quarantine_policy
     TO headgate_proxy;
 GRANT EXECUTE ON FUNCTION record_actions, hold_action, fold_outcomes, key_by_hash, touch_keys, generations,
     beat_instance, end_instance, quarantine_policy TO headgate_api;

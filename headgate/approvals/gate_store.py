@@ -1,0 +1,100 @@
+"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql``, by name.
+
+Each is one statement that locks, checks and acts; the deciding is done before, in pure functions, and each
+says when what it was decided on is no longer so.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from headgate.db.database import Connection
+
+
+class HoldOutcome(StrEnum):
+    """``CHANGED``: there is a newer approval of this digest than the one judged; look again."""
+
+    HELD = "held"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+    CHANGED = "changed"
+    DUPLICATE = "duplicate"
+
+
+class UseOutcome(StrEnum):
+    """``UNUSABLE``: not approved, used already, or past its time."""
+
+    USED = "used"
+    STALE = "stale"
+    UNUSABLE = "unusable"
+
+
+class HoldRow(NamedTuple):
+    """An action that waits for a human, in the order of ``hold_action``'s parameters."""
+
+    org_id: str
+    generation: int
+    action_id: str
+    agent_id: str
+    key_id: str | None
+    source: str
+    tool: str
+    operation: str
+    digest: bytes
+    request: str
+    decision: str
+    risk_level: str
+    parent_action_id: str | None
+    created_at: datetime
+    idempotency_key: str | None
+    request_digest: bytes | None
+    submitted: str
+    decided: str
+    requested: str
+    approval_id: str
+    requirements: str
+    required_approvals: int
+    reason: str
+    policy_id: str | None
+    expires_at: datetime
+    previous_approval_id: str | None
+    superseded: str | None
+
+
+class UseRow(NamedTuple):
+    """The one use of an approval, in the order of ``use_approval``'s parameters."""
+
+    org_id: str
+    generation: int
+    approval_id: str
+    agent_id: str
+    digest: bytes
+    execution_id: str
+    instance_id: str
+    at: datetime
+    redecided: str
+    started: str
+
+
+async def hold_action(connection: Connection, row: HoldRow) -> HoldOutcome:
+    """Record the action with its approval; an open approval of the digest gives way only if superseded."""
+    return HoldOutcome(await _answer(connection, "hold_action", row))
+
+
+async def use_approval(connection: Connection, row: UseRow) -> UseOutcome:
+    """Claim the use; durable when the transaction commits, which is before the first byte is sent."""
+    return UseOutcome(await _answer(connection, "use_approval", row))
+
+
+async def record_retry(
+    connection: Connection, org_id: str, approval_id: str, agent_id: str, at: datetime, payload: str
+) -> None:
+    """The same call again: one event, no new action."""
+    await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s)", [org_id, approval_id, agent_id, at, payload])
+
+
+async def _answer(connection: Connection, function: str, row: tuple[object, ...]) -> str:
+    parameters = ", ".join(["%s"] * len(row))
+    cursor = await connection.execute(f"SELECT {function}({parameters}) AS outcome", row)  # noqa: S608 - own names
+    answer = await cursor.fetchone()
+    return "" if answer is None else str(answer["outcome"])

@@ -1,0 +1,146 @@
+"""An intercepted call: decided, durably recorded, and then admitted, refused or held.
+
+The one way to an ``Admitted`` is through a committed record of a decision made on the state of now; every
+other way out of here is an exception, and the enforcement point forwards on nothing else.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.agents.authenticate import KeyRing
+from headgate.agents.model import KeyIdentity
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
+from headgate.policies.model import Decision, Verdict
+from headgate.workflows.admitted import Admitted
+from headgate.workflows.decide_action import Candidate, action_row, decide
+from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
+from headgate.workflows.hold_call import Again, HeldCall, Holds
+from headgate.workflows.instance import Instance
+from headgate.workflows.organization_state import OrganizationState, OrganizationStates
+from headgate.workflows.record_batch import Recorder, RecordOutcome
+from headgate.workflows.refusals import ActionDeniedError
+
+# A call is decided again when the state moved between deciding and recording; one that never settles is refused.
+_MOST_DECISIONS: Final = 8
+_UNSETTLED: Final = "the organization's settings are changing too fast to decide; try again"
+
+
+@dataclass(slots=True)
+class Caller:
+    """Who is calling on one client connection: the key it showed, and what that key says now."""
+
+    key: Secret
+    identity: KeyIdentity
+
+
+class CallGate:
+    """The policy decision point of a proxy process."""
+
+    def __init__(
+        self,
+        *,
+        states: OrganizationStates,
+        keys: KeyRing,
+        recorder: Recorder,
+        holds: Holds,
+        instance: Instance,
+        ends: ExecutionEnds,
+        clock: Clock,
+    ) -> None:
+        self._states = states
+        self._keys = keys
+        self._recorder = recorder
+        self._holds = holds
+        self._instance = instance
+        self._ends = ends
+        self._clock = clock
+
+    async def agree(self, caller: Caller) -> OrganizationState:
+        """The caller's identity and its organization's state, of one generation.
+
+        Raises UnauthorizedError where the key is no longer valid (revoked inside an open tunnel, expired).
+        """
+        for _ in range(_MOST_DECISIONS):
+            identity = caller.identity
+            state = self._states.current(identity.org_id)
+            if state is not None and state.generation == identity.generation and not self._expired(identity):
+                return state
+            if state is None or state.generation < identity.generation:
+                state = await self._states.at_least(identity.org_id, identity.generation)
+            caller.identity = await self._keys.authenticate(caller.key.reveal(), at_least=state.generation)
+        raise UnavailableError(_UNSETTLED, retry_after_seconds=1)
+
+    def _expired(self, identity: KeyIdentity) -> bool:
+        return identity.expires_at is not None and identity.expires_at <= self._clock()
+
+    async def admit(self, caller: Caller, candidate: Candidate, held: HeldCall) -> Admitted:
+        """Decide, record, and hold where a human has to agree.
+
+        Raises ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
+        UnauthorizedError, UnavailableError.
+        """
+        stale = 0
+        while stale < _MOST_DECISIONS:
+            state = await self.agree(caller)
+            decision = decide(state, caller.identity, candidate)
+            if decision.verdict is Verdict.REQUIRE_APPROVAL:
+                answer = await self._holds.step(caller.identity, candidate, decision, held)
+            else:
+                answer = await self._record(caller.identity, candidate, decision)
+            if isinstance(answer, Admitted):
+                return answer
+            if answer is Again.STALE:
+                stale += 1
+                await self._states.newer_than(state)
+        raise UnavailableError(_UNSETTLED, retry_after_seconds=1)
+
+    async def _record(self, identity: KeyIdentity, candidate: Candidate, decision: Decision) -> Admitted | Again:
+        """STALE: the state moved meanwhile, nothing was recorded."""
+        now = self._clock()
+        allowed = decision.verdict is Verdict.ALLOW
+        execution_id = new_id(IdPrefix.EXECUTION) if allowed else None
+        row = action_row(
+            identity,
+            candidate,
+            decision,
+            status="executing" if allowed else "denied",
+            created_at=now,
+            execution_id=execution_id,
+            instance_id=self._instance.instance_id if allowed else None,
+        )
+        if execution_id is not None:
+            self._instance.began(execution_id, now)
+        try:
+            outcome = await self._recorder.submit_action(row)
+        except UnavailableError:
+            if execution_id is not None:
+                # Whether it was written is unknown. Nothing is forwarded, and if it was written it ends here:
+                # an outcome for an execution that was never recorded is not taken.
+                admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
+                self._ends.finish(admitted, not_confirmed(self._clock()))
+            raise
+        if outcome is RecordOutcome.RECORDED and execution_id is not None:
+            return Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
+        if execution_id is not None:
+            self._instance.ended(execution_id)
+        match outcome:
+            case RecordOutcome.RECORDED:
+                raise ActionDeniedError(
+                    decision.reason,
+                    details={
+                        "action_id": row.action_id,
+                        "policy_id": decision.policy_id,
+                        "risk_level": decision.risk_level.value,
+                        "tool": row.tool,
+                        "operation": row.operation,
+                    },
+                )
+            case RecordOutcome.STALE:
+                return Again.STALE
+            case RecordOutcome.UNKNOWN:
+                raise UnauthorizedError("the agent of this key is no longer active")
+            case RecordOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's
+                raise ConflictError("the action was recorded already")

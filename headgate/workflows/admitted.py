@@ -1,0 +1,16 @@
+"""Permission to forward one call."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A call that may be forwarded once, recorded as an execution that must be told how it ended."""
+
+    org_id: str
+    agent_id: str
+    action_id: str
+    execution_id: str
+    approval_id: str | None
+    started_at: datetime

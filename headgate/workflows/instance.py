@@ -1,0 +1,62 @@
+"""This process as others see it: a heartbeat, and what it has in flight (semantics.md, "Recording").
+
+A process that stops beating, or whose oldest call in flight is younger than an execution recorded under its
+name, has given that execution up; the worker closes it as failed, outcome unknown.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from headgate.db.database import Database
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.ids import IdPrefix, new_id
+
+_log = structlog.get_logger(__name__)
+
+HEARTBEAT_SECONDS: Final = 2.0
+
+
+class Instance:
+    """One process that records executions under its own name."""
+
+    def __init__(self, kind: str, database: Database) -> None:
+        self.instance_id = new_id(IdPrefix.INSTANCE)
+        self._kind = kind
+        self._database = database
+        # Insertion order is the order of starting, so that the first entry is the oldest.
+        self._in_flight: dict[str, datetime] = {}
+
+    def began(self, execution_id: str, started_at: datetime) -> None:
+        """Before the execution is recorded, so that no heartbeat in between disowns it."""
+        self._in_flight[execution_id] = started_at
+
+    def ended(self, execution_id: str) -> None:
+        """After its outcome is durable, or when this process cannot tell it."""
+        self._in_flight.pop(execution_id, None)
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._in_flight)
+
+    async def beat(self) -> None:
+        """One heartbeat. Raises UnavailableError."""
+        oldest = next(iter(self._in_flight.values()), None)
+        async with self._database.across_organizations() as connection:
+            await connection.execute("SELECT beat_instance(%s, %s, %s)", [self.instance_id, self._kind, oldest])
+
+    async def keep_beating(self) -> None:
+        """Beat for ever; while the database is gone nothing is recorded under this name either."""
+        while True:
+            with suppress(UnavailableError):
+                await self.beat()
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+
+    async def end(self) -> None:
+        """Say goodbye: what is still recorded as running under this name is closed at once."""
+        with suppress(UnavailableError):
+            async with self._database.across_organizations() as connection:
+                await connection.execute("SELECT end_instance(%s)", [self.instance_id])

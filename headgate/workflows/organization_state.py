@@ -1,0 +1,102 @@
+"""What a process knows of an organization, valid for one generation (semantics.md, "Fresh state").
+
+Decisions are made on this snapshot; the statement that records one compares its generation with the
+database's, so that a stale snapshot costs a reload, never a wrong decision. The poll only keeps it warm.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from headgate.db.database import Database
+from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.organizations.destinations import Allowlist, parse_allowlist
+from headgate.organizations.store import get_setting
+from headgate.organizations.store import generation as stored_generation
+from headgate.policies.data import policy_data
+from headgate.policies.evaluate import PolicySet
+from headgate.policies.store import load_enabled
+
+_log = structlog.get_logger(__name__)
+
+_POLL_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationState:
+    """Everything of an organization that a decision depends on, as of ``generation``."""
+
+    org_id: str
+    generation: int
+    policies: PolicySet
+    allowlist: Allowlist
+
+
+class OrganizationStates:
+    """The snapshots of the organizations that this process has served."""
+
+    def __init__(self, database: Database, *, compile_policies: Callable[..., PolicySet] = PolicySet) -> None:
+        self._database = database
+        self._compile_policies = compile_policies
+        self._states: dict[str, OrganizationState] = {}
+        self._loading: dict[str, asyncio.Lock] = {}
+
+    def current(self, org_id: str) -> OrganizationState | None:
+        """The snapshot in memory, if there is one."""
+        return self._states.get(org_id)
+
+    async def at_least(self, org_id: str, generation: int) -> OrganizationState:
+        """A snapshot that is no older than ``generation``. Raises UnavailableError."""
+        state = self._states.get(org_id)
+        if state is not None and state.generation >= generation:
+            return state
+        async with self._loading.setdefault(org_id, asyncio.Lock()):
+            state = self._states.get(org_id)
+            if state is None or state.generation < generation:
+                state = await self._load(org_id)
+            return state
+
+    async def newer_than(self, stale: OrganizationState) -> OrganizationState:
+        """The state that made ``stale`` stale. Raises UnavailableError."""
+        return await self.at_least(stale.org_id, stale.generation + 1)
+
+    async def _load(self, org_id: str) -> OrganizationState:
+        async with self._database.transaction(org_id) as connection:
+            # Read first: what changes while the rest is read makes the snapshot too new for its number, which
+            # the record then finds stale; the other way round it would pass for fresh.
+            generation = await stored_generation(connection, org_id)
+            policies = await load_enabled(connection, org_id)
+            setting = await get_setting(connection, org_id, "allowlist")
+        allowlist = parse_allowlist(setting.document) if setting is not None else Allowlist.empty()
+        data = policy_data(setting.document if setting is not None else None)
+        state = OrganizationState(org_id, generation, self._compile_policies(policies, data), allowlist)
+        self._states[org_id] = state
+        _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
+        return state
+
+    async def refresh(self) -> None:
+        """Reload what has moved; organizations that cannot be loaded keep their snapshot (and its number)."""
+        if not self._states:
+            return
+        for org_id, generation in (await self._generations(list(self._states))).items():
+            if generation > self._states[org_id].generation:
+                await self.at_least(org_id, generation)
+
+    async def _generations(self, org_ids: Iterable[str]) -> Mapping[str, int]:
+        async with self._database.across_organizations() as connection:
+            cursor = await connection.execute("SELECT org_id, generation FROM generations(%s)", [list(org_ids)])
+            return {row["org_id"]: row["generation"] async for row in cursor}
+
+    async def keep_warm(self) -> None:
+        """Poll for ever; a database that is out of reach is waited for."""
+        while True:
+            await asyncio.sleep(_POLL_SECONDS)
+            try:
+                await self.refresh()
+            except UnavailableError:
+                continue
+            except HeadgateError as error:
+                _log.warning("organization_state_not_refreshed", error=error.message)
