@@ -4,36 +4,21 @@ The one way to an ``Admitted`` is through a committed record of a decision made 
 other way out of here is an exception, and the enforcement point forwards on nothing else.
 """
 
-from dataclasses import dataclass
-from typing import Final
-
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.kernel.secrets import Secret
 from headgate.policies.model import Decision, Verdict
 from headgate.workflows.admitted import Admitted
+from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import Candidate, action_row, decide
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
-from headgate.workflows.organization_state import OrganizationState, OrganizationStates
+from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder, RecordOutcome
 from headgate.workflows.refusals import ActionDeniedError
-
-# A call is decided again when the state moved between deciding and recording; one that never settles is refused.
-_MOST_DECISIONS: Final = 8
-_UNSETTLED: Final = "the organization's settings are changing too fast to decide; try again"
-
-
-@dataclass(slots=True)
-class Caller:
-    """Who is calling on one client connection: the key it showed, and what that key says now."""
-
-    key: Secret
-    identity: KeyIdentity
 
 
 class CallGate:
@@ -58,24 +43,6 @@ class CallGate:
         self._ends = ends
         self._clock = clock
 
-    async def agree(self, caller: Caller) -> OrganizationState:
-        """The caller's identity and its organization's state, of one generation.
-
-        Raises UnauthorizedError where the key is no longer valid (revoked inside an open tunnel, expired).
-        """
-        for _ in range(_MOST_DECISIONS):
-            identity = caller.identity
-            state = self._states.current(identity.org_id)
-            if state is not None and state.generation == identity.generation and not self._expired(identity):
-                return state
-            if state is None or state.generation < identity.generation:
-                state = await self._states.at_least(identity.org_id, identity.generation)
-            caller.identity = await self._keys.authenticate(caller.key.reveal(), at_least=state.generation)
-        raise UnavailableError(_UNSETTLED, retry_after_seconds=1)
-
-    def _expired(self, identity: KeyIdentity) -> bool:
-        return identity.expires_at is not None and identity.expires_at <= self._clock()
-
     async def admit(self, caller: Caller, candidate: Candidate, held: HeldCall) -> Admitted:
         """Decide, record, and hold where a human has to agree.
 
@@ -83,9 +50,9 @@ class CallGate:
         UnauthorizedError, UnavailableError.
         """
         stale = 0
-        while stale < _MOST_DECISIONS:
-            state = await self.agree(caller)
-            decision = decide(state, caller.identity, candidate)
+        while stale < MOST_DECISIONS:
+            state = await agree(caller, self._states, self._keys, self._clock)
+            decision = decide(state, candidate)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
             else:
@@ -95,7 +62,7 @@ class CallGate:
             if answer is Again.STALE:
                 stale += 1
                 await self._states.newer_than(state)
-        raise UnavailableError(_UNSETTLED, retry_after_seconds=1)
+        raise UnavailableError(UNSETTLED, retry_after_seconds=1)
 
     async def _record(self, identity: KeyIdentity, candidate: Candidate, decision: Decision) -> Admitted | Again:
         """STALE: the state moved meanwhile, nothing was recorded."""

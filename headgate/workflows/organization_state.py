@@ -14,8 +14,8 @@ import structlog
 from headgate.db.database import Database
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.organizations.destinations import Allowlist, parse_allowlist
-from headgate.organizations.store import get_setting
 from headgate.organizations.store import generation as stored_generation
+from headgate.organizations.store import get_setting
 from headgate.policies.data import policy_data
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.store import load_enabled

@@ -1,0 +1,86 @@
+"""Calls with an identity that were refused before they were actions: one event a minute, agent and cause.
+
+A looping agent must not be able to fill the record (semantics.md, "Recording"); what was refused without an
+identity is a metric and a log line only.
+"""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+import structlog
+
+from headgate.audit.model import Actor, ActorType, payload_text
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import UnavailableError
+
+_log = structlog.get_logger(__name__)
+
+_PERIOD_SECONDS: Final = 60.0
+_MOST_CAUSES: Final = 10_000
+
+
+class RefusedRequest(NamedTuple):
+    """What is counted together. ``code`` is the error's, ``cause`` one short line without the request's values."""
+
+    org_id: str
+    agent_id: str
+    code: str
+    cause: str
+
+
+class RefusalCounts:
+    """The refusals of this process since they were last written."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._counts: Counter[RefusedRequest] = Counter()
+
+    def add(self, refused: RefusedRequest) -> None:
+        if refused in self._counts or len(self._counts) < _MOST_CAUSES:
+            self._counts[refused] += 1
+
+    async def write(self) -> None:
+        """Write what was counted; kept and added to where the database is away. Raises UnavailableError."""
+        counts, self._counts = self._counts, Counter()
+        if not counts:
+            return
+        now = self._clock()
+        payloads = [
+            payload_text(
+                Actor(ActorType.AGENT, refused.agent_id),
+                {"code": refused.code, "cause": refused.cause, "count": count, "seconds": int(_PERIOD_SECONDS)},
+            )
+            for refused, count in counts.items()
+        ]
+        try:
+            async with self._database.across_organizations() as connection:
+                await connection.execute(
+                    "SELECT record_refusals(%s::text[], %s::text[], %s::timestamptz[], %s::text[])",
+                    [
+                        [refused.org_id for refused in counts],
+                        [refused.agent_id for refused in counts],
+                        [now] * len(counts),
+                        payloads,
+                    ],
+                )
+        except UnavailableError:
+            self._counts.update(counts)
+            raise
+
+    async def keep_writing(self) -> None:
+        """Once a minute, for ever."""
+        while True:
+            await asyncio.sleep(_PERIOD_SECONDS)
+            try:
+                await self.write()
+            except UnavailableError:
+                _log.warning("refusals_not_written", causes=len(self._counts))
+
+    async def close(self) -> None:
+        """What was counted since the last minute."""
+        with suppress(UnavailableError):
+            await self.write()

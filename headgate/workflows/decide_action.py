@@ -1,0 +1,200 @@
+"""From an action to its decision, and from both to the rows and events that record them.
+
+Pure but for the clock's and the ids' values, which are passed in or random: no I/O.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from headgate.actions.digest import action_digest
+from headgate.actions.draft import ActionDraft
+from headgate.actions.recorded_request import recorded_request
+from headgate.actions.rego_input import rego_input
+from headgate.agents.model import KeyIdentity
+from headgate.approvals.gate_store import HoldRow
+from headgate.audit.model import Actor, ActorType, payload_text
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.policies.model import Decision
+from headgate.workflows.organization_state import OrganizationState
+from headgate.workflows.record_batch import ActionRow
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent."""
+
+    idempotency_key: str | None = None
+    request_digest: bytes | None = None
+    parent_action_id: str | None = None
+
+
+NO_SUBMISSION = Submission()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action on its way to a decision: everything about it that no policy changes, made once."""
+
+    agent_id: str
+    draft: ActionDraft
+    digest: bytes
+    rego_input: bytes
+    request: bytes
+    submission: Submission
+
+
+def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:
+    """The action as this agent's. Raises ValidationError where it cannot be canonical."""
+    if identity.agent_id is None:
+        raise ValueError("only an agent's key calls")
+    return Candidate(
+        agent_id=identity.agent_id,
+        draft=draft,
+        digest=action_digest(draft, org_id=identity.org_id, agent_id=identity.agent_id),
+        rego_input=rego_input(draft, agent_id=identity.agent_id, agent_name=identity.agent_name or ""),
+        request=recorded_request(draft),
+        submission=submission,
+    )
+
+
+def decide(state: OrganizationState, candidate: Candidate) -> Decision:
+    """What the policies of this state say."""
+    draft = candidate.draft
+    return state.policies.decide(
+        candidate.rego_input,
+        tool=draft.tool,
+        operation=draft.operation,
+        host=None if draft.call is None else draft.call.host,
+        method=None if draft.call is None else draft.call.method,
+    )
+
+
+def _actor(identity: KeyIdentity) -> Actor:
+    return Actor(ActorType.AGENT, identity.agent_id or identity.key_id, identity.agent_name)
+
+
+def submitted_payload(identity: KeyIdentity, candidate: Candidate) -> str:
+    """``action.submitted``: what was asked for, bound by digests to the stored request and to the very call."""
+    data: JsonObject = {
+        "source": candidate.draft.source,
+        "tool": candidate.draft.tool,
+        "operation": candidate.draft.operation,
+        "digest": "sha256:" + candidate.digest.hex(),
+        "request_digest": sha256_hex(candidate.request),
+        "key_id": identity.key_id,
+    }
+    if candidate.submission.parent_action_id is not None:
+        data["parent_action_id"] = candidate.submission.parent_action_id
+    return payload_text(_actor(identity), data)
+
+
+def decided_payload(identity: KeyIdentity, decision: Decision) -> str:
+    """``decision.made``: the decision, the policy versions that made it, and the state that they were of."""
+    return payload_text(_actor(identity), {**decision.record(), "generation": identity.generation})
+
+
+def started_payload(identity: KeyIdentity, execution_id: str, instance_id: str, approval_id: str | None) -> str:
+    """``execution.started``."""
+    data: JsonObject = {"execution_id": execution_id, "instance_id": instance_id}
+    if approval_id is not None:
+        data["approval_id"] = approval_id
+    return payload_text(_actor(identity), data)
+
+
+def retried_payload(identity: KeyIdentity, approval_id: str) -> str:
+    """``action.retried``: the same call again while its approval is open."""
+    return payload_text(_actor(identity), {"approval_id": approval_id})
+
+
+def action_row(
+    identity: KeyIdentity,
+    candidate: Candidate,
+    decision: Decision,
+    *,
+    status: str,
+    created_at: datetime,
+    execution_id: str | None = None,
+    instance_id: str | None = None,
+) -> ActionRow:
+    """The row of an action that is allowed or denied at once."""
+    started = None
+    if execution_id is not None and instance_id is not None:
+        started = started_payload(identity, execution_id, instance_id, None)
+    return ActionRow(
+        identity.org_id,
+        identity.generation,
+        new_id(IdPrefix.ACTION),
+        candidate.agent_id,
+        identity.key_id,
+        candidate.draft.source,
+        candidate.draft.tool,
+        candidate.draft.operation,
+        status,
+        candidate.digest,
+        candidate.request,
+        canonical_bytes(decision.record()),
+        decision.risk_level.value,
+        candidate.submission.parent_action_id,
+        created_at,
+        execution_id,
+        instance_id,
+        candidate.submission.idempotency_key,
+        candidate.submission.request_digest,
+        submitted_payload(identity, candidate),
+        decided_payload(identity, decision),
+        started,
+    )
+
+
+def hold_row(
+    identity: KeyIdentity,
+    candidate: Candidate,
+    decision: Decision,
+    *,
+    created_at: datetime,
+    expires_at: datetime,
+    previous_approval_id: str | None,
+    superseded: str | None = None,
+) -> HoldRow:
+    """The row of an action that waits for a human, with its approval."""
+    approval_id = new_id(IdPrefix.APPROVAL)
+    required_approvals = max((one.required_approvals for one in decision.requirements), default=1)
+    requested: JsonObject = {
+        "approval_id": approval_id,
+        "required_approvals": required_approvals,
+        "requirements": [one.record() for one in decision.requirements],
+        "expires_at": rfc3339(expires_at),
+    }
+    if previous_approval_id is not None:
+        requested["repeats"] = previous_approval_id
+    return HoldRow(
+        identity.org_id,
+        identity.generation,
+        new_id(IdPrefix.ACTION),
+        candidate.agent_id,
+        identity.key_id,
+        candidate.draft.source,
+        candidate.draft.tool,
+        candidate.draft.operation,
+        candidate.digest,
+        candidate.request.decode(),
+        canonical_bytes(decision.record()).decode(),
+        decision.risk_level.value,
+        candidate.submission.parent_action_id,
+        created_at,
+        candidate.submission.idempotency_key,
+        candidate.submission.request_digest,
+        submitted_payload(identity, candidate),
+        decided_payload(identity, decision),
+        payload_text(_actor(identity), requested),
+        approval_id,
+        canonical_bytes(requested["requirements"]).decode(),
+        required_approvals,
+        decision.reason,
+        decision.policy_id,
+        expires_at,
+        previous_approval_id,
+        superseded,
+    )

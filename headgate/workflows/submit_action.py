@@ -1,0 +1,142 @@
+"""An explicit action: decided, recorded, and answered; the same policies, index and record as a call.
+
+Whether it is carried out is another matter: an action whose tool has no executor stays allowed or approved,
+and the agent runs it (design.md, "Decisions where spec.md says not shown").
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from headgate.actions.draft import ActionDraft
+from headgate.actions.model import ActionStatus
+from headgate.actions.store import IdempotentAction, by_idempotency_key
+from headgate.agents.authenticate import KeyRing
+from headgate.agents.model import KeyIdentity
+from headgate.approvals.gate_store import HoldOutcome, hold_action
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
+from headgate.kernel.secrets import Secret
+from headgate.policies.model import Decision, Verdict
+from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
+from headgate.workflows.decide_action import Candidate, Submission, action_row, candidate_for, decide, hold_row
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import Recorder, RecordOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedAction:
+    """What the agent is told of a new action."""
+
+    action_id: str
+    status: ActionStatus
+    decision: Decision
+    approval_id: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateAction:
+    """The idempotency key was used before, for the same body: the original's current state is the answer."""
+
+    action_id: str
+
+
+class SubmitAction:
+    """The use case behind POST /v1/actions."""
+
+    def __init__(
+        self,
+        *,
+        states: OrganizationStates,
+        keys: KeyRing,
+        recorder: Recorder,
+        database: Database,
+        clock: Clock,
+        approval_expires_seconds: int,
+    ) -> None:
+        self._states = states
+        self._keys = keys
+        self._recorder = recorder
+        self._database = database
+        self._clock = clock
+        self._approval_expires_seconds = approval_expires_seconds
+
+    async def submit(
+        self, key: Secret, identity: KeyIdentity, draft: ActionDraft, submission: Submission
+    ) -> SubmittedAction | DuplicateAction:
+        """Raises UnauthorizedError, ConflictError (the key was used for another body), UnavailableError."""
+        caller = Caller(key, identity)
+        candidate = candidate_for(identity, draft, submission)
+        for _ in range(MOST_DECISIONS):
+            state = await agree(caller, self._states, self._keys, self._clock)
+            decision = decide(state, candidate)
+            if decision.verdict is Verdict.REQUIRE_APPROVAL:
+                answer = await self._hold(caller.identity, candidate, decision)
+            else:
+                answer = await self._record(caller.identity, candidate, decision)
+            if answer is not None:
+                return answer
+            await self._states.newer_than(state)
+        raise UnavailableError(UNSETTLED, retry_after_seconds=1)
+
+    async def _record(
+        self, identity: KeyIdentity, candidate: Candidate, decision: Decision
+    ) -> SubmittedAction | DuplicateAction | None:
+        """None: the state moved meanwhile, nothing was recorded."""
+        now = self._clock()
+        status = ActionStatus.ALLOWED if decision.verdict is Verdict.ALLOW else ActionStatus.DENIED
+        row = action_row(identity, candidate, decision, status=status.value, created_at=now)
+        match await self._recorder.submit_action(row):
+            case RecordOutcome.RECORDED:
+                return SubmittedAction(row.action_id, status, decision, None, now)
+            case RecordOutcome.STALE:
+                return None
+            case RecordOutcome.DUPLICATE:
+                return await self._original(identity, candidate)
+            case RecordOutcome.UNKNOWN:
+                raise UnauthorizedError("the agent of this key is no longer active")
+
+    async def _hold(
+        self, identity: KeyIdentity, candidate: Candidate, decision: Decision
+    ) -> SubmittedAction | DuplicateAction | None:
+        now = self._clock()
+        expires_in = decision.expires_in_seconds or self._approval_expires_seconds
+        row = hold_row(
+            identity,
+            candidate,
+            decision,
+            created_at=now,
+            expires_at=now + timedelta(seconds=expires_in),
+            previous_approval_id=None,
+        )
+        async with self._database.transaction(identity.org_id) as connection:
+            outcome = await hold_action(connection, row)
+        match outcome:
+            case HoldOutcome.HELD:
+                return SubmittedAction(row.action_id, ActionStatus.PENDING_APPROVAL, decision, row.approval_id, now)
+            case HoldOutcome.STALE:
+                return None
+            case HoldOutcome.DUPLICATE:
+                return await self._original(identity, candidate)
+            case HoldOutcome.UNKNOWN:
+                raise UnauthorizedError("the agent of this key is no longer active")
+            case HoldOutcome.CHANGED:  # only intercepted calls share approvals
+                raise ConflictError("the approval changed while it was requested; try again")
+
+    async def _original(self, identity: KeyIdentity, candidate: Candidate) -> DuplicateAction:
+        key = candidate.submission.idempotency_key or ""
+        async with self._database.transaction(identity.org_id) as connection:
+            original: IdempotentAction | None = await by_idempotency_key(
+                connection, identity.org_id, candidate.agent_id, key
+            )
+        if original is None:
+            raise UnavailableError(
+                "the first use of this idempotency key is not visible yet; try again", retry_after_seconds=1
+            )
+        if original.request_digest != candidate.submission.request_digest:
+            raise ConflictError(
+                "this idempotency_key was used for another request",
+                details={"field": "idempotency_key", "action_id": original.action_id},
+            )
+        return DuplicateAction(original.action_id)
