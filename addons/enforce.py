@@ -1,0 +1,147 @@
+"""The policy enforcement point: a request is allowed only when its admission has been committed.
+
+Everything that can go wrong on the way is an exception, and the dispatcher turns one that is not ours into a
+refusal as well: there is no path from here to ``allow`` but the last line of ``_admit``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import structlog
+from mitmproxy.connection import Client
+from mitmproxy.http import HTTPFlow
+
+from addons.caller_of import caller_of
+from addons.guard import Guard
+from addons.http_call import http_call
+from addons.identify import as_proxy_refusal
+from addons.metrics import DECISIONS, REFUSALS, STAGE_SECONDS
+from addons.outcome import outcome_of
+from addons.refusal import refuse_mcp_with, refuse_with
+from addons.verdict import Completion, FlowState, allow, flow_state, is_open
+from headgate.actions.draft import ActionDraft
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.ratelimits.local import LocalLimiter
+from headgate.tools.interpret import interpret
+from headgate.tools.match import CatalogueIndex
+from headgate.workflows.admit_call import CallGate
+from headgate.workflows.admitted import Admitted
+from headgate.workflows.caller import Caller
+from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
+from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
+from headgate.workflows.hold_call import HeldCall
+from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
+
+_log = structlog.get_logger(__name__)
+
+# These are decisions on an action that is on record already; everything else was refused before it was one.
+_RECORDED: Final = (ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError)
+_NOTHING_SENT: Final = "not forwarded: the client went away before anything was sent"
+
+
+class Enforce:
+    """Decide, record, hold; then allow or refuse."""
+
+    def __init__(
+        self,
+        *,
+        gate: CallGate,
+        catalogue: CatalogueIndex,
+        guard: Guard,
+        ends: ExecutionEnds,
+        refusals: RefusalCounts,
+        limiter: LocalLimiter | None,
+        clock: Clock,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._gate = gate
+        self._catalogue = catalogue
+        self._guard = guard
+        self._ends = ends
+        self._refusals = refusals
+        self._limiter = limiter
+        self._clock = clock
+        self._monotonic = monotonic
+        self._held: dict[str, dict[str, HeldCall]] = {}  # by client connection, then by request
+
+    async def request(self, flow: HTTPFlow) -> None:
+        if not is_open(flow):
+            return
+        state = flow_state(flow)
+        caller = caller_of(state.client)
+        draft: ActionDraft | None = None
+        try:
+            if caller is None:
+                raise AgentUnauthorizedError("no agent key on this connection")
+            if self._limiter is not None:
+                self._limiter.spend(f"{caller.identity.org_id}/{caller.identity.agent_id}")
+            organization = await self._gate.state_for(caller)
+            state.client.rules = organization.allowlist
+            self._guard.recheck(flow, organization.allowlist)
+            draft = interpret(http_call(flow), self._catalogue)
+            await self._admit(flow, state, caller, draft)
+        except HeadgateError as error:
+            refusal = as_proxy_refusal(error)
+            self._count(caller, refusal)
+            if draft is not None and draft.mcp_id is not None:
+                refuse_mcp_with(flow, draft.mcp_id, refusal)
+            else:
+                refuse_with(flow, refusal)
+
+    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, draft: ActionDraft) -> None:
+        candidate = candidate_for(caller.identity, draft)
+        held = HeldCall(state)
+        self._held.setdefault(flow.client_conn.id, {})[flow.id] = held
+        began = self._monotonic()
+        try:
+            admitted = await self._gate.admit(caller, candidate, held)
+        finally:
+            self._release(flow)
+            STAGE_SECONDS.labels("held" if held.approval_id else "admit").observe(self._monotonic() - began)
+        if not state.connected:
+            # The use of an approval, if there was one, is given back with this outcome.
+            self._ends.finish(
+                admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)
+            )
+            raise ClientGoneError("the client has gone")
+        DECISIONS.labels("allow" if admitted.approval_id is None else "approved").inc()
+        allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
+
+    def _ended(
+        self, admitted: Admitted, flow: HTTPFlow, expected_status: Callable[[int], bool], completion: Completion
+    ) -> None:
+        """How the forwarded call ended; the agent's answer does not wait for this to be durable."""
+        now = self._clock()
+        self._ends.finish(
+            admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
+        )
+
+    def _release(self, flow: HTTPFlow) -> None:
+        held = self._held[flow.client_conn.id]
+        del held[flow.id]
+        if not held:
+            del self._held[flow.client_conn.id]
+
+    def client_disconnected(self, client: Client) -> None:
+        for held in self._held.get(client.id, {}).values():
+            held.waiter.wake()
+
+    def error(self, flow: HTTPFlow) -> None:
+        # An HTTP/2 client may cancel one request and keep its connection.
+        if (held := self._held.get(flow.client_conn.id, {}).get(flow.id)) is not None:
+            held.waiter.wake()
+
+    def _count(self, caller: Caller | None, error: HeadgateError) -> None:
+        if isinstance(error, _RECORDED):
+            DECISIONS.labels(error.code.value.lower()).inc()
+            return
+        REFUSALS.labels(error.code.value.lower()).inc()
+        if caller is None or caller.identity.agent_id is None:
+            _log.info("request_refused", code=error.code.value, reason=error.message)
+            return
+        self._refusals.add(
+            RefusedRequest(caller.identity.org_id, caller.identity.agent_id, error.code.value, type(error).__name__)
+        )

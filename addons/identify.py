@@ -1,0 +1,115 @@
+"""Who is calling: proved on CONNECT and on plain requests, and never forwarded.
+
+``Proxy-Authorization: Basic`` with the key as the password (what ``HTTPS_PROXY=http://agent:KEY@host:port``
+makes every client send; RFC 7617) or ``Bearer`` with the key; on plain requests also ``X-Agent-Key``. Inside a
+tunnel the identity is the CONNECT's; ``headgate.workflows.caller`` asks again for each request whether the key
+still works. A connection keeps the identity it began with: upstream connections are shared within it.
+"""
+
+import base64
+import binascii
+from typing import Final
+
+from mitmproxy.http import Headers, HTTPFlow
+
+from addons.caller_of import caller_of, remember_caller
+from addons.refusal import refuse_with
+from addons.verdict import allow, client_state, flow_state, is_open
+from headgate.agents.authenticate import KeyRing
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
+from headgate.kernel.secrets import Secret
+from headgate.workflows.caller import Caller, agree
+from headgate.workflows.organization_state import OrganizationStates
+
+_KEY_HEADER: Final = b"x-agent-key"
+_NEVER_FORWARDED: Final = (b"x-agent-key", b"x-agent-id")
+_HOW: Final = "set HTTPS_PROXY to http://agent:KEY@host:port with an agent's key"
+
+
+class Identify:
+    """No identity, no passage: 407."""
+
+    def __init__(self, *, keys: KeyRing, states: OrganizationStates, clock: Clock) -> None:
+        self._keys = keys
+        self._states = states
+        self._clock = clock
+
+    async def http_connect(self, flow: HTTPFlow) -> None:
+        if not is_open(flow):
+            return
+        try:
+            await self._identify(flow, take_key(flow.request.headers))
+        except HeadgateError as error:
+            refuse_with(flow, as_proxy_refusal(error))
+        else:
+            allow(flow)
+
+    async def requestheaders(self, flow: HTTPFlow) -> None:
+        # Stripped from every request, refused ones included, inside tunnels too.
+        key = take_key(flow.request.headers)
+        if not is_open(flow):
+            return
+        if key is None and caller_of(client_state(flow.client_conn)) is not None:
+            return
+        try:
+            await self._identify(flow, key)
+        except HeadgateError as error:
+            refuse_with(flow, as_proxy_refusal(error))
+
+    async def _identify(self, flow: HTTPFlow, key: Secret | None) -> None:
+        if key is None:
+            raise AgentUnauthorizedError(f"no agent key: {_HOW}")
+        client = flow_state(flow).client
+        known = caller_of(client)
+        if known is not None and known.key == key:
+            return
+        identity = await self._keys.authenticate(key.reveal())
+        if identity.agent_id is None:
+            raise AgentUnauthorizedError("this key is not an agent's: calls are made with an agent's key")
+        if known is not None and (known.identity.org_id, known.identity.agent_id) != (
+            identity.org_id,
+            identity.agent_id,
+        ):
+            # Another agent on the same connection would inherit what the first one reached.
+            raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
+        caller = Caller(key, identity)
+        state = await agree(caller, self._states, self._keys, self._clock)
+        remember_caller(client, caller)
+        client.rules = state.allowlist
+
+
+def as_proxy_refusal(error: HeadgateError) -> HeadgateError:
+    """A credential refused here is 407, never 401: the agent's own origin did not say so (RFC 9110, 15.5.8)."""
+    return AgentUnauthorizedError(error.message) if isinstance(error, UnauthorizedError) else error
+
+
+def take_key(headers: Headers) -> Secret | None:
+    """The key that the request shows; every header that could show one is removed."""
+    key: Secret | None = None
+    kept = []
+    for name, value in headers.fields:
+        lower = name.lower()
+        if lower == b"proxy-authorization":
+            key = _from_authorization(value) or key
+        elif lower == _KEY_HEADER:
+            key = key or Secret(value.decode("latin-1").strip())
+        if not lower.startswith(b"proxy-") and lower not in _NEVER_FORWARDED:
+            kept.append((name, value))
+    if len(kept) != len(headers.fields):
+        headers.fields = tuple(kept)
+    return key
+
+
+def _from_authorization(value: bytes) -> Secret | None:
+    scheme, _, credentials = value.strip().partition(b" ")
+    credentials = credentials.strip()
+    if scheme.lower() == b"bearer":
+        return Secret(credentials.decode("latin-1"))
+    if scheme.lower() != b"basic":
+        return None
+    try:
+        user_pass = base64.b64decode(credentials, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return Secret(user_pass.partition(":")[2])

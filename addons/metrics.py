@@ -1,0 +1,25 @@
+"""What the data plane counts; names and meanings are in docs/reference/metrics.md."""
+
+from typing import Final
+
+from prometheus_client import Counter, Gauge, Histogram
+
+DECISIONS: Final = Counter(
+    "headgate_proxy_decisions",
+    "Intercepted calls by what became of them: allow, approved, action_denied, approval_denied, approval_pending.",
+    ["decision"],
+)
+REFUSALS: Final = Counter(
+    "headgate_proxy_refusals",
+    "Requests refused before they were actions, by error code.",
+    ["code"],
+)
+STAGE_SECONDS: Final = Histogram(
+    "headgate_proxy_stage_seconds",
+    "Time a request spends in a stage: admit (decide and record), held (waiting for a human included).",
+    ["stage"],
+    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 60),
+)
+HELD: Final = Gauge(
+    "headgate_proxy_held_requests", "Requests held at this moment.", multiprocess_mode="livesum"
+)

@@ -1,0 +1,39 @@
+"""How a forwarded call ended, as it is recorded (semantics.md, "Recording")."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from mitmproxy.http import HTTPFlow
+
+from addons.verdict import Completion, Ending
+from headgate.kernel.canonical_json import JsonObject
+from headgate.workflows.finish_execution import ExecutionOutcome
+
+
+def outcome_of(
+    completion: Completion,
+    expected_status: Callable[[int], bool],
+    *,
+    now: datetime,
+    started_at: datetime,
+    flow: HTTPFlow,
+) -> ExecutionOutcome:
+    """Succeeded: a complete response with a status that the catalogue's entry expects (default below 400)."""
+    if completion.ending is Ending.NOT_SENT:
+        reason = completion.error or "the destination could not be reached"
+        return ExecutionOutcome(False, now, error=f"not sent: {reason}", nothing_sent=True)
+    result: JsonObject = {
+        "status": completion.status,
+        "size_bytes": completion.size_bytes,
+        "duration_ms": round((now - started_at).total_seconds() * 1000, 3),
+    }
+    if completion.digest is not None:
+        result["sha256"] = completion.digest
+    if flow.response is not None and (content_type := flow.response.headers.get("content-type")) is not None:
+        result["content_type"] = content_type[:200]
+    if completion.ending is Ending.BROKEN or completion.status is None:
+        error = f"outcome unknown: {completion.error or 'the connection was lost before the answer was complete'}"
+        return ExecutionOutcome(False, now, error=error, result=result)
+    if not expected_status(completion.status):
+        return ExecutionOutcome(False, now, error=f"the destination answered {completion.status}", result=result)
+    return ExecutionOutcome(True, now, result=result)
