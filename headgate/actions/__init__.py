@@ -1,0 +1,1 @@
+"""Actions: what an agent wants to do, as it is decided, recorded and shown."""

@@ -1,0 +1,149 @@
+"""An action as it was recorded: its states, its decision, and how it was carried out.
+
+The statuses are the specification's ("Action status"); the moves that it leaves open are design.md's
+("Decisions where spec.md says not shown").
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ConflictError
+
+
+class ActionStatus(StrEnum):
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    PENDING_APPROVAL = "pending_approval"
+    APPROVED = "approved"
+    EXECUTING = "executing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+TRANSITIONS: Final[Mapping[ActionStatus, frozenset[ActionStatus]]] = MappingProxyType(
+    {
+        ActionStatus.ALLOWED: frozenset({ActionStatus.EXECUTING}),
+        ActionStatus.DENIED: frozenset(),
+        ActionStatus.PENDING_APPROVAL: frozenset({ActionStatus.APPROVED, ActionStatus.DENIED}),
+        ActionStatus.APPROVED: frozenset({ActionStatus.EXECUTING}),
+        # Back to approved: nothing was sent, and the use of the approval was given back.
+        ActionStatus.EXECUTING: frozenset({ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.APPROVED}),
+        ActionStatus.COMPLETED: frozenset(),
+        ActionStatus.FAILED: frozenset({ActionStatus.EXECUTING}),  # a manual retry
+    }
+)
+
+
+def move(action_id: str, current: ActionStatus, target: ActionStatus) -> ActionStatus:
+    """``target``, where the transition table allows it. Raises ConflictError."""
+    if target not in TRANSITIONS[current]:
+        raise ConflictError(
+            f"action {action_id} is {current} and cannot become {target}", details={"status": current.value}
+        )
+    return target
+
+
+def parse_status(text: str) -> ActionStatus | None:
+    """A status as a client filters by it: the reference's ``succeeded`` is ``completed``. None: unknown."""
+    try:
+        return ActionStatus("completed" if text == "succeeded" else text)
+    except ValueError:
+        return None
+
+
+class ExecutionStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """The decision object of the specification, and the policy versions that made it."""
+
+    decision: str
+    reason: str
+    risk_level: str
+    policy_id: str | None
+    evaluation_time_ms: float
+    policies: Sequence[JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """What was asked for, with secrets masked. ``http`` is set wherever Headgate makes the call."""
+
+    params: JsonObject
+    context: JsonObject | None
+    delegation: JsonObject | None
+    http: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One carrying-out of an action; ``result`` is platform-specific."""
+
+    execution_id: str
+    status: ExecutionStatus
+    attempts: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    error: str | None
+    result: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ActionApproval:
+    """What an action shows of its approval; ``status`` is what it is now, expired by time included."""
+
+    approval_id: str
+    status: str
+    approver_id: str | None
+    decided_at: datetime | None
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action; ``execution`` is its newest."""
+
+    org_id: str
+    action_id: str
+    agent_id: str
+    source: str
+    tool: str
+    operation: str
+    status: ActionStatus
+    request: RecordedRequest
+    decision: RecordedDecision
+    risk_level: str
+    approval_id: str | None
+    parent_action_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    execution: Execution | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDetail:
+    """With what GET of one action shows besides; ``delegation_count`` is the number of its sub-actions."""
+
+    action: Action
+    approval: ActionApproval | None
+    delegation_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """One page, newest first."""
+
+    actions: Sequence[Action]
+    total: int
+    total_is_minimum: bool
+    next_cursor: str | None
