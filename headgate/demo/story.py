@@ -1,0 +1,146 @@
+"""What the demonstration plays: an agent's read, its deletion, its payment, and the record of all three.
+
+Every line of it really happens: an unmodified HTTP client with a proxy setting, the gate's own API, and a
+service that says what reached it.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+
+from headgate.demo.service import InvoiceService
+
+_PAYMENT: Final = {"to": "Globex", "amount": 9000}
+_IMPATIENT_POLICY: Final = """package demo.impatient
+
+# Payments wait for a human, but the agent is told after two seconds to come back.
+require_approval contains "payments wait for a reviewer" if {
+    input.http.method == "POST"
+    endswith(input.http.path, "/payments")
+}
+
+approval := {"hold_seconds": 2}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A running instance: where its parts are, and the credentials of both sides."""
+
+    api_url: str
+    proxy_url: str
+    ca_cert: str
+    agent_key: str
+    admin_token: str
+
+
+class Story:
+    """Plays and tells. ``say`` prints one line."""
+
+    def __init__(self, gate: Gate, service: InvoiceService, say: Callable[[str], None]) -> None:
+        self._service = service
+        self._say = say
+        proxy = httpx.Proxy(gate.proxy_url, auth=("agent", gate.agent_key))
+        context = httpx.create_ssl_context(verify=gate.ca_cert, trust_env=False)
+        self._agent = httpx.Client(proxy=proxy, verify=context, timeout=70, trust_env=False)
+        self._admin = httpx.Client(
+            base_url=gate.api_url, headers={"authorization": f"Bearer {gate.admin_token}"}, trust_env=False
+        )
+
+    def play(self) -> bool:
+        """Returns whether everything went as it should."""
+        self._prepare()
+        steps = [self._read, self._delete, self._held_and_approved, self._told_to_come_back, self._record]
+        went_well = [step() for step in steps]
+        self._agent.close()
+        self._admin.close()
+        return all(went_well)
+
+    def _prepare(self) -> None:
+        self._say(f"A service of invoices runs at {self._service.url}. It is on this machine, so the guard against")
+        self._say("private addresses would refuse it: an administrator puts it on the allowlist.")
+        entry = {"host": "127.0.0.1", "ports": [self._service.port], "private": True, "note": "demonstration"}
+        document = {"destinations": [entry], "tools": []}
+        self._admin.put("/admin/settings/allowlist", json=document).raise_for_status()
+        policy = {"name": "Impatient payments", "rego_policy": _IMPATIENT_POLICY, "priority": 10}
+        self._admin.post("/admin/policies", json=policy).raise_for_status()
+
+    def _read(self) -> bool:
+        self._heading("1. The agent reads")
+        answer = self._call("GET", "/invoices")
+        return self._check(answer.status_code == 200, "allowed, recorded, forwarded")
+
+    def _delete(self) -> bool:
+        self._heading("2. The agent deletes")
+        answer = self._call("DELETE", "/invoices/42")
+        refused = answer.status_code == 403 and "DELETE /invoices/42" not in self._service.received
+        return self._check(refused, "denied by policy; the service saw nothing")
+
+    def _held_and_approved(self) -> bool:
+        self._heading("3. The agent writes, and a human agrees while it waits")
+        reviewer = threading.Thread(target=self._approve_next, name="demo-reviewer")
+        reviewer.start()
+        answer = self._call("POST", "/invoices", _PAYMENT)
+        reviewer.join()
+        return self._check(answer.status_code == 201, "held, approved, forwarded: the agent noticed only the wait")
+
+    def _told_to_come_back(self) -> bool:
+        self._heading("4. Nobody answers in time; the agent sends the same call again later")
+        first = self._call("POST", "/payments", _PAYMENT)
+        pending = first.status_code == 403 and first.json()["error"]["code"] == "APPROVAL_PENDING"
+        self._say(f"   Retry-After: {first.headers.get('retry-after')}; the approval stays open")
+        self._approve_next()
+        second = self._call("POST", "/payments", _PAYMENT)
+        once = self._service.received.count("POST /payments") == 1
+        return self._check(
+            pending and second.status_code == 201 and once, "the plain retry used the approval, once, and went through"
+        )
+
+    def _record(self) -> bool:
+        self._heading("5. The record")
+        verified = self._admin.post("/admin/audit/verify", json={}).json()
+        events = self._admin.get("/admin/audit", params={"limit": 60}).json()["data"]
+        for event in reversed(events):
+            if event.get("action_id"):
+                data = event["data"]
+                what = data.get("decision") or data.get("tool", "")
+                self._say(
+                    f"   {event['created_at'][11:19]}  {event['event_type']:<20} {event['action_id'][-12:]}  {what}"
+                )
+        return self._check(verified["valid"], f"the chain is valid: {verified['events_verified']} events verified")
+
+    def _call(self, method: str, path: str, body: dict[str, object] | None = None) -> httpx.Response:
+        self._say(f" > {method} {self._service.url}{path}" + (f"  {body}" if body else ""))
+        began = time.monotonic()
+        answer = self._agent.request(method, self._service.url + path, json=body)
+        self._say(f" < {answer.status_code} {answer.reason_phrase}   ({time.monotonic() - began:.2f} s)")
+        if answer.status_code == 403:
+            self._say(f"   {answer.json()['error']['message']}")
+        return answer
+
+    def _approve_next(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            waiting: list[dict[str, Any]] = self._admin.get("/v1/approvals", params={"status": "pending"}).json()[
+                "data"
+            ]
+            if waiting:
+                approval = waiting[0]
+                action = approval["action"]
+                self._say(f"   reviewer sees {approval['id']}: {action['tool']}.{action['operation']}, and approves")
+                decision = {"comment": "looks right"}
+                self._admin.post(f"/v1/approvals/{approval['id']}/approve", json=decision).raise_for_status()
+                return
+            time.sleep(0.2)
+
+    def _heading(self, text: str) -> None:
+        self._say("")
+        self._say(text)
+
+    def _check(self, went_well: bool, text: str) -> bool:
+        self._say(f"   {'ok' if went_well else 'WENT WRONG'}: {text}")
+        return went_well
