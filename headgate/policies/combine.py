@@ -1,0 +1,86 @@
+"""From what each policy says to the one decision (design.md, "Deciding"; semantics.md, "Combining and voting").
+
+Priority by priority, lower number first, and the first priority at which anything is said decides. Within
+it the strictest wins: deny over require_approval over allow. Where nobody says anything, the call is denied.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from headgate.policies.model import Decision, PolicyVerdict, Requirement, RiskLevel, Verdict
+
+NOBODY_SPOKE: Final = "no policy allows this action"
+
+_DEFAULT_REASON: Final = {
+    Verdict.DENY: "a policy denies this action",
+    Verdict.REQUIRE_APPROVAL: "a policy requires approval of this action",
+    Verdict.ALLOW: "a policy allows this action",
+}
+_DEFAULT_RISK: Final = {
+    Verdict.DENY: RiskLevel.HIGH,
+    Verdict.REQUIRE_APPROVAL: RiskLevel.HIGH,
+    Verdict.ALLOW: RiskLevel.LOW,
+}
+_RISK_ORDER: Final = {level: rank for rank, level in enumerate(RiskLevel)}
+
+
+def combine(verdicts: Iterable[PolicyVerdict], evaluation_time_ms: float = 0.0) -> Decision:
+    """The decision that follows from what all policies say about a call."""
+    spoken = [verdict for verdict in verdicts if verdict.verdict is not None]
+    first = min((verdict.priority for verdict in spoken), default=None)
+    return decide_priority([verdict for verdict in spoken if verdict.priority == first], evaluation_time_ms)
+
+
+def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float = 0.0) -> Decision:
+    """The decision of the first priority that speaks; ``spoken`` are its policies that said anything."""
+    verdict = _strictest(spoken)
+    if verdict is None:
+        return Decision(Verdict.DENY, NOBODY_SPOKE, RiskLevel.HIGH, None, evaluation_time_ms)
+    deciding = [one for one in spoken if one.verdict is verdict]
+    reason = "; ".join(dict.fromkeys(filter(None, (one.explanation() for one in deciding))))
+    risks = [one.risk_level for one in deciding if one.risk_level is not None]
+    decision = Decision(
+        verdict=verdict,
+        reason=reason or _DEFAULT_REASON[verdict],
+        risk_level=max(risks, key=_RISK_ORDER.__getitem__) if risks else _DEFAULT_RISK[verdict],
+        policy_id=deciding[0].policy_id,
+        evaluation_time_ms=evaluation_time_ms,
+        spoken=tuple(spoken),
+    )
+    return decision if verdict is not Verdict.REQUIRE_APPROVAL else _with_terms(decision, deciding)
+
+
+def _strictest(spoken: Sequence[PolicyVerdict]) -> Verdict | None:
+    said = {one.verdict for one in spoken}
+    for verdict in (Verdict.DENY, Verdict.REQUIRE_APPROVAL, Verdict.ALLOW):
+        if verdict in said:
+            return verdict
+    return None
+
+
+def _with_terms(decision: Decision, asking: Sequence[PolicyVerdict]) -> Decision:
+    """One requirement per policy that asks, all to be met; of the times that any of them names, the shortest."""
+    return Decision(
+        verdict=decision.verdict,
+        reason=decision.reason,
+        risk_level=decision.risk_level,
+        policy_id=decision.policy_id,
+        evaluation_time_ms=decision.evaluation_time_ms,
+        spoken=decision.spoken,
+        requirements=tuple(
+            Requirement(one.policy_id, one.version, one.terms.required_approvals, one.terms.assignees)
+            for one in asking
+        ),
+        hold_seconds=_shortest(one.terms.hold_seconds for one in asking),
+        expires_in_seconds=_shortest(one.terms.expires_in_seconds for one in asking),
+        escalate_after_seconds=_shortest(one.terms.escalate_after_seconds for one in asking),
+    )
+
+
+def _shortest[Seconds: (int, float)](times: Iterable[Seconds | None]) -> Seconds | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def required_approvals(requirements: Sequence[Requirement]) -> int:
+    """The number shown for an approval: the largest that any of its requirements demands."""
+    return max((one.required_approvals for one in requirements), default=1)

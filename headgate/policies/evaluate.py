@@ -1,0 +1,129 @@
+"""The decision about one call: in the path of every request, in memory, without waiting for anything."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from time import perf_counter_ns
+from typing import Final
+
+import regorus
+
+from headgate.kernel.errors import ValidationError
+from headgate.policies.answer import failed, verdict_of
+from headgate.policies.combine import decide_priority
+from headgate.policies.compile import CompiledPolicy, compile_policy
+from headgate.policies.formula import TRUE, CallKey, Formula
+from headgate.policies.index import PolicyIndex
+from headgate.policies.model import Decision, PolicyVerdict, RiskLevel, RulePolicy, Verdict
+from headgate.policies.quarantine import Marker, mark_of
+
+_REMEMBERED_ANSWERS_MAX: Final = 64
+_REMEMBERED_ANSWER_MAX_BYTES: Final = 512
+
+
+class _Entry:
+    """A policy as it is asked: its engine, or the verdict that stands where it must not be evaluated."""
+
+    __slots__ = ("_answers", "_decide", "_mark", "compiled", "fixed", "policy")
+
+    def __init__(self, policy: RulePolicy, compiled: CompiledPolicy | None, fixed: PolicyVerdict | None) -> None:
+        self.policy = policy
+        self.compiled = compiled
+        self.fixed = fixed
+        self._decide = compiled.engine.decide if compiled is not None else None
+        self._mark = mark_of(policy.org_id, policy.policy_id, policy.version)
+        self._answers: dict[bytes, PolicyVerdict] = {}
+
+    @property
+    def condition(self) -> Formula:
+        return TRUE if self.compiled is None else self.compiled.conditions.concerns
+
+    def ask(self, document: regorus.Input, marker: Marker | None) -> PolicyVerdict:
+        if self._decide is None:
+            return self.fixed or failed(self.policy, "the policy is not loaded")
+        if marker is not None:
+            marker.begin(self._mark)
+        try:
+            answer = self._decide(document)
+        except regorus.EvaluationError as error:
+            return failed(self.policy, f'policy "{self.policy.name}" failed, and so denies: {error.reason}')
+        except Exception as error:  # noqa: BLE001 - whatever the engine raises is a deny that says so (promise 1)
+            return failed(self.policy, f'policy "{self.policy.name}" failed, and so denies: {error}')
+        finally:
+            if marker is not None:
+                marker.end()
+        return self._answers.get(answer) or self._verdict(answer)
+
+    def _verdict(self, answer: bytes) -> PolicyVerdict:
+        # Most answers are the same few; what an agent can vary at will is not kept beyond a bound.
+        verdict = verdict_of(self.policy, answer)
+        if len(self._answers) < _REMEMBERED_ANSWERS_MAX and len(answer) <= _REMEMBERED_ANSWER_MAX_BYTES:
+            self._answers[answer] = verdict
+        return verdict
+
+
+class PolicySet:
+    """The enabled policies of one organization with its data, immutable.
+
+    A policy that no longer compiles, or that is quarantined, denies whatever its priority decides, and says so.
+    ``marker`` keeps what is being evaluated where it survives this process (``quarantine``).
+    """
+
+    def __init__(self, policies: Sequence[RulePolicy], data: bytes, *, marker: Marker | None = None) -> None:
+        ordered = sorted((one for one in policies if one.enabled), key=lambda one: (one.priority, one.policy_id))
+        entries = [_entry(policy, data, marker) for policy in ordered]
+        groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.policy.priority)]
+        self._index = PolicyIndex(groups, lambda entry: entry.condition)
+        self._everyone = tuple(tuple(group) for group in groups)
+        self._marker = marker
+        self.policies = tuple(ordered)
+
+    def decide(
+        self, input_bytes: bytes, *, tool: str, operation: str, host: str | None, method: str | None
+    ) -> Decision:
+        """The decision about the call that ``input_bytes`` (JSON) describes; never raises for its content.
+
+        The named members must be those of the input: ``tool``, ``operation``, ``http.host``, ``http.method``
+        (None: the input has no such member). They pick the policies that are asked.
+        """
+        started = perf_counter_ns()
+        return self._decide(input_bytes, self._index.candidates(CallKey(tool, operation, host, method)), started)
+
+    def decide_asking_all(self, input_bytes: bytes) -> Decision:
+        """The same without the index: what the index is tested against."""
+        return self._decide(input_bytes, self._everyone, perf_counter_ns())
+
+    def _decide(self, input_bytes: bytes, groups: tuple[tuple[_Entry, ...], ...], started: int) -> Decision:
+        marker = self._marker
+        try:
+            document = regorus.Input(input_bytes)
+        except regorus.JsonError as error:
+            reason = f"the call cannot be described to the policies: {error}"
+            return Decision(Verdict.DENY, reason, RiskLevel.HIGH, None, _milliseconds_since(started))
+        for group in groups:
+            spoken: list[PolicyVerdict] = []
+            for entry in group:
+                verdict = entry.ask(document, marker)
+                if verdict.verdict is not None:
+                    spoken.append(verdict)
+            if spoken:
+                return decide_priority(spoken, _milliseconds_since(started))
+        return decide_priority((), _milliseconds_since(started))
+
+
+def _milliseconds_since(started_ns: int) -> float:
+    return round((perf_counter_ns() - started_ns) / 1_000_000, 3)
+
+
+def _entry(policy: RulePolicy, data: bytes, marker: Marker | None) -> _Entry:
+    if policy.quarantine is not None:
+        # Not even compiled: what killed a process once gets no second chance until a person has looked.
+        return _Entry(policy, None, failed(policy, f'policy "{policy.name}" is quarantined: {policy.quarantine}'))
+    try:
+        if marker is not None:
+            marker.begin(mark_of(policy.org_id, policy.policy_id, policy.version))
+        return _Entry(policy, compile_policy(policy.rego_policy, data), None)
+    except ValidationError as error:
+        return _Entry(policy, None, failed(policy, f'policy "{policy.name}" cannot be used: {error.message}'))
+    finally:
+        if marker is not None:
+            marker.end()

@@ -1,0 +1,179 @@
+"""Boolean formulas over the four members of a call by which policies are indexed.
+
+Built once when a policy is compiled, evaluated for each kind of call that is seen for the first time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import product
+from typing import Final, NamedTuple
+
+_SIZE_MAX: Final = 200
+_SAMPLES_MAX: Final = 4_096
+
+
+class Field(IntEnum):
+    """The members of the policy input that conditions are derived from; the order of CallKey."""
+
+    TOOL = 0
+    OPERATION = 1
+    HOST = 2
+    METHOD = 3
+
+
+class CallKey(NamedTuple):
+    """What of a call the index looks at. None: the input has no such member."""
+
+    tool: str
+    operation: str
+    host: str | None
+    method: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """True or false whatever the call."""
+
+    value: bool
+
+    def holds(self, call: CallKey) -> bool:
+        return self.value
+
+    @property
+    def size(self) -> int:
+        return 1
+
+
+TRUE: Final = Always(True)
+FALSE: Final = Always(False)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The member is there and is one of these values."""
+
+    field: Field
+    values: frozenset[str]
+
+    def holds(self, call: CallKey) -> bool:
+        return call[self.field] in self.values
+
+    @property
+    def size(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The input has the member."""
+
+    field: Field
+
+    def holds(self, call: CallKey) -> bool:
+        return call[self.field] is not None
+
+    @property
+    def size(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: "Formula"
+
+    def holds(self, call: CallKey) -> bool:
+        return not self.part.holds(call)
+
+    @property
+    def size(self) -> int:
+        return 1 + self.part.size
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    parts: tuple["Formula", ...]
+    size: int
+
+    def holds(self, call: CallKey) -> bool:
+        return all(part.holds(call) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    parts: tuple["Formula", ...]
+    size: int
+
+    def holds(self, call: CallKey) -> bool:
+        return any(part.holds(call) for part in self.parts)
+
+
+type Formula = Always | OneOf | Present | Not | All | Either
+
+
+def negation(part: Formula) -> Formula:
+    """Not ``part``."""
+    match part:
+        case Always(value):
+            return FALSE if value else TRUE
+        case Not(inner):
+            return inner
+        case _:
+            return Not(part)
+
+
+def all_of(*parts: Formula) -> Formula:
+    """True where every part is; of nothing, true."""
+    kept = tuple(dict.fromkeys(part for part in parts if part != TRUE))
+    if FALSE in kept:
+        return FALSE
+    if not kept:
+        return TRUE
+    return kept[0] if len(kept) == 1 else All(kept, 1 + sum(part.size for part in kept))
+
+
+def any_of(*parts: Formula) -> Formula:
+    """True where some part is; of nothing, false."""
+    kept = tuple(dict.fromkeys(part for part in parts if part != FALSE))
+    if TRUE in kept:
+        return TRUE
+    if not kept:
+        return FALSE
+    return kept[0] if len(kept) == 1 else Either(kept, 1 + sum(part.size for part in kept))
+
+
+def at_most(part: Formula) -> Formula:
+    """``part``, or something weaker where it is too large to be worth evaluating: never false where it is true."""
+    return part if part.size <= _SIZE_MAX else TRUE
+
+
+def at_least(part: Formula) -> Formula:
+    """``part``, or something stronger where it is too large: never true where it is false."""
+    return part if part.size <= _SIZE_MAX else FALSE
+
+
+def can_hold_together(*formulas: Formula) -> bool:
+    """Whether some call makes all of them true; True as well where there are too many kinds of calls to try."""
+    values: list[set[str | None]] = [set(), set(), set(), set()]
+    for formula in formulas:
+        for field, named in _named(formula):
+            values[field] |= named
+    # One value of each member that nobody names stands for all such values; None for an absent one.
+    kinds = [[*sorted(filter(None, named)), "\0", None] for named in values]
+    if len(kinds[0]) * len(kinds[1]) * len(kinds[2]) * len(kinds[3]) > _SAMPLES_MAX:
+        return True
+    return any(
+        all(formula.holds(CallKey(tool or "\0", operation or "\0", host, method)) for formula in formulas)
+        for tool, operation, host, method in product(*kinds)
+    )
+
+
+def _named(formula: Formula) -> Iterator[tuple[Field, frozenset[str]]]:
+    match formula:
+        case OneOf(field, values):
+            yield field, values
+        case Not(part):
+            yield from _named(part)
+        case All(parts) | Either(parts):
+            for part in parts:
+                yield from _named(part)

@@ -1,0 +1,170 @@
+"""Rule policies, what one of them says about a call, and the decision that follows from all of them.
+
+Frozen types without I/O. The specification's sections "Rule policy" and "Decision object" name the fields;
+what it leaves open is in docs/reference/policies.md.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+NAME_MAX_CHARACTERS: Final = 255
+DESCRIPTION_MAX_CHARACTERS: Final = 1000
+PRIORITY_MAX: Final = 1000
+DEFAULT_PRIORITY: Final = 100
+SEEDED_PRIORITY: Final = 1000  # so that any policy of the user's comes first
+REGO_MAX_BYTES: Final = 64 * 1024
+POLICIES_MAX: Final = 500
+
+
+class Verdict(StrEnum):
+    """What happens to a call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    REQUIRE_APPROVAL = "require_approval"
+
+
+class RiskLevel(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True)
+class RulePolicy:
+    """One version of a policy. ``quarantine`` is why it is not evaluated any more (it denies instead).
+
+    ``org_id`` is empty where the policy belongs to no organization (a draft).
+    """
+
+    policy_id: str
+    version: int
+    name: str
+    description: str | None
+    rego_policy: str
+    enabled: bool
+    priority: int
+    quarantine: str | None
+    created_at: datetime
+    updated_at: datetime
+    org_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What one policy demands of an approval. No ``assignees``: whoever may approve, may approve this."""
+
+    policy_id: str
+    policy_version: int
+    required_approvals: int
+    assignees: tuple[str, ...] = ()
+
+    def record(self) -> JsonObject:
+        return {
+            "policy_id": self.policy_id,
+            "policy_version": self.policy_version,
+            "required_approvals": self.required_approvals,
+            "assignees": list(self.assignees),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalTerms:
+    """A policy's ``approval`` object: how many must agree, who, and by when. None: the default holds."""
+
+    required_approvals: int = 1
+    assignees: tuple[str, ...] = ()
+    hold_seconds: float | None = None
+    expires_in_seconds: int | None = None
+    escalate_after_seconds: int | None = None
+
+
+DEFAULT_TERMS: Final = ApprovalTerms()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVerdict:
+    """What one policy says about one call. ``verdict`` None: nothing. ``error``: it could not say, so it denies."""
+
+    policy_id: str
+    version: int
+    priority: int
+    verdict: Verdict | None
+    messages: tuple[str, ...] = ()
+    reason: str | None = None
+    risk_level: RiskLevel | None = None
+    terms: ApprovalTerms = DEFAULT_TERMS
+    error: str | None = None
+
+    def explanation(self) -> str | None:
+        """Why, in the policy's own words: the error, its ``reason``, or its messages. None: it gave none."""
+        return self.error or self.reason or "; ".join(self.messages) or None
+
+    def record(self) -> JsonObject:
+        entry: JsonObject = {
+            "id": self.policy_id,
+            "version": self.version,
+            "decision": None if self.verdict is None else self.verdict.value,
+        }
+        if (reason := self.explanation()) is not None:
+            entry["reason"] = reason
+        if self.error is not None:
+            entry["error"] = True
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What happens to a call, and who said so.
+
+    ``spoken`` are the policies of the deciding priority that said anything, in the order they were asked;
+    the versions that made the decision are theirs. ``policy_id`` is the first of them that said what was
+    decided; None: nobody spoke. ``requirements``: one per policy that asks, all to be met; empty unless the
+    verdict is require_approval. Times are None where no policy names one.
+    """
+
+    verdict: Verdict
+    reason: str
+    risk_level: RiskLevel
+    policy_id: str | None
+    evaluation_time_ms: float
+    spoken: tuple[PolicyVerdict, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    hold_seconds: float | None = None
+    expires_in_seconds: int | None = None
+    escalate_after_seconds: int | None = None
+
+    def record(self) -> JsonObject:
+        """The decision object of the specification, and the policy versions that made it."""
+        policies: list[JsonValue] = [spoken.record() for spoken in self.spoken]
+        return {
+            "decision": self.verdict.value,
+            "reason": self.reason,
+            "risk_level": self.risk_level.value,
+            "policy_id": self.policy_id,
+            "evaluation_time_ms": self.evaluation_time_ms,
+            "policies": policies,
+        }
+
+
+def requirements_cover(held: tuple[Requirement, ...], wanted: tuple[Requirement, ...]) -> bool:
+    """Whether an approval that met ``held`` may serve a call for which the policies of now want ``wanted``.
+
+    True only where nothing more is demanded: each wanted requirement has a held one of the same policy that
+    took at least as many approvals and, where the wanted one names assignees, was decided by some of them
+    only. A held requirement without assignees was open to anybody and so never covers one that names some.
+    """
+    return all(any(_covers(one, want) for one in held) for want in wanted)
+
+
+def _covers(held: Requirement, wanted: Requirement) -> bool:
+    if held.policy_id != wanted.policy_id or held.required_approvals < wanted.required_approvals:
+        return False
+    if not wanted.assignees:
+        return True
+    return bool(held.assignees) and set(held.assignees) <= set(wanted.assignees)

@@ -1,0 +1,149 @@
+"""All SQL of rule policies. Every function runs inside the caller's transaction of the organization."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headgate.db.database import Connection
+from headgate.kernel.errors import NotFoundError
+from headgate.policies.model import RulePolicy
+
+type Row = Mapping[str, Any]  # what the driver returns; parsed below, at the edge
+
+EXACT_TOTAL_LIMIT: Final = 10_000
+"""Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
+
+_COLUMNS: Final = (
+    "org_id, policy_id, version, name, description, rego_policy, enabled, priority, quarantine, created_at, updated_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFilter:
+    """What to list; None means any. ``name`` is a part of the name, whatever its case."""
+
+    enabled: bool | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPage:
+    """One page in the order of evaluation; ``total`` counts all pages."""
+
+    policies: tuple[RulePolicy, ...]
+    total: int
+    total_is_minimum: bool
+
+
+async def insert_policy(connection: Connection, org_id: str, policy: RulePolicy, created_by: str | None) -> None:
+    """The policy and the row of this version of it, which stays when the policy has gone."""
+    shared = [org_id, policy.policy_id, policy.version, policy.name, policy.description, policy.rego_policy]
+    shared += [policy.enabled, policy.priority, created_by, policy.created_at]
+    await connection.execute(
+        "INSERT INTO policies (org_id, policy_id, version, name, description, rego_policy, enabled, priority,"
+        " created_by, created_at, updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        [*shared, policy.updated_at],
+    )
+    await connection.execute(
+        "INSERT INTO policy_versions (org_id, policy_id, version, name, description, rego_policy, enabled, priority,"
+        " created_by, created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        shared,
+    )
+
+
+async def get_policy(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
+    """Raises NotFoundError, for a deleted one too."""
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM policies WHERE org_id = %s AND policy_id = %s AND deleted_at IS NULL",  # noqa: S608 - a constant of this file
+        [org_id, policy_id],
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no policy {policy_id}")
+    return _policy(row)
+
+
+async def list_policies(
+    connection: Connection,
+    org_id: str,
+    wanted: PolicyFilter,
+    *,
+    limit: int = 50,
+    offset: int = 0,
+    exact_total: bool = False,
+) -> PolicyPage:
+    """In the order in which they are evaluated: by priority, then by age."""
+    conditions = (
+        "org_id = %(org)s AND deleted_at IS NULL AND (%(enabled)s::boolean IS NULL OR enabled = %(enabled)s)"
+        " AND (%(name)s::text IS NULL OR strpos(lower(name), lower(%(name)s)) > 0)"
+    )
+    parameters = {
+        "org": org_id,
+        "enabled": wanted.enabled,
+        "name": wanted.name,
+        "limit": limit,
+        "offset": offset,
+        "count_limit": None if exact_total else EXACT_TOTAL_LIMIT + 1,
+    }
+    counted = await connection.execute(
+        f"SELECT count(*) AS total FROM (SELECT FROM policies WHERE {conditions} LIMIT %(count_limit)s) matching",  # noqa: S608 - constants of this file
+        parameters,
+    )
+    row = await counted.fetchone()
+    total = int(row["total"]) if row is not None else 0
+    is_minimum = not exact_total and total > EXACT_TOTAL_LIMIT
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM policies WHERE {conditions}"  # noqa: S608 - constants of this file
+        " ORDER BY priority, policy_id LIMIT %(limit)s OFFSET %(offset)s",
+        parameters,
+    )
+    policies = tuple(_policy(row) for row in await cursor.fetchall())
+    return PolicyPage(policies, EXACT_TOTAL_LIMIT if is_minimum else total, is_minimum)
+
+
+async def load_enabled(connection: Connection, org_id: str) -> list[RulePolicy]:
+    """What decides: every enabled policy, quarantined ones too, as they deny."""
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM policies WHERE org_id = %s AND enabled AND deleted_at IS NULL"  # noqa: S608 - a constant of this file
+        " ORDER BY priority, policy_id",
+        [org_id],
+    )
+    return [_policy(row) for row in await cursor.fetchall()]
+
+
+async def count_policies(connection: Connection, org_id: str, *, deleted_too: bool = False) -> int:
+    """How many there are; ``deleted_too``: have ever been."""
+    cursor = await connection.execute(
+        "SELECT count(*) AS total FROM policies WHERE org_id = %s AND (deleted_at IS NULL OR %s)", [org_id, deleted_too]
+    )
+    row = await cursor.fetchone()
+    return int(row["total"]) if row is not None else 0
+
+
+async def mark_deleted(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
+    """It decides no more; the row stays for the decisions that name it. Raises NotFoundError."""
+    cursor = await connection.execute(
+        "UPDATE policies SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()"
+        f" WHERE org_id = %s AND policy_id = %s AND deleted_at IS NULL RETURNING {_COLUMNS}",
+        [org_id, policy_id],
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no policy {policy_id}")
+    return _policy(row)
+
+
+def _policy(row: Row) -> RulePolicy:
+    return RulePolicy(
+        policy_id=row["policy_id"],
+        version=row["version"],
+        name=row["name"],
+        description=row["description"],
+        rego_policy=row["rego_policy"],
+        enabled=row["enabled"],
+        priority=row["priority"],
+        quarantine=row["quarantine"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        org_id=row["org_id"],
+    )
