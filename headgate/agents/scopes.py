@@ -1,0 +1,82 @@
+"""What a credential may do: the scopes of the specification's section "Authentication", and who may carry them."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.errors import ForbiddenError, ValidationError
+from headgate.organizations.model import Role
+
+
+class Scope(StrEnum):
+    ACTIONS_WRITE = "actions:write"
+    ACTIONS_READ = "actions:read"
+    APPROVALS_WRITE = "approvals:write"
+    APPROVALS_READ = "approvals:read"
+    POLICIES_WRITE = "policies:write"
+    POLICIES_READ = "policies:read"
+    AUDIT_READ = "audit:read"
+    ADMIN = "admin:*"
+
+
+class KeyKind(StrEnum):
+    AGENT = "agent"
+    ADMIN = "admin"
+    WEBHOOK = "webhook"
+
+
+KIND_SCOPES: Final[Mapping[KeyKind, frozenset[Scope]]] = MappingProxyType(
+    {
+        KeyKind.AGENT: frozenset({Scope.ACTIONS_WRITE, Scope.ACTIONS_READ}),
+        KeyKind.ADMIN: frozenset(Scope),
+        # Its kind is its right: GET of webhooks and deliveries (semantics.md, "Tenancy and roles").
+        KeyKind.WEBHOOK: frozenset(),
+    }
+)
+"""The most that a key of each kind may carry (specification, "Authentication": key types)."""
+
+_READS: Final = frozenset({Scope.ACTIONS_READ, Scope.APPROVALS_READ, Scope.POLICIES_READ})
+
+ROLE_SCOPES: Final[Mapping[Role, frozenset[Scope]]] = MappingProxyType(
+    {
+        Role.ADMIN: frozenset({Scope.ADMIN}),
+        Role.APPROVER: _READS | {Scope.APPROVALS_WRITE},
+        Role.AUDITOR: _READS | {Scope.AUDIT_READ},
+        Role.VIEWER: _READS,
+    }
+)
+
+
+def scopes_of_roles(roles: Iterable[Role]) -> frozenset[Scope]:
+    """What a person with these roles may do: the union."""
+    return frozenset().union(*(ROLE_SCOPES[role] for role in roles))
+
+
+def require_scope(held: frozenset[Scope], required: Scope) -> None:
+    """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other."""
+    if required not in held and Scope.ADMIN not in held:
+        raise ForbiddenError(f"this credential lacks the scope {required}", details={"missing_scope": required.value})
+
+
+def parse_scopes(kind: KeyKind, names: Iterable[str]) -> frozenset[Scope]:
+    """The scopes asked for, checked against the key's kind. Raises ValidationError."""
+    known = {scope.value for scope in Scope}
+    wanted = list(names)
+    if unknown := sorted(set(wanted) - known):
+        raise ValidationError(
+            f"unknown scope: {', '.join(unknown)[:200]}",
+            details={"field": "scopes", "reason": "unknown scope", "known": sorted(known)},
+        )
+    scopes = frozenset(Scope(name) for name in wanted)
+    if excess := sorted(scopes - KIND_SCOPES[kind]):
+        raise ValidationError(
+            f"a key of kind {kind} cannot carry {', '.join(excess)}",
+            details={"field": "scopes", "reason": "not for this kind", "allowed": sorted(KIND_SCOPES[kind])},
+        )
+    if not scopes and KIND_SCOPES[kind]:
+        raise ValidationError(
+            f"a key of kind {kind} needs at least one scope",
+            details={"field": "scopes", "reason": "empty", "allowed": sorted(KIND_SCOPES[kind])},
+        )
+    return scopes

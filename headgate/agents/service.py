@@ -1,0 +1,221 @@
+"""What administrators do with agents and keys. Each change raises the organization's generation and is recorded.
+
+A transaction is the caller's: these functions only take part in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headgate.agents.keys import display_prefix, generate_key, hash_key
+from headgate.agents.model import Agent, AgentStatus, ApiKey
+from headgate.agents.scopes import KIND_SCOPES, KeyKind, Scope
+from headgate.agents.store import (
+    expire_keys,
+    find_agent,
+    find_key,
+    insert_agent,
+    insert_key,
+    revoke_keys,
+    usable_keys_of_agent,
+)
+from headgate.audit.model import Actor, Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
+from headgate.organizations.store import bump_generation
+
+MAX_OVERLAP_SECONDS: Final = 30 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A key at the one moment at which it can be shown."""
+
+    record: ApiKey
+    key: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Who changes something, and when."""
+
+    org_id: str
+    actor: Actor
+    user_id: str | None
+    at: datetime
+
+
+async def create_agent(
+    connection: Connection, change: Change, *, name: str, description: str | None
+) -> tuple[Agent, IssuedKey]:
+    """A new agent with its first key."""
+    await bump_generation(connection, change.org_id)
+    agent = Agent(
+        org_id=change.org_id,
+        agent_id=new_id(IdPrefix.AGENT),
+        name=name,
+        description=description,
+        status=AgentStatus.ACTIVE,
+        created_by=change.user_id,
+        created_at=change.at,
+        updated_at=change.at,
+    )
+    await insert_agent(connection, agent)
+    issued = await _issue(
+        connection, change, kind=KeyKind.AGENT, agent_id=agent.agent_id, scopes=KIND_SCOPES[KeyKind.AGENT]
+    )
+    created: JsonObject = {"agent_id": agent.agent_id, "description": description, "name": name}
+    await append(
+        connection,
+        change.org_id,
+        [
+            Event(EventType.AGENT_CREATED, change.at, change.actor, created, agent_id=agent.agent_id),
+            _key_event(EventType.KEY_CREATED, change, issued.record),
+        ],
+    )
+    return agent, issued
+
+
+async def create_key(
+    connection: Connection,
+    change: Change,
+    *,
+    kind: KeyKind,
+    scopes: frozenset[Scope],
+    agent_id: str | None = None,
+    name: str | None = None,
+    expires_at: datetime | None = None,
+) -> IssuedKey:
+    """One more key: of an agent, or for an administrator's or a webhook's program.
+
+    Raises NotFoundError for an unknown agent, ConflictError for one that is deactivated, ValidationError.
+    """
+    _refuse_past(expires_at, change.at)
+    await bump_generation(connection, change.org_id)
+    if agent_id is not None:
+        await _active_agent(connection, change.org_id, agent_id)
+    issued = await _issue(
+        connection, change, kind=kind, agent_id=agent_id, scopes=scopes, name=name, expires_at=expires_at
+    )
+    await append(connection, change.org_id, [_key_event(EventType.KEY_CREATED, change, issued.record)])
+    return issued
+
+
+async def rotate_key(
+    connection: Connection,
+    change: Change,
+    agent_id: str,
+    *,
+    key_id: str | None = None,
+    overlap_seconds: int = 0,
+) -> tuple[IssuedKey, Sequence[ApiKey]]:
+    """A new key in the place of the old ones, which stop at once or after the overlap; answers both.
+
+    Without ``key_id`` all keys of the agent that work are replaced, so that rotating after a leak needs no
+    knowledge of which one leaked. The new key has the scopes of what it replaces, and its lifetime, if it had one.
+    """
+    await bump_generation(connection, change.org_id)
+    await _active_agent(connection, change.org_id, agent_id)
+    usable = await usable_keys_of_agent(connection, change.org_id, agent_id, change.at)
+    replaced = [key for key in usable if key_id is None or key.key_id == key_id]
+    if key_id is not None and not replaced:
+        raise NotFoundError(f"this agent has no key {key_id} that works")
+    newest = replaced[0] if replaced else None
+    issued = await _issue(
+        connection,
+        change,
+        kind=KeyKind.AGENT,
+        agent_id=agent_id,
+        scopes=KIND_SCOPES[KeyKind.AGENT] if newest is None else newest.scopes,
+        name=None if newest is None else newest.name,
+        expires_at=None if newest is None else _renewed(newest, change.at),
+    )
+    ids = [key.key_id for key in replaced]
+    if overlap_seconds > 0:
+        await expire_keys(connection, change.org_id, ids, change.at + timedelta(seconds=overlap_seconds))
+    else:
+        await revoke_keys(connection, change.org_id, ids, change.at)
+    rotated: JsonObject = {"overlap_seconds": overlap_seconds, "replaced": [*ids]}
+    await append(connection, change.org_id, [_key_event(EventType.KEY_ROTATED, change, issued.record, rotated)])
+    return issued, replaced
+
+
+async def revoke_key(connection: Connection, change: Change, key_id: str, *, agent_id: str | None = None) -> ApiKey:
+    """End a key now and for ever; revoking it again changes nothing. Raises NotFoundError."""
+    key = await find_key(connection, change.org_id, key_id, agent_id=agent_id, lock=True)
+    if key is None:
+        raise NotFoundError(f"there is no key {key_id}")
+    if key.revoked_at is not None:
+        return key
+    await bump_generation(connection, change.org_id)
+    await revoke_keys(connection, change.org_id, [key_id], change.at)
+    await append(connection, change.org_id, [_key_event(EventType.KEY_REVOKED, change, key)])
+    revoked = await find_key(connection, change.org_id, key_id)
+    return key if revoked is None else revoked
+
+
+async def _active_agent(connection: Connection, org_id: str, agent_id: str) -> Agent:
+    agent = await find_agent(connection, org_id, agent_id)
+    if agent is None:
+        raise NotFoundError(f"there is no agent {agent_id}")
+    if agent.status is not AgentStatus.ACTIVE:
+        raise ConflictError(f"the agent {agent_id} is {agent.status}: it gets no keys")
+    return agent
+
+
+async def _issue(
+    connection: Connection,
+    change: Change,
+    *,
+    kind: KeyKind,
+    scopes: frozenset[Scope],
+    agent_id: str | None = None,
+    name: str | None = None,
+    expires_at: datetime | None = None,
+) -> IssuedKey:
+    key = generate_key()
+    record = ApiKey(
+        org_id=change.org_id,
+        key_id=new_id(IdPrefix.KEY),
+        kind=kind,
+        agent_id=agent_id,
+        # A key votes as the user who created it (semantics.md, "Combining and voting").
+        user_id=change.user_id,
+        name=name,
+        display=display_prefix(key),
+        scopes=scopes,
+        created_at=change.at,
+        expires_at=expires_at,
+        revoked_at=None,
+        last_used_at=None,
+    )
+    await insert_key(connection, record, hash_key(key.reveal()))
+    return IssuedKey(record, key)
+
+
+def _key_event(event_type: EventType, change: Change, key: ApiKey, more: JsonObject | None = None) -> Event:
+    data: JsonObject = {
+        "expires_at": None if key.expires_at is None else rfc3339(key.expires_at),
+        "key_id": key.key_id,
+        "kind": key.kind.value,
+        "scopes": [scope.value for scope in sorted(key.scopes)],
+        **(more or {}),
+    }
+    return Event(event_type, change.at, change.actor, data, agent_id=key.agent_id)
+
+
+def _refuse_past(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise ValidationError(
+            "expires_at is in the past", details={"field": "expires_at", "reason": "not in the future"}
+        )
+
+
+def _renewed(key: ApiKey, now: datetime) -> datetime | None:
+    return None if key.expires_at is None else now + (key.expires_at - key.created_at)

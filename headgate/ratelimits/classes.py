@@ -1,0 +1,25 @@
+"""The classes of requests and the quota of each (specification, "Limits"; design.md for the proxy's)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from headgate.ratelimits.gcra import Quota
+
+
+class RateClass(StrEnum):
+    ACTIONS = "actions"
+    ADMIN = "admin"
+    WEBHOOKS = "webhooks"
+    PROXY = "proxy"
+
+
+DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
+    {
+        RateClass.ACTIONS: Quota(100, 60),
+        RateClass.ADMIN: Quota(50, 60),
+        RateClass.WEBHOOKS: Quota(1000, 60),
+        RateClass.PROXY: Quota(1200, 60),
+    }
+)
