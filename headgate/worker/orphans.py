@@ -1,0 +1,57 @@
+"""When orphans may be closed: only after the database has been there for as long as a silence means death.
+
+While Postgres was away nobody could beat, so every heartbeat is old when it is back; closing at once would take
+the executions of every living process for dead.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import UnavailableError
+from headgate.workflows.close_orphans import DEAD_AFTER, GRACE, close_orphans, forget_instances
+
+_PATIENCE: Final = timedelta(seconds=2)
+"""More than one heartbeat's time, so that a process that beats as soon as it can is heard first."""
+
+
+class OrphanWatch:
+    """The loop body; ``monotonic`` is a clock in seconds that never jumps."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        monotonic: Callable[[], float],
+        *,
+        dead_after: timedelta = DEAD_AFTER,
+        grace: timedelta = GRACE,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._monotonic = monotonic
+        self._dead_after = dead_after
+        self._grace = grace
+        self._reachable_since: float | None = None
+
+    async def run(self) -> int:
+        """One look. Raises UnavailableError, after which the waiting begins anew."""
+        try:
+            if not await self._patient():
+                return 0
+            closed = await close_orphans(self._database, self._clock, dead_after=self._dead_after, grace=self._grace)
+            await forget_instances(self._database)
+        except UnavailableError:
+            self._reachable_since = None
+            raise
+        return closed
+
+    async def _patient(self) -> bool:
+        async with self._database.across_organizations() as connection:
+            await connection.execute("SELECT 1")
+        now = self._monotonic()
+        if self._reachable_since is None:
+            self._reachable_since = now
+        return now - self._reachable_since >= (self._dead_after + _PATIENCE).total_seconds()
