@@ -20,6 +20,24 @@ STAGE_SECONDS: Final = Histogram(
     ["stage"],
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 60),
 )
-HELD: Final = Gauge(
-    "headgate_proxy_held_requests", "Requests held at this moment.", multiprocess_mode="livesum"
+HELD: Final = Gauge("headgate_proxy_held_requests", "Requests held at this moment.", multiprocess_mode="livesum")
+GATE_FAILURES: Final = Counter(
+    "headgate_gate_failures",
+    "Hooks that raised, and so refused the request or closed the connection.",
+    ["hook"],
+)
+DESTINATIONS_BLOCKED: Final = Counter(
+    "headgate_destinations_blocked",
+    "Connections that the SSRF guard did not open, by the kind of the address.",
+    ["kind"],
+)
+BUFFERED_REQUEST_BYTES: Final = Gauge(
+    "headgate_request_buffer_bytes",
+    "Bytes of request bodies that this process holds.",
+    multiprocess_mode="livesum",
+)
+CLIENT_CONNECTIONS: Final = Gauge(
+    "headgate_client_connections",
+    "Client connections that are open in this process.",
+    multiprocess_mode="livesum",
 )

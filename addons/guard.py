@@ -1,0 +1,198 @@
+"""The SSRF guard: an agent reaches public addresses, and of the others those that its organization names.
+
+Two places, one rule. ``server_connect`` judges addresses written as such; names are judged where they are
+resolved (``proxy.resolver`` asks ``Dial.select`` for each address), so that what is connected to is what was
+judged: there is no second resolution in between for a rebinding name server to use.
+
+The dial in progress travels in a context variable: it is set in the task that is about to connect, inherited
+by nothing that runs beside it, and taken back when the connection is made or has failed.
+"""
+
+import socket
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+
+import structlog
+from mitmproxy.connection import Server
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from addons.metrics import DESTINATIONS_BLOCKED
+from addons.verdict import ClientState, client_state, flow_state
+from headgate.kernel.errors import DestinationBlockedError
+from headgate.organizations.addresses import Address, AddressKind, kind_of
+from headgate.organizations.destinations import DestinationRules
+
+_log = structlog.get_logger(__name__)
+
+# Ports of protocols that a line of an HTTP request could speak (the Fetch standard's "bad ports").
+# fmt: off
+BAD_PORTS: Final = frozenset((
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
+    532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+    5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+))
+# fmt: on
+
+_dial: ContextVar["Dial | None"] = ContextVar("headgate_dial", default=None)
+
+
+class BlockedAddressError(OSError):
+    """No address of a name may be connected to. An OSError, because that is what connecting raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlaces:
+    """Where this process listens, and the one private origin that every agent needs.
+
+    ``api_origin``: host and port of Headgate's own API, let through exactly as written. ``listening``: asked
+    each time, because a port is known only once it is bound.
+    """
+
+    listening: Callable[[], frozenset[int]]
+    api_origin: tuple[str, int] | None = None
+
+    def is_own(self, address: Address, port: int) -> bool:
+        """Whether a connection would come back to this proxy, and loop."""
+        return port in self.listening() and (kind_of(address) is AddressKind.LOOPBACK or _is_local(address))
+
+
+@dataclass(slots=True, eq=False)
+class Dial:
+    """One attempt to connect, from the hook before it to the hook after it."""
+
+    server: Server
+    client: ClientState
+    host: str
+    port: int
+    own: OwnPlaces
+    permitted: bool = False
+
+    def permits(self, address: Address) -> bool:
+        if self.own.is_own(address, self.port):
+            return False
+        if (self.host, self.port) == self.own.api_origin:
+            return True
+        return self.client.rules.permits(self.host, address, self.port)
+
+    def select(self, addresses: Iterable[Address]) -> frozenset[Address]:
+        """Those that may be connected to. Raises BlockedAddressError where there is none."""
+        found = frozenset(addresses)
+        selected = frozenset(address for address in found if self.permits(address))
+        if not selected:
+            self.block(found)
+            raise BlockedAddressError("destination blocked by the gate")
+        return selected
+
+    def block(self, addresses: frozenset[Address]) -> None:
+        """Remember the refusal, for the answer to the request that wanted to connect."""
+        # For a name the addresses are not told: what an internal name resolves to is not for agents to learn.
+        kinds = sorted({kind_of(address).value for address in addresses})
+        own = bool(addresses) and all(self.own.is_own(address, self.port) for address in addresses)
+        self.client.blocked[(self.host, self.port)] = (
+            DestinationBlockedError(f"{self.host} port {self.port} is this proxy itself: the request would loop")
+            if own
+            else blocked_error(self.host, self.port, kinds)
+        )
+        DESTINATIONS_BLOCKED.labels(kind=kinds[0] if kinds else "none").inc()
+        _log.warning("destination_blocked", host=self.host, port=self.port, kinds=kinds)
+
+
+def current_dial() -> Dial | None:
+    """The attempt to connect that this task is in the middle of."""
+    return _dial.get()
+
+
+def permitted_dial() -> Server | None:
+    """The server that the guard has let this task connect to."""
+    dial = _dial.get()
+    return dial.server if dial is not None and dial.permitted else None
+
+
+def blocked_error(host: str, port: int, kinds: list[str]) -> DestinationBlockedError:
+    what = ", ".join(kinds).replace("_", "-") or "no usable"
+    return DestinationBlockedError(
+        f"{host} port {port} is a {what} address, which agents reach only where the organization's allowlist"
+        " names it: an administrator can add the entry in details.allowlist_entry",
+        details={
+            "host": host,
+            "port": port,
+            "kinds": kinds,
+            "allowlist_entry": {"host": host, "ports": [port], "private": True},
+        },
+    )
+
+
+def parse_literal(host: str) -> Address | None:
+    """The address that ``host`` writes out, or None for a name. A scope (``fe80::1%eth0``) is dropped."""
+    try:
+        return ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+
+
+class Guard:
+    """Judges every connection that the proxy is about to open."""
+
+    def __init__(self, own: OwnPlaces) -> None:
+        self._own = own
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        client = client_state(data.client)
+        if data.server.address is None or data.server.transport_protocol != "tcp" or data.server.via is not None:
+            data.server.error = "the gate opens direct TCP connections only"
+            return
+        host, port = data.server.address[0], data.server.address[1]
+        if (host, port) not in client.authorized:
+            data.server.error = "no request to this destination was allowed"
+            return
+        dial = Dial(data.server, client, host, port, self._own)
+        client.blocked.pop((host, port), None)
+        literal = parse_literal(host)
+        if literal is not None and not dial.permits(literal):
+            dial.block(frozenset((literal,)))
+            data.server.error = "destination blocked by the gate"
+            return
+        dial.permitted = True
+        _dial.set(dial)
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        dial, peer = _dial.get(), data.server.peername
+        _dial.set(None)
+        if dial is None or peer is None:
+            raise RuntimeError("connected without a dial")
+        address = ip_address(peer[0].partition("%")[0])
+        if kind_of(address) is not AddressKind.PUBLIC:
+            dial.client.reached.setdefault((dial.host, dial.port), set()).add(address)
+
+    def server_connect_error(self, data: ServerConnectionHookData) -> None:
+        _dial.set(None)
+
+    def recheck(self, flow: HTTPFlow, rules: DestinationRules) -> None:
+        """Whether the rules of now still permit what an open connection of this client has reached.
+
+        To be called for each request before it is allowed: a connection outlives the allowlist that opened it.
+        Raises DestinationBlockedError.
+        """
+        host, port = flow.request.data.host, flow.request.data.port
+        reached = flow_state(flow).client.reached.get((host, port))
+        if not reached or (host, port) == self._own.api_origin:
+            return
+        lost = [address for address in reached if not rules.permits(host, address, port)]
+        if lost:
+            raise blocked_error(host, port, sorted({kind_of(address).value for address in lost}))
+
+
+def _is_local(address: IPv4Address | IPv6Address) -> bool:
+    """Whether this machine has the address: only then can a socket be bound to it."""
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True

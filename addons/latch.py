@@ -1,0 +1,29 @@
+"""The first addon: everything starts refused.
+
+mitmproxy forwards what its addons do not stop, and goes on when one of them raises. So the refusal is put in
+place before anybody decides, and only ``addons.lift``, the last addon, takes it away (fail closed).
+"""
+
+from typing import Final
+
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from addons.verdict import LATCH, flow_state
+
+LATCHED_CONNECTION: Final = "the gate has not permitted this connection"
+
+
+class Latch:
+    def http_connect(self, flow: HTTPFlow) -> None:
+        self._refuse(flow)
+
+    def requestheaders(self, flow: HTTPFlow) -> None:
+        self._refuse(flow)
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        data.server.error = LATCHED_CONNECTION
+
+    def _refuse(self, flow: HTTPFlow) -> None:
+        flow_state(flow)  # raises, and so denies, where the request did not come through the gate's own layer
+        flow.response = LATCH

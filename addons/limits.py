@@ -1,0 +1,114 @@
+"""Refuses what is malformed, ambiguous or too large, before anybody decides about it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from mitmproxy.http import HTTPFlow, RequestData
+
+from addons.guard import BAD_PORTS
+from addons.refusal import refuse_with
+from addons.verdict import flow_state, is_open
+from addons.wellformed import (
+    ambiguous,
+    canonical_host,
+    check_authority,
+    check_fields,
+    check_meaning,
+    check_method,
+    check_target,
+    check_version,
+)
+from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, ProtocolRefusedError
+
+MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """In bytes, but for ``header_fields``. ``buffered`` is for all request bodies of one process together."""
+
+    body: int = 10 * MIB
+    decoded_body: int = 50 * MIB
+    buffered: int = 512 * MIB
+    head: int = 64 << 10
+    header_fields: int = 200
+    target: int = 16 << 10
+
+
+class Limits:
+    """The second addon: after it, a request has one reading and one destination, and fits."""
+
+    def __init__(self, limits: RequestLimits) -> None:
+        self._limits = limits
+
+    def http_connect(self, flow: HTTPFlow) -> None:
+        if is_open(flow):
+            try:
+                self._check_connect(flow.request.data)
+            except HeadgateError as error:
+                refuse_with(flow, error)
+
+    def requestheaders(self, flow: HTTPFlow) -> None:
+        if is_open(flow):
+            try:
+                self._check_request(flow)
+            except HeadgateError as error:
+                refuse_with(flow, error)
+
+    def request(self, flow: HTTPFlow) -> None:
+        if is_open(flow) and flow.request.data.trailers:
+            refuse_with(flow, ProtocolRefusedError("trailers are refused: no policy has seen them"))
+
+    def _check_connect(self, data: RequestData) -> None:
+        check_version(data.http_version, is_http2=False)
+        data.host = canonical_host(data.host)
+        _check_port(data.port)
+        seen = check_fields(data.headers.fields, max_count=self._limits.header_fields, max_bytes=self._limits.head)
+        if (host := seen.get(b"host")) is not None:
+            check_authority(host, host=data.host, port=data.port, scheme="https", what="the Host header of CONNECT")
+        if b"content-length" in seen or b"transfer-encoding" in seen:
+            raise ambiguous("CONNECT with a body")  # RFC 9110, 9.3.6: its bytes could be the tunnel's first request
+
+    def _check_request(self, flow: HTTPFlow) -> None:
+        data = flow.request.data
+        client = flow.client_conn
+        is_http2 = client.alpn == b"h2"
+        check_version(data.http_version, is_http2=is_http2)
+        check_method(data.method)
+        check_target(data.path, max_bytes=self._limits.target)
+        seen = check_fields(data.headers.fields, max_count=self._limits.header_fields, max_bytes=self._limits.head)
+        scheme = data.scheme.decode("ascii", "replace")
+        data.host = canonical_host(data.host)
+        state = flow_state(flow)
+        if not state.origin_form:
+            _check_port(data.port)
+        host = seen.get(b"host")
+        if is_http2:
+            check_authority(data.authority, host=data.host, port=data.port, scheme=scheme, what="the :authority")
+            if host is not None:
+                check_authority(host, host=data.host, port=data.port, scheme=scheme, what="the Host header")
+        else:
+            if data.authority:
+                raise ambiguous("an absolute URL in the request line inside a tunnel")
+            if host is None:
+                raise ambiguous("exactly one Host header is needed")
+            check_authority(host, host=data.host, port=data.port, scheme=scheme, what="the Host header")
+        if state.tunnelled and client.sni is not None and canonical_host(client.sni) != data.host:
+            raise ambiguous("the server name of the TLS handshake (SNI) is not the host of the request")
+        check_meaning(seen, data)
+        declared = seen.get(b"content-length")
+        # mitmproxy has checked that these are digits; so many of them are too many.
+        if declared is not None and (len(declared) > 18 or int(declared) > self._limits.body):
+            raise body_too_large(self._limits.body)
+
+
+def body_too_large(max_bytes: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"the request's body is larger than {max_bytes} bytes", details={"max_bytes": max_bytes}
+    )
+
+
+def _check_port(port: int) -> None:
+    if port in BAD_PORTS or not 1 <= port <= 65535:
+        # HTTP spoken to a mail or database server is how a request becomes that protocol's commands.
+        raise ProtocolRefusedError(f"port {port} belongs to another protocol than HTTP", details={"port": port})

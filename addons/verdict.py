@@ -1,0 +1,181 @@
+"""What the gate knows about one request and one client connection while they last.
+
+A request starts refused and ends forwarded only if ``allow`` was called for it, nothing called ``refuse``,
+and the last addon (``addons.lift``) took the latch away. Both states hang on mitmproxy's own objects, outside
+of ``flow.metadata``, so that they are found in one dictionary look-up and never written to a flow file.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.http import HTTPFlow, Response
+
+from headgate.kernel.errors import DestinationBlockedError, HeadgateError
+from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
+
+if TYPE_CHECKING:
+    from headgate.organizations.addresses import Address
+
+_FLOW: Final = "_headgate_flow"
+_CLIENT: Final = "_headgate_client"
+
+
+class NotLatchedError(RuntimeError):
+    """A request, or its client, that never passed the gate's entrance."""
+
+
+class AlreadyRefusedError(RuntimeError):
+    """Somebody tried to allow what somebody else has refused."""
+
+
+class Stream(Protocol):
+    """The part of the HTTP layer that carries one request, as far as addons look at it.
+
+    ``abandoned``: the client has cancelled this request (HTTP/2) or left.
+    """
+
+    abandoned: bool
+
+
+class Ending(StrEnum):
+    COMPLETE = "complete"  # the whole answer arrived
+    BROKEN = "broken"  # sent, but no whole answer: what the call did is unknown
+    NOT_SENT = "not_sent"  # no byte of the request went upstream
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived."""
+
+    ending: Ending
+    status: int | None = None
+    size_bytes: int = 0
+    digest: str | None = None
+    error: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ClientState:
+    """One client connection, from its first byte to its end.
+
+    ``rules`` are the organization's (set by whoever identifies the client); until then nothing private is
+    reached. ``identity`` is theirs alone: this package never looks inside.
+    """
+
+    client: Client
+    close: Callable[[str], None]
+    rules: DestinationRules = PUBLIC_ONLY
+    identity: object | None = None
+    authorized: set[tuple[str, int]] = field(default_factory=set)
+    """Host and port of every request that was lifted: nothing else is dialled."""
+    reached: dict[tuple[str, int], set["Address"]] = field(default_factory=dict)
+    """Addresses that are not public and were connected to, by host and port."""
+    blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
+    buffered_bytes: int = 0
+    unfinished: set["FlowState"] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class FlowState:
+    """One request. Read it; change it through ``allow`` and ``refuse``."""
+
+    client: ClientState
+    stream: Stream
+    origin_form: bool
+    """The request was addressed to the proxy itself (RFC 9112, 3.2.1), not sent through it."""
+    tunnelled: bool
+    """The request came inside of CONNECT, which is where its host and port are from."""
+    request_id: str
+    allowed: bool = False
+    lifted: bool = False
+    refusal: HeadgateError | None = None
+    sent_upstream: bool = False
+    """Set before the first byte of the request is written to the destination."""
+    on_complete: Callable[[Completion], None] | None = None
+    on_abandoned: Callable[[], None] | None = None
+    """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether somebody is still waiting for the answer."""
+        return self.client.client.state is ConnectionState.OPEN and not self.stream.abandoned
+
+    def complete(self, completion: Completion) -> None:
+        """Tell, exactly once, how the request ended."""
+        self.client.unfinished.discard(self)
+        told, self.on_complete = self.on_complete, None
+        if told is not None:
+            told(completion)
+
+
+LATCH: Final = Response.make(
+    503,
+    b'{"error":{"code":"SERVICE_UNAVAILABLE","message":"the gate did not decide; nothing was forwarded"}}',
+    {"content-type": "application/json", "cache-control": "no-store"},
+)
+"""The answer of a request that nobody has allowed. Shared and compared by identity: never change it."""
+
+
+def open_client(state: ClientState) -> None:
+    vars(state.client)[_CLIENT] = state
+
+
+def client_state(client: Client) -> ClientState:
+    """Raises NotLatchedError for a connection that did not come through the listener."""
+    try:
+        return cast("ClientState", vars(client)[_CLIENT])
+    except KeyError:
+        raise NotLatchedError("this client connection did not come through the listener") from None
+
+
+def open_flow(flow: HTTPFlow, stream: Stream, *, origin_form: bool, tunnelled: bool) -> FlowState:
+    """The state of a request that has just begun; made by the HTTP layer before any addon sees it."""
+    state = FlowState(client_state(flow.client_conn), stream, origin_form, tunnelled, flow.id)
+    vars(flow)[_FLOW] = state
+    return state
+
+
+def flow_state(flow: HTTPFlow) -> FlowState:
+    """Raises NotLatchedError for a request that did not come through the gate's HTTP layer."""
+    try:
+        return cast("FlowState", vars(flow)[_FLOW])
+    except KeyError:
+        raise NotLatchedError("this request did not come through the gate's HTTP layer") from None
+
+
+def is_open(flow: HTTPFlow) -> bool:
+    """Whether the request still awaits a decision: every deciding hook returns at once where this is false."""
+    return flow.response is LATCH and flow_state(flow).refusal is None
+
+
+def allow(flow: HTTPFlow, on_complete: Callable[[Completion], None] | None = None) -> None:
+    """Say that this request may be forwarded (for CONNECT: that the tunnel may be opened).
+
+    ``on_complete`` is called exactly once, when the request has ended, whichever way. Call this only when the
+    decision is durable. Raises AlreadyRefusedError.
+    """
+    state = flow_state(flow)
+    if state.refusal is not None:
+        raise AlreadyRefusedError(f"refused already: {state.refusal.message}")
+    state.allowed = True
+    state.on_complete = on_complete
+    if on_complete is not None:
+        state.client.unfinished.add(state)
+
+
+def refuse(flow: HTTPFlow, error: HeadgateError, response: Response) -> None:
+    """Answer with ``response`` instead of forwarding. Final: the first refusal stands, and no allow undoes it."""
+    state = flow_state(flow)
+    state.allowed = False
+    if state.refusal is None:
+        state.refusal = error
+        flow.response = response
+
+
+def answer(flow: HTTPFlow, response: Response) -> None:
+    """Answer a request that is for the gate itself: nothing is refused, and nothing goes upstream."""
+    flow_state(flow).allowed = False
+    flow.response = response

@@ -1,0 +1,187 @@
+"""The gate's own certificate authority: made at the first start, kept where only the gate can read it.
+
+One ECDSA P-256 key signs the leaf certificates that mitmproxy makes for each host, and is the leaves' key too
+(mitmproxy's design); every client that speaks TLS 1.2 knows the curve, and a handshake costs a twentieth of
+what RSA-2048 costs. Extensions follow RFC 5280, 4.2, as strict verifiers want them (OpenSSL's
+``X509_V_FLAG_X509_STRICT``, Go, Java).
+
+``private_dir`` (0700) holds key and certificate under the name that mitmproxy looks for; ``public_dir`` holds
+what clients need.
+"""
+
+import contextlib
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from headgate.kernel.errors import UnavailableError
+
+LIFETIME: Final = timedelta(days=5 * 365)
+_BACKDATED: Final = timedelta(days=3)  # clients with slow clocks; more than mitmproxy's leaves, which are two days
+_KEY_FILE: Final = "mitmproxy-ca.pem"  # the name is mitmproxy's
+_RETIRED: Final = "retired"
+_PUBLIC_FILE: Final = "ca.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorityCertificate:
+    """What may be shown. ``pem`` is the certificate alone; ``fingerprint`` its SHA-256, colon-separated."""
+
+    pem: bytes
+    fingerprint: str
+    subject: str
+    not_after: datetime
+
+
+class Authority:
+    """The authority in ``private_dir``; ``certificate_file`` is what clients trust."""
+
+    def __init__(self, private_dir: Path, public_dir: Path) -> None:
+        self.private_dir = private_dir
+        self.certificate_file = public_dir / _PUBLIC_FILE
+
+    def open(self, now: datetime) -> AuthorityCertificate:
+        """The current certificate; the authority is made if there is none.
+
+        Raises UnavailableError where the directory cannot be used, or is open to others.
+        """
+        try:
+            _private_directory(self.private_dir)
+            key_file = self.private_dir / _KEY_FILE
+            if not key_file.exists():
+                self._make(now)
+            _require_private(key_file)
+            self._publish()
+            return _describe(self._load())
+        except (OSError, ValueError) as error:
+            raise UnavailableError(f"the certificate authority in {self.private_dir}: {error}") from error
+
+    def rotate(self, now: datetime) -> AuthorityCertificate:
+        """A new authority; the old one is kept under ``retired/`` and its certificate stays in what clients trust.
+
+        Running proxies keep signing with the old one until they are restarted.
+        """
+        self.open(now)
+        try:
+            retired = self.private_dir / _RETIRED
+            _private_directory(retired)
+            old = _describe(self._load())
+            name = old.fingerprint.replace(":", "").lower()[:32]
+            os.replace(self.private_dir / _KEY_FILE, retired / f"{name}.pem")  # noqa: PTH105 - atomic, like below
+            self._make(now)
+            self._publish()
+            return _describe(self._load())
+        except (OSError, ValueError) as error:
+            raise UnavailableError(f"the certificate authority in {self.private_dir}: {error}") from error
+
+    def trusted(self) -> tuple[bytes, ...]:
+        """PEM certificates that clients should trust: the current one first, then those it replaced."""
+        retired = sorted(
+            (self.private_dir / _RETIRED).glob("*.pem"), key=lambda path: path.stat().st_mtime, reverse=True
+        )
+        files = [self.private_dir / _KEY_FILE, *retired]
+        return tuple(_pem(x509.load_pem_x509_certificate(path.read_bytes())) for path in files)
+
+    def _load(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate((self.private_dir / _KEY_FILE).read_bytes())
+
+    def _make(self, now: datetime) -> None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = make_certificate(key, now)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        write_atomically(self.private_dir / _KEY_FILE, private + _pem(certificate), mode=0o600)
+
+    def _publish(self) -> None:
+        self.certificate_file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.certificate_file, b"".join(self.trusted()), mode=0o644)
+
+
+def make_certificate(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
+    """A self-signed authority for ``key``, valid from shortly before ``now`` for LIFETIME."""
+    serial = x509.random_serial_number()
+    # Part of the serial number in the name: two authorities of the same name confuse chain building.
+    name = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, f"Headgate CA {serial & 0xFFFFFFFF:08x}"),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Headgate"),
+        ]
+    )
+    public_key = key.public_key()
+    usage = x509.KeyUsage(
+        digital_signature=True,  # the leaves share the key
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    return (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(public_key)
+        .serial_number(serial)
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(now + LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public_key), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int) -> None:
+    """Replace ``path`` so that readers see the old content or the new, and nobody a key with wider rights."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)  # whatever the umask
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+
+
+def _private_directory(path: Path) -> None:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.stat().st_uid != os.geteuid():
+        raise ValueError(f"{path} belongs to another user")
+    path.chmod(0o700)
+
+
+def _require_private(path: Path) -> None:
+    status = path.lstat()
+    if status.st_mode & 0o077 or status.st_uid != os.geteuid():
+        raise ValueError(f"{path} holds a private key and must be readable by its owner only (mode 0600)")
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _describe(certificate: x509.Certificate) -> AuthorityCertificate:
+    return AuthorityCertificate(
+        pem=_pem(certificate),
+        fingerprint=certificate.fingerprint(hashes.SHA256()).hex(":").upper(),
+        subject=certificate.subject.rfc4514_string(),
+        not_after=certificate.not_valid_after_utc,
+    )

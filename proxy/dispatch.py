@@ -1,0 +1,186 @@
+"""Runs the addons' hooks, and is the place where an exception denies.
+
+mitmproxy logs what a hook raises and goes on, which forwards the request. Here a hook that raises, whatever it
+raises, refuses its request or closes its connection. And mitmproxy walks all addons for each hook, sends an
+``update`` event after it and starts a task for it, which is half of its CPU; here a table is built once, and
+hooks that are plain functions run where they are called (``proxy.connection``).
+
+Stands on internals of mitmproxy; ``tests/unit/proxy/test_internals.py`` fails when they change.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import structlog
+from mitmproxy import hooks, http
+from mitmproxy.addonmanager import AddonManager, traverse
+from mitmproxy.connection import Client
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from addons.metrics import GATE_FAILURES
+from addons.refusal import refusal_response
+from addons.verdict import flow_state
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import UnavailableError
+
+_log = structlog.get_logger(__name__)
+
+HOOK_DEADLINE_SECONDS: Final = 540.0
+"""Below mitmproxy's ``tcp_timeout`` (600 s), which would cut the connection under a hook that still waits."""
+
+DECIDING: Final = frozenset({"requestheaders", "request", "http_connect", "server_connect"})
+"""Hooks before the request goes upstream: the first that fails ends the chain, and refuses."""
+
+SYNC_ONLY: Final = frozenset(
+    {"responseheaders", "server_connect", "server_connected", "server_connect_error", "next_layer", "client_connected"}
+)
+"""Hooks that must not wait: the response would pile up meanwhile, or the dial in progress belongs to their task."""
+
+GATE_FAILED: Final = "the gate failed"
+
+
+@dataclass(frozen=True, slots=True)
+class HookChain:
+    """The functions of one hook, in the order of the addons. ``field`` names the hook's one argument."""
+
+    field: str
+    functions: tuple[tuple[Callable[[Any], Any], bool], ...]  # function, whether it is a coroutine function
+    waits: bool
+    stops_at_failure: bool
+
+    def run(self, data: object) -> BaseException | None:
+        """Run a chain that does not wait. The first exception is returned, never raised."""
+        failure: BaseException | None = None
+        for function, _ in self.functions:
+            try:
+                if function(data) is not None:
+                    raise TypeError(f"{function.__qualname__} returned something: a hook only acts")
+            # A hook may raise anything, cancellation and exit included, and each has to deny.
+            except BaseException as error:  # noqa: BLE001
+                failure = failure or error
+                if self.stops_at_failure:
+                    break
+        return failure
+
+    async def run_waiting(self, data: object) -> BaseException | None:
+        """Run a chain that may wait, within HOOK_DEADLINE_SECONDS. As ``run``."""
+        failure: BaseException | None = None
+        for function, waits in self.functions:
+            try:
+                if waits:
+                    async with asyncio.timeout(HOOK_DEADLINE_SECONDS):
+                        result = await function(data)
+                else:
+                    result = function(data)
+                if result is not None:
+                    raise TypeError(f"{function.__qualname__} returned something: a hook only acts")
+            except BaseException as error:  # noqa: BLE001 - as in run
+                failure = failure or error
+                if self.stops_at_failure:
+                    break
+        return failure
+
+
+class GateAddonManager(AddonManager):
+    """mitmproxy's manager with a table of hooks, built when a hook first fires."""
+
+    def __init__(self, master: Any) -> None:  # mitmproxy's master and manager name each other untyped
+        super().__init__(master)  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        self._table: dict[str, HookChain | None] = {}
+
+    def register(self, addon: Any) -> Any:
+        for one in traverse([addon]):
+            for name in SYNC_ONLY:
+                if inspect.iscoroutinefunction(getattr(one, name, None)):
+                    raise TypeError(f"{type(one).__name__}.{name} must be a plain function")
+        self._table.clear()
+        return super().register(addon)  # type: ignore[no-untyped-call] # untyped in mitmproxy
+
+    def remove(self, addon: Any) -> None:
+        self._table.clear()
+        super().remove(addon)  # type: ignore[no-untyped-call] # untyped in mitmproxy
+
+    def hook_chain(self, hook: hooks.Hook) -> HookChain | None:
+        """The chain of this kind of hook, or None where no addon has one."""
+        try:
+            return self._table[hook.name]
+        except KeyError:
+            self._table[hook.name] = chain = self._build(hook)
+            return chain
+
+    def _build(self, hook: hooks.Hook) -> HookChain | None:
+        functions = tuple(
+            (function, inspect.iscoroutinefunction(function))
+            for addon in self.chain
+            for _, function in self._iter_hooks(addon, hook)
+        )
+        if not functions:
+            return None
+        (argument,) = fields(hook)  # type: ignore[arg-type] # every hook is a dataclass; mitmproxy says so elsewhere
+        return HookChain(argument.name, functions, any(waits for _, waits in functions), hook.name in DECIDING)
+
+    async def trigger_event(self, event: hooks.Hook) -> None:
+        """Lifecycle events of the process. What fails in ``running`` ends the start, in ``done`` only itself."""
+        for addon in self.chain:
+            try:
+                await self.invoke_addon(addon, event)
+            except Exception:
+                if not isinstance(event, hooks.DoneHook):
+                    raise
+                _log.exception("addon_failed_to_stop", addon=type(addon).__name__)
+
+    def trigger(self, event: hooks.Hook) -> None:
+        """``configure``: what it raises reaches whoever changed the option (mitmproxy would only log it)."""
+        for addon in self.chain:
+            self.invoke_addon_sync(addon, event)
+
+
+def fail_closed(name: str, data: object, failure: BaseException, close: Callable[[str], None]) -> None:
+    """Deny what the hook ``name`` was about, because a function of its chain raised ``failure``.
+
+    Raises what must end the process (SystemExit, KeyboardInterrupt), after denying.
+    """
+    GATE_FAILURES.labels(hook=name).inc()
+    _log.error("gate_failed", hook=name, error=repr(failure), exc_info=failure)
+    if name == "server_connect" and isinstance(data, ServerConnectionHookData):
+        data.server.error = GATE_FAILED
+    elif name in DECIDING and isinstance(data, HTTPFlow):
+        _refuse(data)
+    elif name == "client_connected" and isinstance(data, Client):
+        data.error = GATE_FAILED
+    else:
+        close(GATE_FAILED)
+    if isinstance(failure, SystemExit | KeyboardInterrupt):
+        raise failure
+
+
+def _refuse(flow: HTTPFlow) -> None:
+    """Refuse over whatever was decided: a chain that failed has decided nothing."""
+    error = UnavailableError(
+        "the gate failed while it decided about this request; nothing was forwarded",
+        details={"cause": "gate_failed"},
+        retry_after_seconds=5,
+    )
+    flow.response = refusal_response(
+        error, request_id=flow.id, now=system_clock(), head=flow.request.data.method == b"HEAD"
+    )
+    try:
+        state = flow_state(flow)
+    except RuntimeError:
+        return  # not the gate's own layer, and the response above stands
+    state.refusal = error
+    state.allowed = state.lifted = False
+
+
+def skip_type_checks() -> None:
+    """Take mitmproxy's checks of its own dataclasses off the hot path: 11 % of its CPU, and no input is checked."""
+    if __debug__:
+        http.MessageData.__post_init__ = _nothing  # type: ignore[method-assign] # there only without -O
+
+
+def _nothing(_: object) -> None:
+    """In place of ``MessageData.__post_init__``."""

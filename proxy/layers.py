@@ -1,0 +1,334 @@
+"""mitmproxy's HTTP layer, closed where it is open: heads, pipelined bytes and bodies are bounded, errors are
+readable, and nothing is written upstream for a request that was not lifted.
+
+Subclasses of internal classes; ``tests/unit/proxy/test_internals.py`` pins the sources that they stand on, and
+fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; nothing is patched.
+"""
+
+from collections import deque
+from typing import Any, Final
+
+from mitmproxy.connection import Connection
+from mitmproxy.http import Response
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import (
+    DropStream,
+    GetHttpConnection,
+    HttpLayer,
+    HTTPMode,
+    HttpStream,
+    SendHttp,
+)
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._hooks import HttpConnectHook, HttpRequestHeadersHook, HttpResponseHook
+from mitmproxy.proxy.layers.http._http1 import Http1Server
+
+from addons.limits import RequestLimits, body_too_large
+from addons.refusal import refusal_response, refuse_with
+from addons.verdict import LATCH, client_state, flow_state, open_flow
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import (
+    AmbiguousRequestError,
+    HeadgateError,
+    PayloadTooLargeError,
+    ProtocolRefusedError,
+    UnavailableError,
+    UpstreamFailedError,
+)
+from proxy.budget import BufferBudget
+
+# mitmproxy's generators yield commands and are sent replies of any type.
+type Commands[T] = layer.CommandGenerator[T]
+
+LINGER_SECONDS: Final = 5.0
+"""How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a
+reset connection (RFC 9112, 9.6)."""
+
+
+class _PausedQueue(deque[events.Event]):
+    """What arrives for a request while one of its hooks waits: counted, and looked at for the client's leaving."""
+
+    def __init__(self, stream: "GateStream") -> None:
+        super().__init__()
+        self._stream = stream
+
+    def append(self, event: events.Event) -> None:
+        super().append(event)
+        if isinstance(event, RequestData):
+            self._stream.arrived_while_paused(len(event.data))
+        elif isinstance(event, RequestProtocolError):
+            self._stream.left_while_paused()
+
+
+class GateStream(HttpStream):
+    """One request and its response."""
+
+    def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:
+        super().__init__(context, stream_id)
+        self._limits = limits
+        self._budget = budget
+        self._reserved = 0
+        self.abandoned = False
+        self._paused_event_queue = _PausedQueue(self)
+
+    def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
+        regular = self.mode is HTTPMode.regular
+        origin_form = regular and not event.request.data.host
+        inner = super().state_wait_for_request_headers(event)
+        reply: Any = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration:
+                break
+            opens = isinstance(command, HttpRequestHeadersHook | HttpConnectHook)
+            if opens:
+                open_flow(self.flow, self, origin_form=origin_form, tunnelled=not regular)
+            reply = yield command
+            if opens and flow_state(self.flow).refusal is not None:
+                # Never ask for a body (100 Continue) that is refused already.
+                self.flow.request.headers.pop("expect", None)
+        if (
+            self.client_state == self.state_consume_request_body
+            and not event.end_stream
+            and flow_state(self.flow).refusal is not None
+        ):
+            yield from self._answer_early()
+
+    def check_body_size(self, request: bool) -> Commands[bool]:
+        """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
+        size = len(self.request_body_buf) if request else 0
+        # What arrived while a hook waited is counted already.
+        error = self._admit(size) if size > self._reserved else None
+        if error is None:
+            return False
+        refuse_with(self.flow, error)
+        yield from self._answer_early()
+        return True
+
+    def arrived_while_paused(self, size: int) -> None:
+        """A hook waits before the body is complete: its bytes count, and beyond the limit the connection is cut."""
+        error = self._admit(self._reserved + size)
+        if error is not None:
+            flow_state(self.flow).client.close(error.message)
+
+    def left_while_paused(self) -> None:
+        self.abandoned = True
+        state = flow_state(self.flow)
+        told, state.on_abandoned = state.on_abandoned, None
+        if told is not None:
+            told()
+
+    def _admit(self, size: int) -> HeadgateError | None:
+        client = flow_state(self.flow).client
+        if size > self._limits.body:
+            return body_too_large(self._limits.body)
+        if not self._budget.reserve(client, size - self._reserved):
+            return UnavailableError(
+                "the gate holds as many request bodies as it may; send the request again", retry_after_seconds=1
+            )
+        self._reserved = size
+        # From here on the end of the request has something to give back.
+        self.handle_event = self._handle_event_and_release  # type: ignore[method-assign] # only for requests with a body
+        return None
+
+    def _handle_event_and_release(self, event: events.Event) -> Commands[None]:
+        yield from super().handle_event(event)
+        if not self.flow.live:
+            self._release()
+
+    def _release(self) -> None:
+        if self._reserved:
+            self._budget.release(client_state(self.context.client), self._reserved)
+            self._reserved = 0
+        # The stream is part of a reference cycle: without this the body would wait for the garbage collector.
+        self.request_body_buf.clear()
+        self.flow.request.data.content = None
+
+    def _answer_early(self) -> Commands[None]:
+        """Answer before the request has ended, then read what still comes and drop it."""
+        response = self.flow.response
+        if response is None or response is LATCH:
+            raise RuntimeError("refused without an answer")
+        self.request_body_buf.clear()
+        self._release()
+        self._handle_event = self._lingering
+        self.client_state = self.server_state = self.state_errored
+        yield HttpResponseHook(self.flow)
+        yield from self._send(response, close=True)
+        yield commands.RequestWakeup(LINGER_SECONDS)
+
+    def _lingering(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.Wakeup) and self.flow.live:
+            if self.context.client.alpn == b"h2":
+                yield SendHttp(ResponseProtocolError(self.stream_id, "refused", ErrorCode.CANCEL), self.context.client)
+            else:
+                yield commands.CloseConnection(self.context.client)
+        if isinstance(event, events.Wakeup | RequestEndOfMessage | RequestProtocolError) and self.flow.live:
+            self.flow.live = False
+            yield DropStream(self.stream_id)
+
+    def _send(self, response: Response, *, close: bool) -> Commands[None]:
+        if close and self.context.client.alpn != b"h2":
+            response.headers["connection"] = "close"
+        content = response.raw_content
+        yield SendHttp(ResponseHeaders(self.stream_id, response, not content), self.context.client)
+        if content:
+            yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
+    def make_server_connection(self) -> Commands[bool]:
+        """The one way upstream. Only for what the last addon has lifted, whatever ``flow.response`` says."""
+        state = flow_state(self.flow)
+        if not state.lifted:
+            yield from self.handle_protocol_error(
+                ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
+            )
+            return False
+        connected = yield from super().make_server_connection()
+        # The next command writes the head of the request.
+        state.sent_upstream = bool(connected)
+        return bool(connected)
+
+    def handle_protocol_error(self, event: RequestProtocolError | ResponseProtocolError) -> Commands[None]:
+        """As mitmproxy does it, but with an answer that says why, where none has begun yet."""
+        unanswered = self.server_state == self.state_wait_for_response_headers
+        state = flow_state(self.flow)
+        if isinstance(event, ResponseProtocolError) and state.refusal is None and not state.sent_upstream:
+            data = self.flow.request.data
+            state.refusal = state.client.blocked.get((data.host, data.port))
+        for command in super().handle_protocol_error(event):
+            if (
+                unanswered
+                and isinstance(command, SendHttp)
+                and command.event is event
+                and isinstance(event, ResponseProtocolError)
+                and event.code.http_status_code() is not None
+            ):
+                yield from self._send(self._explain(event), close=False)
+            else:
+                yield command
+
+    def _explain(self, event: ResponseProtocolError) -> Response:
+        state = flow_state(self.flow)
+        data = self.flow.request.data
+        error = state.refusal
+        if error is None and not state.lifted:
+            error = UnavailableError("the gate did not decide; nothing was forwarded")
+        if error is None:
+            what = "answered with something that is not HTTP" if state.sent_upstream else "could not be reached"
+            error = UpstreamFailedError(
+                f"{data.host} port {data.port} {what}: {event.message}",
+                details={"host": data.host, "port": data.port, "sent": state.sent_upstream},
+            )
+        return refusal_response(error, request_id=state.request_id, now=system_clock(), head=data.method == b"HEAD")
+
+
+class GateHttp1Server(Http1Server):
+    """The client's side of HTTP/1: bounded, and with errors that can be read."""
+
+    def __init__(self, context: Context, limits: RequestLimits) -> None:
+        super().__init__(context)
+        self._max_head = limits.head + limits.target
+
+    def read_headers(self, event: events.ConnectionEvent) -> Commands[None]:
+        for command in super().read_headers(event):
+            # In this state only an error is sent; its text holds what the client wrote.
+            if isinstance(command, commands.SendData):
+                yield self._error(AmbiguousRequestError("not an HTTP/1.1 request that has one reading"))
+            else:
+                yield command
+        if self.state == self.read_headers and len(self.buf) > self._max_head:
+            yield self._error(PayloadTooLargeError(f"the head is larger than {self._max_head} bytes"))
+            yield commands.CloseConnection(self.conn)
+            self.state = self.done
+
+    def read_body(self, event: events.Event) -> Commands[None]:
+        try:
+            yield from super().read_body(event)
+        except NotImplementedError:
+            # mitmproxy has no trailers in HTTP/1, and would leave the client waiting.
+            yield self._error(ProtocolRefusedError("trailers are refused: no policy has seen them"))
+            yield commands.CloseConnection(self.conn)
+            yield ReceiveHttp(RequestProtocolError(self.stream_id, "trailers", ErrorCode.GENERIC_CLIENT_ERROR))
+            self.state = self.done
+
+    def wait(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.DataReceived) and len(self.buf) > self._max_head:
+            # Bytes pipelined behind a held request would be kept without a bound.
+            yield commands.CloseConnection(self.conn)
+            yield ReceiveHttp(RequestProtocolError(self.stream_id, "too much pipelined", ErrorCode.CLIENT_DISCONNECTED))
+            self.state = self.done
+            return
+        yield from super().wait(event)
+
+    def send(self, event: HttpEvent) -> Commands[None]:
+        if (
+            isinstance(event, ResponseProtocolError)
+            and self.response is None
+            and event.code.http_status_code() is not None
+        ):
+            yield self._error(_protocol_error(event))
+            yield commands.CloseConnection(self.conn)
+            return
+        yield from super().send(event)
+
+    def _error(self, error: HeadgateError) -> commands.SendData:
+        response = refusal_response(error, request_id="", now=system_clock())
+        response.headers["connection"] = "close"
+        head = f"HTTP/1.1 {response.status_code} {response.reason}\r\n".encode("ascii")
+        return commands.SendData(self.conn, head + bytes(response.headers) + b"\r\n" + (response.raw_content or b""))
+
+
+def _protocol_error(event: ResponseProtocolError) -> HeadgateError:
+    if event.code.http_status_code() == 400:
+        return AmbiguousRequestError("not an HTTP request that has one reading")
+    return UpstreamFailedError(event.message)
+
+
+class GateHttpLayer(HttpLayer):
+    """All requests of one client connection, or of one tunnel in it."""
+
+    def __init__(self, context: Context, mode: HTTPMode, limits: RequestLimits, budget: BufferBudget) -> None:
+        super().__init__(context, mode)
+        self._limits = limits
+        self._budget = budget
+        self._failed: set[Connection] = set()
+
+    def _handle_event(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
+            # mitmproxy keeps what it finds here.
+            self.connections[self.context.client] = GateHttp1Server(self.context.fork(), self._limits)
+        elif isinstance(event, events.ConnectionEvent) and event.connection in self._failed:
+            return
+        yield from super()._handle_event(event)
+
+    def make_stream(self, stream_id: int) -> Commands[None]:
+        stream = GateStream(self.context.fork(), stream_id, self._limits, self._budget)
+        self.streams[stream_id] = stream
+        yield from self.event_to_child(stream, events.Start())
+
+    def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> Commands[None]:
+        # mitmproxy answers every later request of the connection with the first failure to connect. A name
+        # server's hiccup, or an allowlist that has been extended since, must not outlast the request.
+        for connection in list(self.connections):
+            if (
+                connection.error
+                and connection not in self.waiting_for_establishment
+                and event.connection_spec_matches(connection)
+            ):
+                del self.connections[connection]
+                self._failed.add(connection)
+        yield from super().get_connection(event, reuse=reuse)

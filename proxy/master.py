@@ -1,0 +1,123 @@
+"""A proxy process: a bare mitmproxy master with the gate's addons, and nothing that could change them.
+
+No script loader, no command line, no default addons. The process ends when anything fails while it starts.
+"""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+from mitmproxy.addons import errorcheck, proxyserver, tlsconfig
+from mitmproxy.master import Master
+from mitmproxy.options import Options
+
+from addons.latch import Latch
+from addons.lift import Lift
+from addons.limits import RequestLimits
+from headgate.kernel.errors import UnavailableError
+from proxy.budget import BufferBudget
+from proxy.dispatch import GateAddonManager, skip_type_checks
+from proxy.listener import Listener
+from proxy.next_layer import NextLayer
+from proxy.options import FrozenOptions
+from proxy.resolver import install
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """``authority_dir``: ``Authority.private_dir``, opened before. ``upstream_roots``: PEM, all of them."""
+
+    host: str
+    port: int
+    authority_dir: Path
+    upstream_roots: Path
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    drain_seconds: float = 10.0
+
+
+class GateMaster(Master):
+    """mitmproxy's master with the gate's dispatch."""
+
+    addons: GateAddonManager
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        # It would turn each line of the log into a hook.
+        self._legacy_log_events.uninstall()
+        self.addons = GateAddonManager(self)
+
+
+class _Starter:
+    """The last to run: seals the options and opens the door."""
+
+    name = "starter"
+
+    def __init__(
+        self, master: GateMaster, frozen: FrozenOptions, listener: Listener, ready: Callable[[Listener], None]
+    ) -> None:
+        self._master = master
+        self._frozen = frozen
+        self._listener = listener
+        self._ready = ready
+
+    async def running(self) -> None:
+        self._frozen.check()
+        self._frozen.seal()
+        await self._listener.open(self._master.addons, self._master.options)
+        # What the start has made stays: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        self._ready(self._listener)
+
+    async def done(self) -> None:
+        await self._listener.close()
+
+
+class Gate:
+    """One proxy process: build it, then ``run`` it; ``stop`` ends it in order.
+
+    ``gate_addons`` stand between latch and lift, in the order of ``addons.order``.
+    """
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._settings = settings
+        self.budget = BufferBudget(settings.limits.buffered)
+        self.listener = Listener(settings.host, settings.port, self.budget, drain_seconds=settings.drain_seconds)
+        self._master: GateMaster | None = None
+
+    async def run(
+        self, gate_addons: Sequence[object], *, ready: Callable[[Listener], None] = lambda listener: None
+    ) -> None:
+        """Serve until ``stop``. ``ready`` is called when the port is open.
+
+        Raises UnavailableError, ValidationError, OptionsError, SystemExit where it cannot start.
+        """
+        install(asyncio.get_running_loop())
+        skip_type_checks()
+        # A line per connection and per streamed response costs more than it tells.
+        logging.getLogger("mitmproxy").setLevel(logging.WARNING)
+        master = self._master = GateMaster(Options())
+        frozen = FrozenOptions(authority_dir=self._settings.authority_dir, upstream_roots=self._settings.upstream_roots)
+        core: list[Any] = [
+            errorcheck.ErrorCheck(),
+            proxyserver.Proxyserver(),  # defines options of the core; it listens to nothing
+            NextLayer(self._settings.limits, self.budget),
+            tlsconfig.TlsConfig(),
+        ]
+        master.addons.add(Latch(), *core, *gate_addons, Lift(), frozen)  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        frozen.apply(master.options)
+        master.addons.add(_Starter(master, frozen, self.listener, ready))  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        await master.run()
+
+    def stop(self) -> None:
+        """Thread-safe."""
+        if self._master is None:
+            raise UnavailableError("the gate does not run")
+        self._master.shutdown()  # type: ignore[no-untyped-call] # untyped in mitmproxy

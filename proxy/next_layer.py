@@ -1,0 +1,44 @@
+"""Which protocols exist: TLS and HTTP. Whatever else a client speaks is parsed as HTTP, and refused as such.
+
+mitmproxy's own addon of this name also knows raw TCP, UDP, DNS and QUIC, which pass without any request hook.
+This one cannot make those layers at all.
+"""
+
+from mitmproxy.net.tls import starts_like_tls_record
+from mitmproxy.proxy import layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import ClientTLSLayer, ServerTLSLayer, modes
+from mitmproxy.proxy.layers.http import HTTPMode
+
+from addons.limits import RequestLimits
+from proxy.budget import BufferBudget
+from proxy.layers import GateHttpLayer
+
+
+class NextLayer:
+    name = "nextlayer"  # mitmproxy warns where no addon has this name
+
+    def __init__(self, limits: RequestLimits, budget: BufferBudget) -> None:
+        self._limits = limits
+        self._budget = budget
+
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        context = nextlayer.context
+        tls = starts_like_tls_record(nextlayer.data_client())
+        if len(context.layers) == 1 and isinstance(context.layers[0], modes.HttpProxy):
+            # A client that speaks TLS to the proxy itself (an https:// proxy address).
+            if tls:
+                nextlayer.layer = ClientTLSLayer(context)
+            else:
+                nextlayer.layer = self._http(context, HTTPMode.regular)
+        elif len(context.layers) == 2 and isinstance(context.layers[1], ClientTLSLayer):
+            nextlayer.layer = self._http(context, HTTPMode.regular)
+        elif tls:
+            server_tls = ServerTLSLayer(context)
+            server_tls.child_layer = ClientTLSLayer(context)
+            nextlayer.layer = server_tls
+        else:
+            nextlayer.layer = self._http(context, HTTPMode.transparent)
+
+    def _http(self, context: Context, mode: HTTPMode) -> GateHttpLayer:
+        return GateHttpLayer(context, mode, self._limits, self._budget)

@@ -1,0 +1,54 @@
+"""Files of trusted certificates: for clients of the gate, and for the gate as a client of the world."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import certifi
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
+
+from headgate.kernel.errors import ValidationError
+from proxy.authority import write_atomically
+
+TRUST_STORE_PASSWORD: Final = "changeit"  # noqa: S105 - Java's own default; the store holds certificates only
+_OLDEST_JAVA_ENCRYPTION: Final = serialization.PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10_000)
+
+
+def write_client_bundle(path: Path, authority: Iterable[bytes]) -> None:
+    """The public roots and the gate's: for clients whose variable replaces their own roots (SSL_CERT_FILE)."""
+    write_atomically(path, Path(certifi.where()).read_bytes() + b"\n" + b"".join(authority), mode=0o644)
+
+
+def write_upstream_roots(path: Path, extra: Path | None) -> None:
+    """The roots that upstream servers are verified against: the public ones and the operator's.
+
+    Raises ValidationError where ``extra`` (HEADGATE_UPSTREAM_CA_FILE) holds no certificate.
+    """
+    roots = Path(certifi.where()).read_bytes()
+    if extra is not None:
+        roots += b"\n" + b"".join(_certificates(extra))
+    write_atomically(path, roots, mode=0o644)
+
+
+def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
+    """A PKCS #12 trust store with the public roots and the gate's (-Djavax.net.ssl.trustStore).
+
+    Each entry carries the attribute by which Java tells a trusted certificate from any other.
+    """
+    pems = [*x509.load_pem_x509_certificates(Path(certifi.where()).read_bytes())]
+    pems += [certificate for pem in authority for certificate in x509.load_pem_x509_certificates(pem)]
+    entries = [
+        pkcs12.PKCS12Certificate(certificate, f"headgate-{index}".encode()) for index, certificate in enumerate(pems)
+    ]
+    store = pkcs12.serialize_java_truststore(entries, _OLDEST_JAVA_ENCRYPTION.build(TRUST_STORE_PASSWORD.encode()))
+    write_atomically(path, store, mode=0o644)
+
+
+def _certificates(path: Path) -> list[bytes]:
+    try:
+        certificates = x509.load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ValidationError(f"{path} holds no certificates in PEM: {error}", details={"path": str(path)}) from error
+    return [certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates]
