@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 import structlog
-from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 
 from addons.caller_of import caller_of
@@ -23,6 +22,8 @@ from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.actions.draft import ActionDraft
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
@@ -65,7 +66,6 @@ class Enforce:
         self._limiter = limiter
         self._clock = clock
         self._monotonic = monotonic
-        self._held: dict[str, dict[str, HeldCall]] = {}  # by client connection, then by request
 
     async def request(self, flow: HTTPFlow) -> None:
         if not is_open(flow):
@@ -77,7 +77,8 @@ class Enforce:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
-                self._limiter.spend(f"{caller.identity.org_id}/{caller.identity.agent_id}")
+                subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
+                require_allowed(self._limiter.check(RateClass.PROXY, subject))
             organization = await self._gate.state_for(caller)
             state.client.rules = organization.allowlist
             self._guard.recheck(flow, organization.allowlist)
@@ -94,18 +95,16 @@ class Enforce:
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, draft: ActionDraft) -> None:
         candidate = candidate_for(caller.identity, draft)
         held = HeldCall(state)
-        self._held.setdefault(flow.client_conn.id, {})[flow.id] = held
+        state.on_abandoned = held.waiter.wake
         began = self._monotonic()
         try:
             admitted = await self._gate.admit(caller, candidate, held)
         finally:
-            self._release(flow)
+            state.on_abandoned = None
             STAGE_SECONDS.labels("held" if held.approval_id else "admit").observe(self._monotonic() - began)
         if not state.connected:
             # The use of an approval, if there was one, is given back with this outcome.
-            self._ends.finish(
-                admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)
-            )
+            self._ends.finish(admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True))
             raise ClientGoneError("the client has gone")
         DECISIONS.labels("allow" if admitted.approval_id is None else "approved").inc()
         allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
@@ -118,21 +117,6 @@ class Enforce:
         self._ends.finish(
             admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
         )
-
-    def _release(self, flow: HTTPFlow) -> None:
-        held = self._held[flow.client_conn.id]
-        del held[flow.id]
-        if not held:
-            del self._held[flow.client_conn.id]
-
-    def client_disconnected(self, client: Client) -> None:
-        for held in self._held.get(client.id, {}).values():
-            held.waiter.wake()
-
-    def error(self, flow: HTTPFlow) -> None:
-        # An HTTP/2 client may cancel one request and keep its connection.
-        if (held := self._held.get(flow.client_conn.id, {}).get(flow.id)) is not None:
-            held.waiter.wake()
 
     def _count(self, caller: Caller | None, error: HeadgateError) -> None:
         if isinstance(error, _RECORDED):

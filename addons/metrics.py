@@ -41,3 +41,19 @@ CLIENT_CONNECTIONS: Final = Gauge(
     "Client connections that are open in this process.",
     multiprocess_mode="livesum",
 )
+RECORD_BATCH_ROWS: Final = Histogram(
+    "headgate_record_batch_rows",
+    "Actions that shared one commit.",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+)
+RECORD_BATCH_SECONDS: Final = Histogram(
+    "headgate_record_batch_seconds",
+    "From sending a batch of records to its commit.",
+    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
+)
+
+
+def observe_batch(*, rows: int, seconds: float) -> None:
+    """A ``headgate.workflows.group_commit.BatchObserver``."""
+    RECORD_BATCH_ROWS.observe(rows)
+    RECORD_BATCH_SECONDS.observe(seconds)

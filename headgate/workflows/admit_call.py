@@ -16,7 +16,7 @@ from headgate.workflows.decide_action import Candidate, action_row, decide
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
-from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.organization_state import OrganizationState, OrganizationStates
 from headgate.workflows.record_batch import Recorder, RecordOutcome
 from headgate.workflows.refusals import ActionDeniedError
 
@@ -43,6 +43,10 @@ class CallGate:
         self._ends = ends
         self._clock = clock
 
+    async def state_for(self, caller: Caller) -> OrganizationState:
+        """The state of the caller's organization, with the caller brought to its generation (``agree``)."""
+        return await agree(caller, self._states, self._keys, self._clock)
+
     async def admit(self, caller: Caller, candidate: Candidate, held: HeldCall) -> Admitted:
         """Decide, record, and hold where a human has to agree.
 
@@ -51,7 +55,7 @@ class CallGate:
         """
         stale = 0
         while stale < MOST_DECISIONS:
-            state = await agree(caller, self._states, self._keys, self._clock)
+            state = await self.state_for(caller)
             decision = decide(state, candidate)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)

@@ -1,0 +1,37 @@
+"""What a proxy process needs to know; made by the composition root from the process' configuration."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from addons.limits import RequestLimits
+from headgate.kernel.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """``database_dsn`` logs in as headgate_proxy. Without ``valkey_url`` held calls wake by polling only.
+
+    ``data_dir`` holds the certificate authority (private) and what clients need; ``workers`` processes share
+    the port. ``public_api_url`` is where agents ask about a held action; its origin passes the guard.
+    """
+
+    database_dsn: Secret
+    valkey_url: Secret | None
+    data_dir: Path
+    host: str
+    port: int
+    workers: int
+    public_api_url: str
+    upstream_ca_file: Path | None = None
+    hold_seconds: float = 50.0
+    approval_expires_seconds: int = 86_400
+    rate_limits: bool = True
+    limits: RequestLimits = field(default_factory=RequestLimits)
+
+    @property
+    def authority_dir(self) -> Path:
+        return self.data_dir / "ca"
+
+    @property
+    def public_dir(self) -> Path:
+        return self.data_dir / "public"
