@@ -1,7 +1,7 @@
 """Reading actions, and moving their status. New actions are written by ``record_actions`` and ``hold_action``."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -79,7 +79,10 @@ async def organizations_with_outcomes(connection: Connection) -> list[str]:
 async def get_action(
     connection: Connection, org_id: str, action_id: str, *, agent_id: str | None = None
 ) -> ActionDetail:
-    """One action; with ``agent_id``, only that agent's. Raises NotFoundError."""
+    """One action; with ``agent_id``, only that agent's. Raises NotFoundError.
+
+    One whose approval the clock has just ended is denied, whether or not the worker has come by since.
+    """
     query = sql.SQL("{} WHERE a.org_id = %s AND a.action_id = %s").format(_SELECT)
     row = await (await connection.execute(query, [org_id, action_id])).fetchone()
     if row is None or (agent_id is not None and row["agent_id"] != agent_id):
@@ -88,6 +91,8 @@ async def get_action(
     approval = None
     if action.approval_id is not None:
         approval = await _approval_of(connection, org_id, action.approval_id)
+        if approval is not None and approval.status == "expired" and action.status is ActionStatus.PENDING_APPROVAL:
+            action = replace(action, status=move(action_id, action.status, ActionStatus.DENIED))
     counted = await (
         await connection.execute(
             "SELECT count(*) AS delegated FROM actions WHERE org_id = %s AND parent_action_id = %s",
