@@ -34,6 +34,8 @@ def verdict_of(policy: RulePolicy, answer: bytes) -> PolicyVerdict:
         document = json.loads(answer)
     except ValueError as error:
         return failed(policy, f"the policy's answer is not JSON: {error}")
+    if not isinstance(document, dict):
+        return failed(policy, "the policy's answer is not an object")
     try:
         return _parse(policy, document)
     except AnswerError as error:

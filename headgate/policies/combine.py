@@ -68,8 +68,7 @@ def _with_terms(decision: Decision, asking: Sequence[PolicyVerdict]) -> Decision
         evaluation_time_ms=decision.evaluation_time_ms,
         spoken=decision.spoken,
         requirements=tuple(
-            Requirement(one.policy_id, one.version, one.terms.required_approvals, one.terms.assignees)
-            for one in asking
+            Requirement(one.policy_id, one.version, one.terms.required_approvals, one.terms.assignees) for one in asking
         ),
         hold_seconds=_shortest(one.terms.hold_seconds for one in asking),
         expires_in_seconds=_shortest(one.terms.expires_in_seconds for one in asking),

@@ -13,8 +13,8 @@ from headgate.policies.combine import decide_priority
 from headgate.policies.compile import CompiledPolicy, compile_policy
 from headgate.policies.formula import TRUE, CallKey, Formula
 from headgate.policies.index import PolicyIndex
+from headgate.policies.marker import Marker, mark_of
 from headgate.policies.model import Decision, PolicyVerdict, RiskLevel, RulePolicy, Verdict
-from headgate.policies.quarantine import Marker, mark_of
 
 _REMEMBERED_ANSWERS_MAX: Final = 64
 _REMEMBERED_ANSWER_MAX_BYTES: Final = 512
@@ -65,7 +65,7 @@ class PolicySet:
     """The enabled policies of one organization with its data, immutable.
 
     A policy that no longer compiles, or that is quarantined, denies whatever its priority decides, and says so.
-    ``marker`` keeps what is being evaluated where it survives this process (``quarantine``).
+    ``marker`` keeps what is being evaluated where it survives this process (``headgate.policies.marker``).
     """
 
     def __init__(self, policies: Sequence[RulePolicy], data: bytes, *, marker: Marker | None = None) -> None:

@@ -137,9 +137,7 @@ def _new_policy(org_id: str, draft: PolicyDraft, clock: Clock) -> RulePolicy:
 def _shadowing(policy: RulePolicy, others: Iterable[RulePolicy], data: bytes) -> tuple[str, ...]:
     if not policy.enabled:
         return ()
-    return hidden_by_allow(
-        (policy, _conditions(policy, data)), [(other, _conditions(other, data)) for other in others]
-    )
+    return hidden_by_allow((policy, _conditions(policy, data)), [(other, _conditions(other, data)) for other in others])
 
 
 def _conditions(policy: RulePolicy, data: bytes) -> Conditions:

@@ -123,7 +123,7 @@ async def count_policies(connection: Connection, org_id: str, *, deleted_too: bo
 async def mark_deleted(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
     """It decides no more; the row stays for the decisions that name it. Raises NotFoundError."""
     cursor = await connection.execute(
-        "UPDATE policies SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()"
+        "UPDATE policies SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()"  # noqa: S608 - a constant of this file
         f" WHERE org_id = %s AND policy_id = %s AND deleted_at IS NULL RETURNING {_COLUMNS}",
         [org_id, policy_id],
     )

@@ -26,6 +26,7 @@ _CPU_SECONDS: Final = 3
 _WALL_SECONDS: Final = 10.0
 _ADDRESS_SPACE_BYTES: Final = 2 << 30  # address space, most of which the allocator reserves and never touches
 _WARNINGS_MAX: Final = 5
+_CHILD: Final = ("-m", "headgate.policies.trial")
 _FATAL_KINDS: Final = frozenset({"time", "memory", "limit", "panic"})
 
 _LONG_TEXT: Final = "The quick brown fox, 0123456789. " * 3_000
@@ -52,15 +53,15 @@ def sample_inputs() -> dict[str, bytes]:
         "body_size": 0,
     }
     post: JsonObject = {**http, "method": "POST", "query": "", "body_size": 4096}
-    nested: JsonObject = {"text": "x", "list": [1, 2.5, None, True, {"a": ["b"]}], "amount": "12", "name": ""}
+    nested: JsonObject = {"text": "x", "list": [1, 2.5, None, True, {"a": ["b"]}], "amount": "twelve", "name": ""}
     samples: dict[str, JsonObject] = {
-        "an intercepted read": {"tool": "http", "operation": "get", "params": {"host": "api.example.com"}, "http": http},
+        "an intercepted read": {"tool": "http", "operation": "get", "params": {"path": "/v1/items"}, "http": http},
         "an intercepted write": {"tool": "github", "operation": "create_issue", "params": nested, "http": post},
         "an explicit action": {"tool": "database", "operation": "query", "params": {"sql": "SELECT 1"}},
         "an explicit action without parameters": {"tool": "shell", "operation": "run", "params": {}},
         "numbers where text is usual": {"tool": "http", "operation": "post", "params": dict.fromkeys(nested, 7)},
         "100 KB of text": {"tool": "http", "operation": "post", "params": {"body": _LONG_TEXT}, "http": post},
-        "a list of 2,000": {"tool": "mail", "operation": "send", "params": {"to": [f"u{n}@x.test" for n in range(2000)]}},
+        "a list of 2,000": {"tool": "mail", "operation": "send", "params": {"to": list(map(str, range(2_000)))}},
     }
     return {
         name: canonical_bytes(
@@ -83,8 +84,7 @@ async def try_policy(text: str, data: bytes) -> TrialReport:
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-m",
-            __name__,
+            *_CHILD,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -150,7 +150,7 @@ def _ask(text: str, data: bytes) -> list[str]:
         except regorus.EvaluationError as error:
             if str(error.kind) in _FATAL_KINDS:
                 raise _refusal(f"on the sample call “{name}” the policy exceeds its limits: {error.reason}") from error
-            warnings.setdefault(error.reason, f"on the sample call “{name}” the policy fails, and so denies: {error.reason}")
+            warnings.setdefault(error.reason, f"on the sample call “{name}” it fails, and so denies: {error.reason}")
         else:
             if verdict.error is not None:
                 raise _refusal(f"on the sample call “{name}”: {verdict.error}")

@@ -1,0 +1,52 @@
+"""The policies that a new organization starts with (semantics.md, "Combining and voting").
+
+They sit at the last priority, so that any policy of the organization's own comes first, and are ordinary
+policies otherwise: they can be read, disabled and deleted. Their texts are data, ``config/policies/defaults``,
+and their cases, ``config/policies/cases``, are bound to a test.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import headgate
+from headgate.policies.model import SEEDED_PRIORITY
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultPolicy:
+    name: str
+    description: str
+    rego_policy: str
+    priority: int = SEEDED_PRIORITY
+
+
+_LISTED: Final = (
+    (
+        "reads_and_writes.rego",
+        "Default: allow reads, hold writes",
+        "Allows reads without a body and with URLs of at most 2 KB; every other call waits for an approval.",
+    ),
+    (
+        "deny_destructive.rego",
+        "Default: deny the destructive",
+        "Refuses DELETE requests and operations that delete, drop, destroy, purge, truncate or wipe.",
+    ),
+)
+
+
+@cache
+def default_policies() -> tuple[DefaultPolicy, ...]:
+    """In the order in which they are seeded."""
+    folder = policies_folder() / "defaults"
+    return tuple(
+        DefaultPolicy(name, description, (folder / file).read_text("utf-8")) for file, name, description in _LISTED
+    )
+
+
+def policies_folder() -> Path:
+    """``config/policies``: inside an installed package, or beside the packages of a source tree."""
+    package = Path(headgate.__file__).parent
+    installed = package / "_config" / "policies"
+    return installed if installed.is_dir() else package.parent / "config" / "policies"

@@ -1,0 +1,91 @@
+"""A new policy does to a child what it would have done to the gateway."""
+
+import asyncio
+import time
+
+import pytest
+
+from headgate.policies import trial
+from headgate.policies.compile import PolicyRefusedError
+from headgate.policies.trial import try_policy
+
+HEAD = "package t\nimport rego.v1\n"
+DATA = b'{"allowlist":{}}'
+
+
+async def test_a_good_policy_passes_quickly_and_the_loop_goes_on() -> None:
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.005)
+
+    async with asyncio.TaskGroup() as group:
+        turning = group.create_task(turn())
+        started = time.monotonic()
+        report = await try_policy(HEAD + 'allow if input.tool == "github"', DATA)
+        elapsed = time.monotonic() - started
+        turning.cancel()
+    assert report.warnings == ()
+    assert turns > 5
+    assert elapsed < 5  # measured 0.3 s; the bound is for a busy machine
+
+
+async def test_bad_rego_is_refused_with_its_place() -> None:
+    with pytest.raises(PolicyRefusedError) as refusal:
+        await try_policy(HEAD + "allow if {\n  input.tool ==\n}\n", DATA)
+    details = refusal.value.details
+    assert details is not None
+    assert details["file"] == "policy.rego"
+    assert details["line"] == 5
+    assert isinstance(details["column"], int)
+    assert details["source"] == "}"
+    assert refusal.value.http_status == 400
+
+
+@pytest.mark.parametrize(
+    ("rules", "complaint"),
+    [
+        ('allow := "yes"', "allow must be true or false"),
+        ('deny[m] if { m := "x" }', "write `deny contains message if"),
+        ("deny if { some a in numbers.range(1, 5000); some b in numbers.range(1, 5000); a * b < 0 }", "limits"),
+    ],
+)
+async def test_what_would_deny_every_call_is_refused(rules: str, complaint: str) -> None:
+    with pytest.raises(PolicyRefusedError, match=complaint):
+        await try_policy(HEAD + rules, DATA)
+
+
+async def test_failing_on_some_calls_is_a_warning() -> None:
+    report = await try_policy(HEAD + "deny if to_number(input.params.amount) > 100", DATA)
+    assert any("it fails, and so denies" in warning for warning in report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("program", "complaint"),
+    [
+        ("import os; os.abort()", "made the engine crash"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "made the engine crash"),
+        ("while True: pass", "used up its time"),
+        ("x = bytearray(8 << 30)", "used up its memory"),
+        ("print('not json')", "without a result"),
+    ],
+)
+async def test_whatever_happens_to_the_child_refuses_the_policy(
+    monkeypatch: pytest.MonkeyPatch, program: str, complaint: str
+) -> None:
+    """The engine's part is played by a few lines that do what a policy must never do to a gateway."""
+    limited = "import resource\nfrom headgate.policies import trial\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
+    limited += f"resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n{program}\n"
+    monkeypatch.setattr(trial, "_CHILD", ("-c", limited))
+    with pytest.raises(PolicyRefusedError, match=complaint):
+        await try_policy(HEAD + "allow := true", DATA)
+
+
+async def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_CHILD", ("-c", "import time; time.sleep(60)"))
+    monkeypatch.setattr(trial, "_WALL_SECONDS", 0.3)
+    with pytest.raises(PolicyRefusedError, match="did not end in time"):
+        await try_policy(HEAD + "allow := true", DATA)
