@@ -1,0 +1,79 @@
+"""/admin/agents/{id}/keys: the keys of one agent."""
+
+from fastapi import APIRouter
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewAgentKey, issued_key_answer, key_answer
+from admin_api.pagination import CurrentPage, Page, pagination_of
+from headgate.agents.scopes import KIND_SCOPES, KeyKind, parse_scopes
+from headgate.agents.service import create_key, revoke_key
+from headgate.agents.store import count_keys, find_agent, find_key, list_keys
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+
+router = APIRouter(route_class=GuardedRoute, tags=["agents"])
+
+
+@router.post("/admin/agents/{agent_id}/keys", status_code=201)
+async def create(
+    agent_id: str,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    body: NewAgentKey | None = None,
+) -> IssuedKeyAnswer:
+    agent_id = parse_id(IdPrefix.AGENT, agent_id)
+    wanted = body or NewAgentKey()
+    scopes = KIND_SCOPES[KeyKind.AGENT] if wanted.scopes is None else parse_scopes(KeyKind.AGENT, wanted.scopes)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        issued = await create_key(
+            connection,
+            change_by(principal, dependencies),
+            kind=KeyKind.AGENT,
+            scopes=scopes,
+            agent_id=agent_id,
+            name=wanted.name,
+            expires_at=wanted.expires_at,
+        )
+    return issued_key_answer(issued)
+
+
+@router.get("/admin/agents/{agent_id}/keys", response_model_exclude_unset=True)
+async def list_all(
+    agent_id: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[KeyAnswer]:
+    """Newest first, those that no longer work among them."""
+    agent_id = parse_id(IdPrefix.AGENT, agent_id)
+    org_id = principal.org_id
+    async with dependencies.database.transaction(org_id) as connection:
+        if await find_agent(connection, org_id, agent_id) is None:
+            raise NotFoundError(f"there is no agent {agent_id}")
+        keys = await list_keys(connection, org_id, agent_id=agent_id, limit=page.limit, offset=page.offset)
+        total, is_minimum = await count_keys(connection, org_id, agent_id=agent_id, exact=page.exact_total)
+    now = dependencies.clock()
+    return Page(
+        data=[key_answer(key, now) for key in keys], pagination=pagination_of(page, total, is_minimum=is_minimum)
+    )
+
+
+@router.get("/admin/agents/{agent_id}/keys/{key_id}")
+async def get(agent_id: str, key_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:
+    agent_id, key_id = parse_id(IdPrefix.AGENT, agent_id), parse_id(IdPrefix.KEY, key_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        key = await find_key(connection, principal.org_id, key_id, agent_id=agent_id)
+    if key is None:
+        raise NotFoundError(f"this agent has no key {key_id}")
+    return key_answer(key, dependencies.clock())
+
+
+@router.delete("/admin/agents/{agent_id}/keys/{key_id}")
+async def revoke(
+    agent_id: str, key_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> KeyAnswer:
+    """It stops working now, inside open tunnels too; the record of it stays."""
+    agent_id, key_id = parse_id(IdPrefix.AGENT, agent_id), parse_id(IdPrefix.KEY, key_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        key = await revoke_key(connection, change_by(principal, dependencies), key_id, agent_id=agent_id)
+    dependencies.keys.forget(principal.org_id)
+    return key_answer(key, dependencies.clock())

@@ -1,0 +1,62 @@
+"""The application: every route in one place, each of them guarded."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from admin_api.agents.key_routes import router as agent_keys
+from admin_api.agents.routes import router as agents
+from admin_api.dependencies import Dependencies
+from admin_api.errors import answer_headgate_error, answer_http_exception, answer_validation_error
+from admin_api.guarded_route import GuardedRoute
+from admin_api.health.routes import router as health
+from admin_api.keys.routes import router as keys
+from admin_api.policies.routes import router as policies
+from admin_api.request_context import RequestContext
+from admin_api.root.routes import router as root
+from admin_api.settings.routes import router as settings
+from headgate.kernel.errors import HeadgateError
+
+INTERFACE_VERSION: Final = "1.0.5"
+"""Of the specification's interface (section "Versioning"); the program's own version is in /health/version."""
+
+# Routes are tried in this order: the hot path first.
+ROUTERS: Final[tuple[APIRouter, ...]] = (agents, agent_keys, keys, policies, settings, health, root)
+
+
+def create_app(dependencies: Dependencies | None) -> FastAPI:
+    """``dependencies`` None: for the description of the interface only; nothing can be called."""
+    app = FastAPI(
+        title="Headgate",
+        summary="Decides, holds and records what AI agents do.",
+        version=INTERFACE_VERSION,
+        # Not ``include_router``: it would put a second layer of routing between a request and its route.
+        routes=_guarded(ROUTERS),
+        openapi_url=None,  # a guarded route of our own answers it
+        docs_url=None,  # FastAPI's pages load scripts from another host
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[Middleware(RequestContext)],
+        exception_handlers={
+            HeadgateError: answer_headgate_error,
+            RequestValidationError: answer_validation_error,
+            HTTPException: answer_http_exception,
+        },
+    )
+    app.state.dependencies = dependencies
+    return app
+
+
+def _guarded(routers: Iterable[APIRouter]) -> list[BaseRoute]:
+    routes: list[BaseRoute] = []
+    for router in routers:
+        for route in router.routes:
+            if not isinstance(route, GuardedRoute):
+                raise TypeError(f"{route} is not a GuardedRoute: nobody would ask who calls it")
+            routes.append(route)
+    return routes

@@ -1,0 +1,118 @@
+"""From headers to a principal (specification, "Authentication").
+
+``X-Agent-Key`` carries an API key; ``Authorization: Bearer`` an API key or a person's token. Exactly one
+credential, once: what two parsers could read differently is refused. A key's form is checked before any
+look-up.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from admin_api.access import Access, Audience
+from admin_api.metrics import AUTHENTICATION_FAILURES
+from admin_api.principal import Principal
+from admin_api.tokens import TokenVerifier, VerifiedToken
+from headgate.agents.authenticate import KeyRing
+from headgate.agents.scopes import scopes_of_roles
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import UnauthorizedError
+from headgate.kernel.secrets import Secret
+from headgate.organizations.model import TokenIdentity, User
+from headgate.organizations.service import sign_in
+
+_KEY_PREFIX: Final = "hg_"
+_SEEN_SECONDS: Final = 60.0
+_SEEN_LIMIT: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a request presents: an API key, or else a token."""
+
+    secret: Secret
+    is_key: bool
+
+
+def credential_of(headers: Iterable[tuple[bytes, bytes]], audience: Audience) -> Credential:
+    """The one credential in these headers that this audience may use. Raises UnauthorizedError."""
+    keys = [value for name, value in headers if name == b"x-agent-key"]
+    bearers = [value for name, value in headers if name == b"authorization"]
+    if audience is Audience.ADMINISTRATORS:
+        keys = []
+    if len(keys) + len(bearers) != 1:
+        AUTHENTICATION_FAILURES.labels("several" if keys or bearers else "none").inc()
+        wanted = "Authorization: Bearer <token>"
+        if audience is Audience.AGENTS:
+            wanted = f"X-Agent-Key: <key>, or {wanted}"
+        raise UnauthorizedError(f"exactly one credential is needed: {wanted}")
+    if keys:
+        return Credential(Secret(keys[0].decode("latin-1")), is_key=True)
+    scheme, _, value = bearers[0].decode("latin-1").partition(" ")
+    value = value.strip()
+    if scheme.lower() != "bearer" or not value:
+        AUTHENTICATION_FAILURES.labels("none").inc()
+        raise UnauthorizedError("the header Authorization must be: Bearer, a space, and the token or key")
+    return Credential(Secret(value), is_key=value.startswith(_KEY_PREFIX))
+
+
+class Authenticator:
+    """Knows keys through the key ring and people through their issuer's tokens."""
+
+    def __init__(
+        self,
+        *,
+        keys: KeyRing,
+        tokens: TokenVerifier,
+        database: Database,
+        clock: Clock,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._keys = keys
+        self._tokens = tokens
+        self._database = database
+        self._clock = clock
+        self._monotonic = monotonic
+        self._seen: dict[TokenIdentity, tuple[User, float]] = {}
+
+    async def authenticate(self, headers: Iterable[tuple[bytes, bytes]], access: Access) -> Principal:
+        """Raises UnauthorizedError, ForbiddenError (a token of an unknown organization), UnavailableError."""
+        credential = credential_of(headers, access.audience)
+        try:
+            if credential.is_key:
+                return await self._by_key(credential.secret, fresh=not access.recorded)
+            return await self._by_token(credential.secret)
+        except UnauthorizedError:
+            AUTHENTICATION_FAILURES.labels("key" if credential.is_key else "token").inc()
+            raise
+
+    async def _by_key(self, key: Secret, *, fresh: bool) -> Principal:
+        identity = await self._keys.authenticate(key.reveal(), fresh=fresh)
+        return Principal(
+            org_id=identity.org_id, scopes=identity.scopes, user_id=identity.user_id, key=key, identity=identity
+        )
+
+    async def _by_token(self, token: Secret) -> Principal:
+        verified = await self._tokens.verify(token)
+        user = await self._user(verified)
+        return Principal(
+            org_id=user.org_id,
+            scopes=scopes_of_roles(verified.identity.roles),
+            user_id=user.user_id,
+            email=user.email,
+            name=user.name,
+            aal=verified.aal,
+        )
+
+    async def _user(self, verified: VerifiedToken) -> User:
+        """Upserted at the first sight of what a token says, then once a minute."""
+        known = self._seen.get(verified.identity)
+        if known is not None and self._monotonic() < known[1]:
+            return known[0]
+        user = await sign_in(self._database, verified.identity, clock=self._clock)
+        if len(self._seen) >= _SEEN_LIMIT:
+            self._seen.clear()
+        self._seen[verified.identity] = (user, self._monotonic() + _SEEN_SECONDS)
+        return user

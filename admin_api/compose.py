@@ -1,0 +1,135 @@
+"""The API's composition: from settings to what the routes work with, and back to nothing."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Final
+
+import httpx
+import structlog
+from redis.asyncio import Redis
+
+from admin_api.authentication import Authenticator
+from admin_api.dependencies import Dependencies
+from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
+from admin_api.metrics import observe_batch
+from admin_api.process_settings import ApiSettings, OidcSettings
+from admin_api.tokens import TokenVerifier, TrustedIssuer
+from headgate.agents.authenticate import KeyRing
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock, system_clock
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.tasks import TaskSet
+from headgate.organizations.local_issuer import AUDIENCE, LOCAL_ISSUER, LocalIssuer, open_local_issuer
+from headgate.policies.evaluate import PolicySet
+from headgate.policies.marker import Marker
+from headgate.policies.quarantine import quarantine_suspects
+from headgate.ratelimits.limiter import RateLimiter
+from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import Recorder
+from headgate.workflows.submit_action import SubmitAction
+
+_log = structlog.get_logger(__name__)
+
+_CONNECTIONS: Final = 8
+_VALKEY_TIMEOUT_SECONDS: Final = 1.0
+
+
+@asynccontextmanager
+async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_clock) -> AsyncIterator[Dependencies]:
+    """What one API process works with, for as long as the block runs. A database that is not there yet is waited
+    for in the background (/ready tells). Raises UnavailableError where the signing key cannot be read or made."""
+    async with AsyncExitStack() as stack:
+        database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
+        await database.open()
+        stack.push_async_callback(database.close)
+        valkey = _valkey(settings)
+        if valkey is not None:
+            stack.push_async_callback(valkey.aclose)
+        client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+
+        recorder = Recorder(settings.database_dsn, observe=observe_batch)
+        await recorder.open()
+        stack.push_async_callback(recorder.close)
+        states = OrganizationStates(database, compile_policies=await _compiler(settings, database, stack))
+        keys = KeyRing(database, clock=clock)
+        stack.push_async_callback(_touch_last, keys)
+        tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
+        stack.push_async_callback(tasks.close)
+        tasks.start(states.keep_warm(), name="keep_warm")
+        tasks.start(keys.keep_touched(), name="keep_touched")
+
+        yield Dependencies(
+            database=database,
+            valkey=valkey,
+            clock=clock,
+            keys=keys,
+            authenticator=Authenticator(
+                keys=keys,
+                tokens=TokenVerifier(_issuers(settings, client), clock=clock),
+                database=database,
+                clock=clock,
+            ),
+            rate_limiter=RateLimiter(valkey, enabled=settings.rate_limits),
+            states=states,
+            recorder=recorder,
+            submit_action=SubmitAction(
+                states=states,
+                keys=keys,
+                recorder=recorder,
+                database=database,
+                clock=clock,
+                approval_expires_seconds=settings.approval_expires_seconds,
+            ),
+            decide_approval=DecideApproval(database, valkey, clock),
+            ca_certificate=settings.ca_certificate,
+        )
+
+
+async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":
+    """Policies that mark what they evaluate; what killed a process before this one is quarantined first."""
+    folder = settings.data_dir / "evaluating"
+    await quarantine_suspects(database, folder)
+    marker = Marker(folder)
+    stack.callback(marker.close)
+    return partial(PolicySet, marker=marker)
+
+
+def _valkey(settings: ApiSettings) -> Redis | None:
+    if settings.valkey_url is None:
+        return None
+    return Redis.from_url(settings.valkey_url.reveal(), socket_connect_timeout=_VALKEY_TIMEOUT_SECONDS)
+
+
+def _issuers(settings: ApiSettings, client: httpx.AsyncClient) -> list[TrustedIssuer]:
+    issuers: list[TrustedIssuer] = []
+    if settings.local_tokens:
+        issuers.append(local_issuer_trust(open_local_issuer(settings.issuer_dir)))
+    if settings.oidc is not None:
+        issuers.append(_oidc_trust(settings.oidc, client))
+    return issuers
+
+
+def local_issuer_trust(issuer: LocalIssuer) -> TrustedIssuer:
+    """Believe the tokens that this key signs."""
+    key = VerificationKey(issuer.public_key, algorithms_of(issuer.public_key))
+    return TrustedIssuer(LOCAL_ISSUER, AUDIENCE, FixedKeys({issuer.key_id: key}))
+
+
+def _oidc_trust(oidc: OidcSettings, client: httpx.AsyncClient) -> TrustedIssuer:
+    return TrustedIssuer(
+        issuer=oidc.issuer,
+        audience=oidc.audience,
+        keys=RemoteKeys(oidc.issuer, client=client, jwks_url=oidc.jwks_url),
+        claims=oidc.claims,
+        default_organization=oidc.default_organization,
+        organizations=oidc.organizations,
+    )
+
+
+async def _touch_last(keys: KeyRing) -> None:
+    try:
+        await keys.touch_used()
+    except UnavailableError:
+        _log.warning("key_use_not_noted")

@@ -1,0 +1,97 @@
+"""From errors to answers: the nested body of the specification's section "Errors", on every route.
+
+What is not one of ours becomes INTERNAL_ERROR and says nothing of what happened inside; the log has it,
+under the same request id.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Final
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.request_state import request_state
+from headgate.kernel.clock import rfc3339, system_clock
+from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError
+
+JSON: Final = "application/json"
+
+_BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
+    400: (ErrorCode.VALIDATION_ERROR, "the request is malformed"),
+    404: (ErrorCode.NOT_FOUND, "there is nothing at this path; the routes are in /openapi.json"),
+    405: (ErrorCode.METHOD_NOT_ALLOWED, "this path does not know this method; the header Allow names those it does"),
+    413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body is over its limit"),
+}
+
+
+def error_body(code: ErrorCode, message: str, *, request_id: str, details: Mapping[str, object] | None = None) -> bytes:
+    """The body of any error answer."""
+    error: dict[str, object] = {"code": code.value, "message": message}
+    if details is not None:
+        error["details"] = dict(details)
+    error["timestamp"] = rfc3339(system_clock())
+    error["requestId"] = request_id
+    return json.dumps({"error": error}).encode()
+
+
+def error_headers(error: HeadgateError) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    if error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    if error.code is ErrorCode.UNAUTHORIZED:
+        # RFC 9110, section 11.6.1: a 401 names a way to authenticate.
+        headers["WWW-Authenticate"] = 'Bearer realm="headgate"'
+    return headers
+
+
+async def answer_headgate_error(request: Request, error: Exception) -> Response:
+    """One of ours: its code, its message, its status."""
+    assert isinstance(error, HeadgateError)  # noqa: S101 - registered for this class only
+    if error.code is ErrorCode.INTERNAL_ERROR:
+        # A subclass without a code is a defect of ours: what it says is for the log, not for the caller.
+        raise error
+    body = error_body(
+        error.code, error.message, request_id=request_state(request.scope).request_id, details=error.details
+    )
+    return Response(body, error.http_status, error_headers(error), JSON)
+
+
+async def answer_validation_error(request: Request, error: Exception) -> Response:
+    """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
+    problems = [{"field": field_name(item["loc"]), "reason": str(item["msg"])} for item in error.errors()]
+    first = problems[0] if problems else {"field": "", "reason": "malformed"}
+    body = error_body(
+        ErrorCode.VALIDATION_ERROR,
+        f"{first['field'] or 'the request'}: {first['reason']}",
+        request_id=request_state(request.scope).request_id,
+        details={**first, "errors": problems},
+    )
+    return Response(body, HTTP_STATUS[ErrorCode.VALIDATION_ERROR], media_type=JSON)
+
+
+async def answer_http_exception(request: Request, error: Exception) -> Response:
+    """The framework's own: unknown paths and methods, and what it made of an error of ours."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
+    if isinstance(error.__cause__, HeadgateError):
+        return await answer_headgate_error(request, error.__cause__)
+    code, message = _BY_STATUS.get(
+        error.status_code, (ErrorCode.VALIDATION_ERROR, HTTPStatus(error.status_code).phrase)
+    )
+    body = error_body(code, message, request_id=request_state(request.scope).request_id)
+    headers = dict(error.headers or {})
+    if allow := headers.get("Allow"):
+        headers["Allow"] = ", ".join(sorted(allow.split(", ")))
+    return Response(body, error.status_code, headers, JSON)
+
+
+def field_name(location: Sequence[object]) -> str:
+    """``("body", "destinations", 0, "host")`` as ``destinations[0].host``; the part of the request is left out."""
+    name = ""
+    for part in location[1:]:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+    return name

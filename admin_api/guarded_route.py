@@ -1,0 +1,81 @@
+"""The one kind of route there is: it knows who may call it before it knows what it does.
+
+``APIRouter(route_class=GuardedRoute)``. The caller is authenticated, counted and checked for the scope of the
+table before a byte of the body is read. An endpoint whose only parameter is the request is called as it is,
+without FastAPI's dependency solving: that is for the hot path.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.access import Access, Audience, access_of
+from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.metrics import FORBIDDEN, RATE_LIMITED
+from admin_api.request_state import request_state
+from headgate.agents.scopes import require_scope
+from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.errors import ForbiddenError, RateLimitedError
+from headgate.ratelimits.headers import rate_limit_headers, require_allowed
+
+type Endpoint = Callable[[Request], Awaitable[Response]]
+
+_IMPLIED_METHODS: Final = frozenset({"HEAD"})
+
+
+class StrictRequest(Request):
+    """A request whose JSON is read in the only way it can be read: duplicate keys, lone surrogates and
+    non-finite numbers are refused."""
+
+    async def json(self) -> Any:
+        """Raises ValidationError."""
+        return parse_strict(await self.body())
+
+
+class GuardedRoute(APIRoute):
+    """Raises LookupError when it is declared without its place in the table."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        (method,) = (self.methods or set()) - _IMPLIED_METHODS
+        access = access_of(method, self.path_format)
+        endpoint: Endpoint = self.endpoint if _is_plain(self.endpoint) else super().get_route_handler()
+        route = self.path_format
+
+        async def guarded(request: Request) -> Response:
+            request_state(request.scope).route = route
+            if access.audience is not Audience.PUBLIC:
+                await _admit(request, access, dependencies_of(request))
+            return await endpoint(StrictRequest(request.scope, request.receive))
+
+        return guarded
+
+
+async def _admit(request: Request, access: Access, dependencies: Dependencies) -> None:
+    """Raises UnauthorizedError, RateLimitedError, ForbiddenError, UnavailableError."""
+    state = request_state(request.scope)
+    principal = await dependencies.authenticator.authenticate(request.scope["headers"], access)
+    state.principal = principal
+    if access.rate_class is not None:
+        verdict = await dependencies.rate_limiter.check(access.rate_class, principal.rate_subject)
+        if verdict is not None:
+            state.headers = rate_limit_headers(verdict)
+            try:
+                require_allowed(verdict)
+            except RateLimitedError:
+                RATE_LIMITED.labels(access.rate_class).inc()
+                raise
+    if access.scope is not None:
+        try:
+            require_scope(principal.scopes, access.scope)
+        except ForbiddenError:
+            FORBIDDEN.labels(access.scope).inc()
+            raise
+
+
+def _is_plain(endpoint: Callable[..., Any]) -> bool:
+    parameters = list(inspect.signature(endpoint).parameters.values())
+    return len(parameters) == 1 and parameters[0].annotation is Request

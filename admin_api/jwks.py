@@ -1,0 +1,186 @@
+"""Public keys of token issuers: JSON Web Key Sets (RFC 7517), fetched, checked and cached.
+
+Only asymmetric keys are ever taken, so that no token can be verified with a public key used as an HMAC's
+secret (RFC 8725, section 3.1). A key's own type decides which algorithms it verifies, never the token.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import httpx
+import structlog
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt import PyJWK
+from jwt.exceptions import PyJWTError
+
+from headgate.kernel.errors import UnauthorizedError, UnavailableError
+
+_log = structlog.get_logger(__name__)
+
+type PublicKey = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
+
+ALGORITHMS: Final = frozenset({"RS256", "PS256", "ES256", "EdDSA"})
+_MIN_RSA_BITS: Final = 2048  # RFC 7518, section 3.3
+_LIMIT_BYTES: Final = 256 * 1024
+_FETCH_SECONDS: Final = 5.0
+_FRESH_SECONDS: Final = 600.0
+_STALE_SECONDS: Final = 24 * 3600.0
+_REFETCH_FLOOR_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationKey:
+    """A public key and the algorithms that it may verify."""
+
+    key: PublicKey
+    algorithms: frozenset[str]
+
+
+class KeySource(Protocol):
+    """Where an issuer's keys come from."""
+
+    async def find(self, key_id: str) -> VerificationKey | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedKeys:
+    """Keys that are known from the start: the local issuer's."""
+
+    keys: Mapping[str, VerificationKey]
+
+    async def find(self, key_id: str) -> VerificationKey | None:
+        return self.keys.get(key_id)
+
+
+def parse_jwks(text: bytes) -> dict[str, VerificationKey]:
+    """The keys that can verify tokens, by key id; others are left out. Raises ValueError for no JWKS at all."""
+    document: object = json.loads(text)
+    entries = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError("a JWKS has a list named keys")
+    keys: dict[str, VerificationKey] = {}
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(key_id := entry.get("kid"), str):
+            key = _verification_key(entry)
+            if key is not None:
+                keys[key_id] = key
+    return keys
+
+
+def _verification_key(entry: dict[str, object]) -> VerificationKey | None:
+    if entry.get("kty") not in ("RSA", "EC", "OKP") or entry.get("use", "sig") != "sig" or "d" in entry:
+        return None
+    operations = entry.get("key_ops", ["verify"])
+    if not isinstance(operations, list) or "verify" not in operations:
+        return None
+    try:
+        key = PyJWK(entry).key
+    except (PyJWTError, ValueError, TypeError):
+        return None
+    algorithms = algorithms_of(key)
+    if (named := entry.get("alg")) is not None:
+        algorithms &= {str(named)}
+    return VerificationKey(key, algorithms) if algorithms else None
+
+
+def algorithms_of(key: object) -> frozenset[str]:
+    """What a key of this type verifies; nothing for types, curves and sizes that are not accepted."""
+    if isinstance(key, RSAPublicKey) and key.key_size >= _MIN_RSA_BITS:
+        return frozenset({"RS256", "PS256"})
+    if isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1):
+        return frozenset({"ES256"})
+    if isinstance(key, Ed25519PublicKey):
+        return frozenset({"EdDSA"})
+    return frozenset()
+
+
+class RemoteKeys:
+    """An issuer's JWKS over HTTPS.
+
+    Fetched again after ten minutes, and at once for a key id that is not in it, but never more often than every
+    30 s: made-up key ids must not turn this into a flood of requests to the issuer. While the issuer is out of
+    reach what was fetched last serves for a day.
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        *,
+        client: httpx.AsyncClient,
+        jwks_url: str | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._issuer = issuer
+        self._client = client
+        self._jwks_url = jwks_url
+        self._monotonic = monotonic
+        self._keys: dict[str, VerificationKey] = {}
+        self._fetched_at: float | None = None
+        self._tried_at: float | None = None
+        self._lock = asyncio.Lock()
+
+    async def find(self, key_id: str) -> VerificationKey | None:
+        """Raises UnavailableError where there are no keys to look in."""
+        if key_id not in self._keys or self._age() > _FRESH_SECONDS:
+            async with self._lock:
+                if (key_id not in self._keys or self._age() > _FRESH_SECONDS) and self._may_try():
+                    await self._fetch()
+        if self._age() > _STALE_SECONDS:
+            raise UnavailableError("the token issuer's keys are out of reach; try again", retry_after_seconds=30)
+        return self._keys.get(key_id)
+
+    def _age(self) -> float:
+        return float("inf") if self._fetched_at is None else self._monotonic() - self._fetched_at
+
+    def _may_try(self) -> bool:
+        return self._tried_at is None or self._monotonic() - self._tried_at >= _REFETCH_FLOOR_SECONDS
+
+    async def _fetch(self) -> None:
+        self._tried_at = self._monotonic()
+        try:
+            if self._jwks_url is None:
+                self._jwks_url = await self._discover()
+            self._keys = parse_jwks(await self._get(self._jwks_url))
+            self._fetched_at = self._monotonic()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            _log.warning("token_keys_not_fetched", issuer=self._issuer, error=str(error) or type(error).__name__)
+
+    async def _discover(self) -> str:
+        """OpenID Connect Discovery 1.0, section 4; the document must be this issuer's own (section 4.3)."""
+        document: object = json.loads(await self._get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"))
+        if not isinstance(document, dict) or document.get("issuer") != self._issuer:
+            raise ValueError("the discovery document is another issuer's")
+        jwks_url = document.get("jwks_uri")
+        if not isinstance(jwks_url, str):
+            raise ValueError("the discovery document has no jwks_uri")
+        return jwks_url
+
+    async def _get(self, url: str) -> bytes:
+        parsed = httpx.URL(url)
+        # Keys that came in plain text are anybody's; loopback is this machine's own.
+        if parsed.scheme != "https" and parsed.host not in ("127.0.0.1", "::1", "localhost"):
+            raise ValueError(f"not https: {url}")
+        async with self._client.stream("GET", url, timeout=_FETCH_SECONDS, follow_redirects=False) as response:
+            if response.status_code != httpx.codes.OK:
+                raise ValueError(f"{url} answered {response.status_code}")
+            body = b""
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _LIMIT_BYTES:
+                    raise ValueError(f"{url} answered more than {_LIMIT_BYTES} bytes")
+            return body
+
+
+def require_key(key: VerificationKey | None, algorithm: str) -> VerificationKey:
+    """Raises UnauthorizedError where the key is unknown or does not verify this algorithm."""
+    if key is None:
+        raise UnauthorizedError("the token is signed with a key that its issuer does not publish")
+    if algorithm not in key.algorithms:
+        raise UnauthorizedError("the token names an algorithm that its key is not for")
+    return key

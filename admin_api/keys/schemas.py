@@ -1,0 +1,86 @@
+"""Bodies about API keys."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from admin_api.text import StorableText
+from headgate.agents.model import ApiKey
+from headgate.agents.scopes import KeyKind
+from headgate.agents.service import IssuedKey
+
+type KeyName = Annotated[StorableText, Field(min_length=1, max_length=128)]
+
+
+class NewKey(BaseModel):
+    """POST /admin/keys: a key for an administrator's program, or for verifying webhooks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: KeyName
+    kind: Literal["admin", "webhook"] = "admin"
+    scopes: list[str] = Field(default_factory=list, max_length=32, description="Any of the scopes, for kind admin.")
+    expires_at: AwareDatetime | None = None
+
+
+class NewAgentKey(BaseModel):
+    """POST /admin/agents/{id}/keys: one more key for an agent. Every member is optional."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: KeyName | None = None
+    scopes: list[str] | None = Field(default=None, max_length=32, description="Default: all that an agent may carry.")
+    expires_at: AwareDatetime | None = None
+
+
+class KeyAnswer(BaseModel):
+    """A key without the key itself."""
+
+    id: str
+    kind: KeyKind
+    agent_id: str | None
+    name: str | None
+    display: str = Field(description="The first characters, to recognise it by.")
+    scopes: list[str]
+    status: str = Field(description="active, expired or revoked")
+    created_by: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class IssuedKeyAnswer(BaseModel):
+    """A key at the one moment at which it is shown."""
+
+    id: str
+    key: str = Field(description="Shown this once; only its hash is kept.")
+    scopes: list[str]
+    expires_at: datetime | None
+
+
+def key_answer(key: ApiKey, now: datetime) -> KeyAnswer:
+    return KeyAnswer(
+        id=key.key_id,
+        kind=key.kind,
+        agent_id=key.agent_id,
+        name=key.name,
+        display=key.display,
+        scopes=sorted(key.scopes),
+        status=key.status(now),
+        created_by=key.user_id,
+        created_at=key.created_at,
+        expires_at=key.expires_at,
+        revoked_at=key.revoked_at,
+        last_used_at=key.last_used_at,
+    )
+
+
+def issued_key_answer(issued: IssuedKey) -> IssuedKeyAnswer:
+    return IssuedKeyAnswer(
+        id=issued.record.key_id,
+        key=issued.key.reveal(),
+        scopes=sorted(issued.record.scopes),
+        expires_at=issued.record.expires_at,
+    )

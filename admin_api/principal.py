@@ -1,0 +1,54 @@
+"""Who is behind a request to the API: a person, an agent's key, or a program's key."""
+
+from dataclasses import dataclass
+
+from headgate.agents.model import KeyIdentity
+from headgate.agents.scopes import Scope
+from headgate.audit.model import Actor, ActorType
+from headgate.kernel.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """``key`` and ``identity`` are set for API keys, ``email`` and ``aal`` for people with a token.
+
+    ``user_id`` is the person, or the person who created the key; None for a key that no person created.
+    ``aal`` is the authenticator assurance level that the token claims (NIST SP 800-63B).
+    """
+
+    org_id: str
+    scopes: frozenset[Scope]
+    user_id: str | None = None
+    email: str | None = None
+    name: str | None = None
+    aal: str | None = None
+    key: Secret | None = None
+    identity: KeyIdentity | None = None
+
+    @property
+    def agent_id(self) -> str | None:
+        return None if self.identity is None else self.identity.agent_id
+
+    @property
+    def key_id(self) -> str | None:
+        return None if self.identity is None else self.identity.key_id
+
+    @property
+    def is_admin(self) -> bool:
+        return Scope.ADMIN in self.scopes
+
+    @property
+    def rate_subject(self) -> str:
+        """Whose quota a request counts against (specification, "Limits"): the key's, else the person's."""
+        return self.key_id or self.user_id or self.org_id
+
+    @property
+    def actor(self) -> Actor:
+        """How the record names them. A program with a person's key acts as that key, and the key is the person's."""
+        if self.identity is None:
+            return Actor(ActorType.USER, self.user_id or "unknown", self.email or self.name)
+        if self.identity.agent_id is not None:
+            return Actor(ActorType.AGENT, self.identity.agent_id, self.identity.agent_name)
+        if self.user_id is not None:
+            return Actor(ActorType.USER, self.user_id, self.identity.key_id)
+        return Actor(ActorType.SYSTEM, self.identity.key_id)

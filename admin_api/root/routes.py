@@ -1,0 +1,52 @@
+"""/, /openapi.json and /ca.pem: what somebody who found the address needs to go on."""
+
+import json
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.dependencies import dependencies_of
+from admin_api.errors import JSON
+from admin_api.guarded_route import GuardedRoute
+from headgate.kernel.errors import NotFoundError
+
+router = APIRouter(route_class=GuardedRoute, tags=["service"])
+
+_ROOT: Final = {
+    "name": "Headgate",
+    "what": "Decides, holds and records what AI agents do.",
+    "interface": "/openapi.json",
+    "proxy_certificate": "/ca.pem",
+    "health": "/health",
+    "version": "/health/version",
+    "metrics": "/health/metrics",
+    "agents": "/v1/actions",
+    "administrators": "/admin/agents",
+}
+
+
+@router.get("/", response_class=Response)
+async def root(request: Request) -> Response:
+    """Where everything is."""
+    return Response(json.dumps(_ROOT), media_type=JSON)
+
+
+@router.get("/openapi.json", response_class=Response)
+async def openapi(request: Request) -> Response:
+    """The description of this interface (OpenAPI 3.1)."""
+    return Response(json.dumps(request.app.openapi()), media_type=JSON)
+
+
+@router.get("/ca.pem", response_class=Response)
+async def ca_certificate(request: Request) -> Response:
+    """The certificate of the proxy's own authority: what agents must trust, and public for that."""
+    path = dependencies_of(request).ca_certificate
+    if path is None or not path.is_file():
+        raise NotFoundError("there is no proxy beside this API, or it has not made its certificate yet")
+    return Response(
+        path.read_bytes(),
+        media_type="application/x-pem-file",
+        headers={"Content-Disposition": 'attachment; filename="headgate-ca.pem"'},
+    )

@@ -1,0 +1,68 @@
+"""One API process: uvicorn on uvloop and httptools, on a socket of our own."""
+
+import asyncio
+import errno
+import gc
+import socket
+
+import structlog
+import uvicorn
+import uvloop
+
+from admin_api.app import create_app
+from admin_api.compose import open_dependencies
+from admin_api.process_settings import ApiSettings
+from headgate.kernel.errors import UnavailableError
+
+_log = structlog.get_logger(__name__)
+
+_BACKLOG = 1024
+_KEEP_ALIVE_SECONDS = 75
+_DRAIN_SECONDS = 10
+
+
+def run(settings: ApiSettings) -> None:
+    """Serve until SIGTERM or SIGINT; requests in flight are finished first. Raises UnavailableError."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings))
+
+
+async def serve(settings: ApiSettings) -> None:
+    listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
+    with listener:
+        async with open_dependencies(settings) as dependencies:
+            config = uvicorn.Config(
+                create_app(dependencies),
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                access_log=False,  # request_context logs, without what a client may have put into a path
+                log_config=None,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=_DRAIN_SECONDS,
+            )
+            # What was made at start lives as long as the process: the collector need not look at it again.
+            gc.freeze()
+            host, port = listener.getsockname()[:2]
+            _log.info("api_ready", host=host, port=port)
+            await uvicorn.Server(config).serve(sockets=[listener])
+            _log.info("api_stopped")
+
+
+def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Raises UnavailableError, which says what to do."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        why = "is taken by another program" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
+        raise UnavailableError(f"the API's address {host}:{port} {why}; choose another port") from error
+    return listener

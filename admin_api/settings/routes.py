@@ -1,0 +1,52 @@
+"""/admin/settings: what an organization has set. So far: the allowlist of destinations.
+
+The document itself is the body, both ways; its form is that of design.md ("What scripts rely on") and is
+``data.allowlist`` in policies.
+"""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.dependencies import dependencies_of, principal_of
+from admin_api.errors import JSON
+from admin_api.guarded_route import GuardedRoute
+from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.errors import NotFoundError
+from headgate.organizations.model import Setting, SettingName
+from headgate.organizations.service import put_allowlist
+from headgate.organizations.store import get_setting
+
+router = APIRouter(route_class=GuardedRoute, tags=["settings"])
+
+
+@router.get("/admin/settings/allowlist", response_class=Response)
+async def get_allowlist(request: Request) -> Response:
+    """The allowlist of now; 404 until it was set."""
+    dependencies, principal = dependencies_of(request), principal_of(request)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        setting = await get_setting(connection, principal.org_id, SettingName.ALLOWLIST)
+    if setting is None:
+        raise NotFoundError("the allowlist was never set: no private address may be reached")
+    return _answer(setting)
+
+
+@router.put("/admin/settings/allowlist", response_class=Response)
+async def set_allowlist(request: Request) -> Response:
+    """Replace the allowlist; decisions in flight are made again with it."""
+    dependencies, principal = dependencies_of(request), principal_of(request)
+    document = parse_strict(await request.body())
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        setting = await put_allowlist(
+            connection,
+            principal.org_id,
+            document,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+        )
+    return _answer(setting)
+
+
+def _answer(setting: Setting) -> Response:
+    return Response(setting.document, media_type=JSON, headers={"ETag": f'"{setting.version}"'})
