@@ -1,0 +1,96 @@
+"""The next start quarantines what the process before it was evaluating when it died."""
+
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headgate.db.database import Database
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+from headgate.policies.data import policy_data
+from headgate.policies.evaluate import PolicySet
+from headgate.policies.marker import Marker, note_death
+from headgate.policies.model import RulePolicy, Verdict
+from headgate.policies.quarantine import quarantine_suspects
+from headgate.policies.service import seed_default_policies
+from headgate.policies.store import load_enabled
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from headgate.policies.marker import Marker, mark_of
+marker = Marker(Path(sys.argv[1]))
+marker.begin(mark_of(*sys.argv[2:4], 1))
+print("evaluating", flush=True)
+time.sleep(60)
+"""
+
+
+def die_evaluating(folder: Path, policy: RulePolicy) -> int:
+    """A process that is killed in the middle of evaluating this policy; its process id."""
+    arguments = [sys.executable, "-c", CHILD, str(folder), policy.org_id, policy.policy_id]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"evaluating\n"
+        child.kill()
+    return child.pid
+
+
+@pytest.fixture
+async def policy(api_database: Database, organization: Any) -> RulePolicy:
+    async with api_database.transaction(organization.org_id) as connection:
+        return (await seed_default_policies(connection, organization.org_id, clock=lambda: datetime.now(UTC)))[0]
+
+
+async def quarantine_of(database: Database, policy: RulePolicy) -> str | None:
+    async with database.transaction(policy.org_id) as connection:
+        stored = {one.policy_id: one for one in await load_enabled(connection, policy.org_id)}
+    decision = PolicySet(list(stored.values()), policy_data(None)).decide(
+        b'{"tool":"shell","operation":"get_time"}', tool="shell", operation="get_time", host=None, method=None
+    )
+    assert (decision.verdict is Verdict.DENY) == (stored[policy.policy_id].quarantine is not None)
+    return stored[policy.policy_id].quarantine
+
+
+async def test_a_fault_quarantines_at_once(proxy_database: Database, policy: RulePolicy, tmp_path: Path) -> None:
+    note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGSEGV)
+    [blamed] = await quarantine_suspects(proxy_database, tmp_path)
+    assert blamed.policy_id == policy.policy_id
+    assert await quarantine_of(proxy_database, policy) == "it was running when a process died of SIGSEGV"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_kill_from_outside_only_does_the_second_time(
+    proxy_database: Database, policy: RulePolicy, tmp_path: Path
+) -> None:
+    die_evaluating(tmp_path, policy)
+    assert await quarantine_suspects(proxy_database, tmp_path) == []
+    assert await quarantine_of(proxy_database, policy) is None
+    die_evaluating(tmp_path, policy)
+    assert len(await quarantine_suspects(proxy_database, tmp_path)) == 1
+    assert await quarantine_of(proxy_database, policy) is not None
+
+
+async def test_the_living_are_left_alone(proxy_database: Database, policy: RulePolicy, tmp_path: Path) -> None:
+    marker = Marker(tmp_path)
+    marker.begin(b"x".ljust(232, b"\0"))
+    assert await quarantine_suspects(proxy_database, tmp_path) == []
+    assert len(list(tmp_path.iterdir())) == 1
+    marker.close()
+
+
+async def test_without_the_database_the_suspect_is_kept(policy: RulePolicy, tmp_path: Path) -> None:
+    note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGABRT)
+    unreachable = Database(Secret("host=/nowhere dbname=x"), timeout_seconds=0.2)
+    await unreachable.open()
+    try:
+        with pytest.raises(UnavailableError):
+            await quarantine_suspects(unreachable, tmp_path)
+    finally:
+        await unreachable.close()
+    assert len(list(tmp_path.glob("evaluating-*"))) == 1
