@@ -1,0 +1,72 @@
+"""What lies where in the one directory that an instance keeps its data in.
+
+Everything that a process writes for longer than its own life is here; the sockets of the embedded servers are
+here too where the path is short enough (``headgate.runtime.socket_directory``).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def default_data_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """The XDG base directory specification's place for a user's data."""
+    home = environment.get("XDG_DATA_HOME")
+    base = Path(home) if home and Path(home).is_absolute() else Path("~/.local/share").expanduser()
+    return base / "headgate"
+
+
+@dataclass(frozen=True, slots=True)
+class DataDirectory:
+    """The layout below ``root``. Private folders are made 0700 by whoever uses them first."""
+
+    root: Path
+
+    @property
+    def version_file(self) -> Path:
+        """Says which version of this layout the directory has."""
+        return self.root / "version.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the supervisor as long as it runs: one instance a directory."""
+        return self.root / "instance.lock"
+
+    @property
+    def postgres(self) -> Path:
+        return self.root / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        return self.root / "valkey"
+
+    @property
+    def secrets_file(self) -> Path:
+        """Passwords of the database's roles and the seeded agent's key (0600)."""
+        return self.root / "secrets.json"
+
+    @property
+    def authority(self) -> Path:
+        """The proxy's certificate authority with its key (0700)."""
+        return self.root / "authority"
+
+    @property
+    def public(self) -> Path:
+        """What clients may read: certificates, bundles, trust stores."""
+        return self.root / "public"
+
+    @property
+    def issuer(self) -> Path:
+        """The key that signs local tokens (0700)."""
+        return self.root / "issuer"
+
+    @property
+    def runtime_file(self) -> Path:
+        """Where client commands find the instance (``headgate.runtime.runtime_file``)."""
+        return self.root / "runtime.json"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of the embedded servers."""
+        return self.root / "logs"

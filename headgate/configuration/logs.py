@@ -1,0 +1,104 @@
+"""Structured logs on stderr, with what looks like a credential masked before anything is written.
+
+JSON, one object a line, for services; readable lines on a terminal. Records of the standard library's logging
+(uvicorn, mitmproxy, asyncio) take the same way, so that they are masked too.
+"""
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final
+
+import structlog
+
+from headgate.configuration.settings import Settings
+from headgate.kernel.secrets import MASK, Secret
+
+# A second net: values that must not be shown have the type Secret and are masked by it. These patterns catch
+# what a third party's message quotes. The forms are those that the issuers publish for secret scanners.
+_CREDENTIALS: Final = re.compile(
+    r"""
+      hg_[0-9A-Za-z]{20,}                                   # our own keys
+    | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+                     # JWTs (RFC 7519)
+    | gh[pousr]_[0-9A-Za-z]{20,} | github_pat_\w{20,}
+    | glpat-[\w-]{20,} | xox[abeoprs]-[\w-]{10,} | sk-[\w-]{20,}
+    | (?:AKIA|ASIA)[0-9A-Z]{16} | AIza[\w-]{35}
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|$)
+    """,
+    re.VERBOSE,
+)
+_CHALLENGES: Final = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+_USER_INFO: Final = re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+@")
+_DEPTH: Final = 6
+
+
+def mask_text(text: str) -> str:
+    """The text with everything that has the form of a credential replaced."""
+    text = _CREDENTIALS.sub(MASK, text)
+    text = _CHALLENGES.sub(rf"\1 {MASK}", text)
+    return _USER_INFO.sub(rf"\1{MASK}@", text)
+
+
+def mask_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: masks every value of an event, tracebacks included."""
+    for name, value in event.items():
+        event[name] = _masked(value, _DEPTH)
+    return event
+
+
+def _masked(value: object, depth: int) -> object:
+    if isinstance(value, Secret):
+        return MASK
+    if isinstance(value, str):
+        return mask_text(value)
+    if isinstance(value, bool | int | float | None):
+        return value
+    if depth == 0:
+        return "…"
+    if isinstance(value, Mapping):
+        return {mask_text(str(key)): _masked(one, depth - 1) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_masked(one, depth - 1) for one in value]
+    return mask_text(str(value))
+
+
+def configure_logs(settings: Settings) -> None:
+    """Set up logging of this process; to be called once, before anything is logged."""
+    is_text = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        mask_event,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if is_text else structlog.processors.JSONRenderer()
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    # A line per request is the record's and the metrics' business, not the log's.
+    for name in ("uvicorn.access", "httpx", "httpcore", "hpack", "psycopg.pool"):
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))

@@ -1,0 +1,37 @@
+"""docs/reference/settings.md, made from the table of settings: ``python -m headgate.configuration.reference``."""
+
+import sys
+
+from headgate.configuration.settings import all_variables
+
+_HEAD = """\
+# Settings
+
+Every setting is an environment variable, read once when a process starts. A value that cannot be understood stops
+the process with a message that names the variable. This page is made from `headgate/configuration/settings.py`
+(`python -m headgate.configuration.reference > docs/reference/settings.md`); a test compares the two.
+
+| variable | default | meaning |
+|---|---|---|
+"""
+
+_TAIL = """
+Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables marked *secret* are never logged.
+
+The client commands (`headgate approvals`, `headgate policy`, …) read three more: `HEADGATE_RUNTIME_FILE`, the
+runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine.
+"""
+
+
+def settings_reference() -> str:
+    """The page, as Markdown."""
+    rows = [
+        f"| `{one.name}` | {'unset' if one.default is None else f'`{one.default}`'} |"
+        f" {one.meaning}{' *Secret.*' if one.is_secret else ''} |\n"
+        for one in all_variables()
+    ]
+    return _HEAD + "".join(rows) + _TAIL
+
+
+if __name__ == "__main__":
+    sys.stdout.write(settings_reference())

@@ -1,0 +1,133 @@
+"""How one environment variable becomes a value: its text, its checks, and what an error says.
+
+Every error names the variable, its value (unless it is a secret) and what to do about it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import Secret
+
+_SWITCH = {"on": True, "off": False}
+_FACTORS = {"": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_SIZE = re.compile(r"(\d+)\s*(KiB|MiB|GiB)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One row of the table of settings. ``default`` is text, as it would be set; None: unset."""
+
+    name: str
+    default: str | None
+    meaning: str
+    parse: Callable[[str], object]
+    is_secret: bool = False
+
+    def value(self, text: str | None) -> object:
+        """The value of this text, or of the default; None where neither is there. Raises ValidationError."""
+        given = text if text else self.default
+        if given is None:
+            return None
+        try:
+            return self.parse(given)
+        except ValueError as error:
+            shown = "(its value is secret)" if self.is_secret else f'"{given[:200]}"'
+            raise ValidationError(
+                f"the environment variable {self.name} is {shown}: {error}",
+                details={"variable": self.name, "reason": str(error)},
+            ) from error
+
+
+def variable(
+    name: str, default: str | None, meaning: str, parse: Callable[[str], object], *, secret: bool = False
+) -> Any:
+    """A field of Settings that is read from this variable."""
+    return field(metadata={"variable": Variable(name, default, meaning, parse, secret)})
+
+
+def text(given: str) -> str:
+    return given
+
+
+def secret(given: str) -> Secret:
+    return Secret(given)
+
+
+def path(given: str) -> Path:
+    return Path(given).expanduser()
+
+
+def existing_file(given: str) -> Path:
+    found = path(given)
+    if not found.is_file():
+        raise ValueError("there is no such file; give the path of a file in PEM, or unset the variable")
+    return found
+
+
+def port(given: str) -> int:
+    number = _whole(given, "a port")
+    if number > 65535:
+        raise ValueError("a port is a number from 0 to 65535 (0: any that is free)")
+    return number
+
+
+def positive(given: str) -> int:
+    number = _whole(given, "a whole number")
+    if number < 1:
+        raise ValueError("it must be at least 1")
+    return number
+
+
+def size_bytes(given: str) -> int:
+    match = _SIZE.fullmatch(given.strip())
+    if match is None or int(match[1]) == 0:
+        raise ValueError("a size is a number of bytes, or a number with KiB, MiB or GiB, as in 10MiB")
+    return int(match[1]) * _FACTORS[match[2] or ""]
+
+
+def switch(given: str) -> bool:
+    try:
+        return _SWITCH[given.lower()]
+    except KeyError:
+        raise ValueError("set it to on or off") from None
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    def parse(given: str) -> str:
+        if given not in allowed:
+            raise ValueError(f"set it to one of {', '.join(allowed)}")
+        return given
+
+    return parse
+
+
+def http_url(given: str) -> str:
+    parts = urlsplit(given)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("give an address that begins with http:// or https:// and names a host")
+    if parts.query or parts.fragment or parts.username is not None:
+        raise ValueError("an address without user, query and fragment is needed")
+    return given.rstrip("/")
+
+
+def postgres_address(given: str) -> Secret:
+    if not given.startswith(("postgresql://", "postgres://")):
+        raise ValueError("give an address of the form postgresql://user:password@host:port/database")
+    return Secret(given)
+
+
+def redis_address(given: str) -> Secret:
+    if not given.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("give an address of the form redis://host:port/0, rediss://… or unix:///path/of/socket")
+    return Secret(given)
+
+
+def _whole(given: str, what: str) -> int:
+    if not (given.isascii() and given.isdigit()) or len(given) > 18:
+        raise ValueError(f"{what} is needed: digits only")
+    return int(given)
