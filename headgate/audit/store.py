@@ -1,7 +1,7 @@
 """All SQL of the record: append to the inbox, seal, list, and stream the chain for verification."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,7 +17,7 @@ from headgate.kernel.errors import NotFoundError, ValidationError
 EXACT_TOTAL_LIMIT: Final = 10_000
 """Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
 
-_FETCH_ROWS: Final = 2_000
+_FETCH_ROWS: Final = 500  # few enough that verifying them does not hold up the event loop
 
 _APPEND: Final = """
     INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
@@ -32,6 +32,19 @@ _SELECT: Final = sql.SQL("""
            c.hash, c.header
     FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq
 """)
+
+_RANGE: Final = """
+    SELECT min(seq) AS first, max(seq) AS last FROM audit_chain
+    WHERE org_id = %(org)s AND sealed_at BETWEEN coalesce(%(start)s::timestamptz, '-infinity')
+                                             AND coalesce(%(end)s::timestamptz, 'infinity')
+"""
+
+_AROUND: Final = """
+    SELECT (SELECT seq FROM audit_chain WHERE org_id = %(org)s AND sealed_at < %(start)s::timestamptz
+            ORDER BY sealed_at DESC, seq DESC LIMIT 1) AS preceding,
+           (SELECT seq FROM audit_chain WHERE org_id = %(org)s AND sealed_at > %(end)s::timestamptz
+            ORDER BY sealed_at, seq LIMIT 1) AS following
+"""
 
 _STREAM: Final = """
     SELECT c.seq, c.header, c.hash, c.sealed_at, e.event_id, e.event_type, e.action_id, e.agent_id, e.created_at,
@@ -147,19 +160,25 @@ async def list_events(
 async def range_of(
     connection: Connection, org_id: str, start: datetime | None, end: datetime | None
 ) -> tuple[int, int] | None:
-    """The first and last ``seq`` sealed in a range of time (both ends inclusive); None where it is empty."""
-    result = await connection.execute(
-        "SELECT min(seq) AS first, max(seq) AS last FROM audit_chain WHERE org_id = %s"
-        " AND sealed_at BETWEEN coalesce(%s::timestamptz, '-infinity') AND coalesce(%s::timestamptz, 'infinity')",
-        [org_id, start, end],
-    )
-    row = await result.fetchone()
-    return None if row is None or row["first"] is None else (int(row["first"]), int(row["last"]))
+    """The first and last ``seq`` sealed in a range of time (both ends inclusive); None where it is empty.
+
+    Where nothing lies in the range although the chain's numbers say that something did, these numbers are
+    the run, so that verifying it finds them missing.
+    """
+    values = {"org": org_id, "start": start, "end": end}
+    row = await (await connection.execute(_RANGE, values)).fetchone()
+    if row is not None and row["first"] is not None:
+        return int(row["first"]), int(row["last"])
+    around = await (await connection.execute(_AROUND, values)).fetchone()
+    if around is None or around["following"] is None:
+        return None
+    first, last = int(around["preceding"] or 0) + 1, int(around["following"]) - 1
+    return (first, last) if first <= last else None
 
 
 async def stream_chain(
     connection: Connection, org_id: str, first_seq: int, last_seq: int
-) -> AsyncIterator[StoredEvent]:
+) -> AsyncGenerator[StoredEvent]:
     """The run and its neighbours (ChainVerifier wants them), through a server-side cursor: constant memory."""
     rows: TupleRow
     async with connection.cursor("chain", row_factory=tuple_row) as cursor:

@@ -10,9 +10,10 @@ import psycopg
 import pytest
 
 from headgate.audit import store
-from headgate.audit.chain import ChainVerifier, FaultReason, Verification
+from headgate.audit.chain import FaultReason
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
 from headgate.audit.sealer import seal_before_reading, seal_due
+from headgate.audit.verification import verify_range
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 
@@ -32,18 +33,6 @@ async def _append(database: Database, org_id: str, events: list[Event]) -> None:
         await store.append(connection, org_id, events)
 
 
-async def _verify(
-    database: Database, org_id: str, start: datetime | None = None, end: datetime | None = None
-) -> Verification:
-    async with database.transaction(org_id) as connection:
-        run = await store.range_of(connection, org_id, start, end)
-        assert run is not None
-        verifier = ChainVerifier(org_id, *run)
-        async for event in store.stream_chain(connection, org_id, *run):
-            verifier.add(event)
-        return verifier.result()
-
-
 async def test_what_is_appended_is_sealed_in_order_and_reads_back(
     api_database: Database, worker_database: Database, organization
 ) -> None:
@@ -60,7 +49,7 @@ async def test_what_is_appended_is_sealed_in_order_and_reads_back(
     assert {(event.created_at, event.actor, event.action_id, event.agent_id) for event in page.events} == {
         (events[0].created_at, SYSTEM, "act_1", organization.agent_id)
     }
-    result = await _verify(api_database, organization.org_id)
+    result = await verify_range(api_database, organization.org_id)
     assert (result.valid, result.events_verified) == (True, 5)
 
 
@@ -82,7 +71,7 @@ async def test_concurrent_sealers_do_not_fork_the_chain(
     sealed = await asyncio.gather(*(write(writer) for writer in range(4)), *(seal(bool(n % 2)) for n in range(4)))
     await seal_before_reading(api_database, organization.org_id)
     assert sum(count or 0 for count in sealed) <= 200
-    result = await _verify(api_database, organization.org_id)
+    result = await verify_range(api_database, organization.org_id)
     assert (result.fault, result.events_verified) == (None, 200)
 
 
@@ -126,7 +115,7 @@ async def test_killed_backends_and_sealers_lose_nothing(
             sealer.kill()
             sealer.wait()
     await seal_before_reading(api_database, organization.org_id)
-    result = await _verify(api_database, organization.org_id)
+    result = await verify_range(api_database, organization.org_id)
     assert result.fault is None
     # An append whose answer was lost may have been committed all the same: more is allowed, less is not.
     assert result.events_verified >= acknowledged > 0
@@ -162,7 +151,7 @@ async def test_a_superusers_tampering_is_found(
     await _append(api_database, organization.org_id, _events(6))
     await seal_before_reading(api_database, organization.org_id)
     superuser.execute(tampering.encode(), [organization.org_id])
-    result = await _verify(api_database, organization.org_id)
+    result = await verify_range(api_database, organization.org_id)
     assert result.fault is not None
     assert (result.fault.reason, result.fault.seq) == (reason, seq)
 
@@ -175,14 +164,33 @@ async def test_a_row_moved_out_of_a_range_by_its_time_is_found(
     middle = datetime.now(UTC)
     await _append(api_database, organization.org_id, _events(3))
     await seal_before_reading(api_database, organization.org_id)
-    assert (await _verify(api_database, organization.org_id, middle)).events_verified == 3
+    assert (await verify_range(api_database, organization.org_id, middle)).events_verified == 3
     superuser.execute(
         "UPDATE audit_chain SET sealed_at = %s WHERE org_id = %s AND seq = 4",
         [middle - timedelta(hours=1), organization.org_id],
     )
-    result = await _verify(api_database, organization.org_id, middle)
+    result = await verify_range(api_database, organization.org_id, middle)
     assert result.fault is not None
     assert (result.fault.reason, result.fault.seq) == (FaultReason.COLUMN_CHANGED, 4)
+
+
+async def test_a_range_whose_events_are_all_gone_is_not_valid(
+    api_database: Database, superuser: Superuser, organization
+) -> None:
+    bounds = []
+    for _ in range(3):
+        await _append(api_database, organization.org_id, _events(2))
+        await seal_before_reading(api_database, organization.org_id)
+        bounds.append(datetime.now(UTC))
+    assert (await verify_range(api_database, organization.org_id, bounds[0], bounds[1])).events_verified == 2
+    superuser.execute("DELETE FROM audit_chain WHERE org_id = %s AND seq IN (3, 4)", [organization.org_id])
+    result = await verify_range(api_database, organization.org_id, bounds[0], bounds[1])
+    assert result.fault is not None
+    assert (result.fault.reason, result.fault.seq) == (FaultReason.MISSING, 3)
+    # Before the first event and after the last there was never anything.
+    for start, end in ((None, bounds[0] - timedelta(days=1)), (bounds[2] + timedelta(days=1), None)):
+        empty = await verify_range(api_database, organization.org_id, start, end)
+        assert (empty.valid, empty.events_verified) == (True, 0)
 
 
 async def test_an_erased_payload_leaves_the_chain_valid(
@@ -193,7 +201,7 @@ async def test_an_erased_payload_leaves_the_chain_valid(
     superuser.execute(
         "UPDATE audit_events SET salt = NULL, payload = NULL WHERE org_id = %s AND seq = 2", [organization.org_id]
     )
-    result = await _verify(api_database, organization.org_id)
+    result = await verify_range(api_database, organization.org_id)
     assert (result.valid, result.events_verified, result.payloads_erased) == (True, 3, 1)
     async with api_database.transaction(organization.org_id) as connection:
         page = await store.list_events(connection, organization.org_id, EventFilter())
@@ -212,7 +220,7 @@ async def test_a_busy_chain_lets_a_reader_read_what_is_sealed(
         await seal_before_reading(api_database, organization.org_id)
         assert 1.5 < time.monotonic() - started < 4
     await seal_before_reading(api_database, organization.org_id)
-    assert (await _verify(api_database, organization.org_id)).events_verified == 1
+    assert (await verify_range(api_database, organization.org_id)).events_verified == 1
 
 
 async def test_one_organization_that_cannot_be_sealed_does_not_stop_the_others(
@@ -230,7 +238,7 @@ async def test_one_organization_that_cannot_be_sealed_does_not_stop_the_others(
         await _append(api_database, broken.org_id, _events(1))
         await _append(api_database, sound.org_id, _events(1))
         assert await seal_due(worker_database) >= 1
-        assert (await _verify(api_database, sound.org_id)).events_verified == 1
+        assert (await verify_range(api_database, sound.org_id)).events_verified == 1
     finally:
         superuser.execute("DROP TRIGGER refuse ON audit_chain")
         superuser.execute("DROP FUNCTION refuse")

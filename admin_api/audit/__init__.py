@@ -1,0 +1,1 @@
+"""The record, read and verified."""
