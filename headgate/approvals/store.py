@@ -138,24 +138,33 @@ async def list_approvals(
 
 async def votes_of(connection: Connection, org_id: str, approval_id: str) -> list[Vote]:
     """The votes so far, oldest first."""
+    return (await votes_of_many(connection, org_id, [approval_id])).get(approval_id, [])
+
+
+async def votes_of_many(connection: Connection, org_id: str, approval_ids: Sequence[str]) -> dict[str, list[Vote]]:
+    """The votes on each of these approvals, oldest first; approvals without votes are left out."""
     cursor = await connection.execute(
         "SELECT approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin FROM approval_votes"
-        " WHERE org_id = %s AND approval_id = %s ORDER BY decided_at, user_id",
-        [org_id, approval_id],
+        " WHERE org_id = %s AND approval_id = ANY (%s) ORDER BY decided_at, user_id",
+        [org_id, list(approval_ids)],
     )
-    return [
-        Vote(
-            approval_id=row["approval_id"],
-            voter_id=row["user_id"],
-            decision=VoteDecision(row["decision"]),
-            reason=row["reason"],
-            decided_at=row["decided_at"],
-            key_id=row["key_id"],
-            email=row["email"],
-            as_admin=row["as_admin"],
-        )
-        for row in await cursor.fetchall()
-    ]
+    votes: dict[str, list[Vote]] = {}
+    for row in await cursor.fetchall():
+        votes.setdefault(row["approval_id"], []).append(_vote(row))
+    return votes
+
+
+def _vote(row: DictRow) -> Vote:
+    return Vote(
+        approval_id=row["approval_id"],
+        voter_id=row["user_id"],
+        decision=VoteDecision(row["decision"]),
+        reason=row["reason"],
+        decided_at=row["decided_at"],
+        key_id=row["key_id"],
+        email=row["email"],
+        as_admin=row["as_admin"],
+    )
 
 
 async def save_vote(connection: Connection, org_id: str, vote: Vote) -> None:

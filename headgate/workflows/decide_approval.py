@@ -1,6 +1,6 @@
 """A person decides a held action: vote, approval, action and event in one transaction, then a wake-up."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from redis.asyncio import Redis
@@ -12,9 +12,10 @@ from headgate.approvals.store import lock_approval, save_state, save_vote, votes
 from headgate.approvals.voting import Outcome, Voter, cast_vote
 from headgate.audit.model import Actor, ActorType, Event, EventType
 from headgate.audit.store import append
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
+from headgate.organizations.store import find_users
 from headgate.workflows.announce_decision import announce_decision
 
 _EVENT: Final = {
@@ -47,6 +48,7 @@ class DecideApproval:
             # Locked before anything is looked at: of two decisions at the same moment the second sees the first.
             approval = await lock_approval(connection, org_id, approval_id)
             votes = await votes_of(connection, org_id, approval_id)
+            voter = await _with_person(connection, org_id, voter)
             now = self.clock()
             outcome = cast_vote(approval, votes, voter, decision=decision, reason=reason, now=now)
             await save_vote(connection, org_id, outcome.vote)
@@ -58,6 +60,14 @@ class DecideApproval:
         if outcome.decided:
             await announce_decision(self.valkey, approval_id)
         return outcome
+
+
+async def _with_person(connection: Connection, org_id: str, voter: Voter) -> Voter:
+    """A key votes as the user who created it: an assignment by that user's e-mail is the key's too."""
+    if voter.user_id is None or voter.email is not None:
+        return voter
+    user = (await find_users(connection, org_id, [voter.user_id])).get(voter.user_id)
+    return voter if user is None else replace(voter, email=user.email, name=user.name)
 
 
 def _event(outcome: Outcome, voter: Voter) -> Event:
