@@ -8,6 +8,7 @@ closes the connection, where mitmproxy leaves the client waiting.
 import time
 from asyncio import StreamReader, StreamWriter
 from collections import deque
+from traceback import format_exc
 from typing import Any
 
 import structlog
@@ -88,7 +89,7 @@ class GateConnection(server.LiveConnectionHandler):
                 self._execute(command)
         except Exception as error:  # noqa: BLE001 - whatever a layer raises
             # A layer that raised is in no known state: nothing more may pass through it.
-            _log.exception("connection_crashed", error=repr(error))
+            _log.error("connection_crashed", error=repr(error), traceback=format_exc())
             self._crashed = True
             self.hard_close("crashed")
 

@@ -12,6 +12,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from traceback import format_exc, format_exception
 from typing import Any, Final
 
 import structlog
@@ -131,7 +132,7 @@ class GateAddonManager(AddonManager):
             except Exception:
                 if not isinstance(event, hooks.DoneHook):
                     raise
-                _log.exception("addon_failed_to_stop", addon=type(addon).__name__)
+                _log.error("addon_failed_to_stop", addon=type(addon).__name__, traceback=format_exc())
 
     def trigger(self, event: hooks.Hook) -> None:
         """``configure``: what it raises reaches whoever changed the option (mitmproxy would only log it)."""
@@ -145,7 +146,8 @@ def fail_closed(name: str, data: object, failure: BaseException, close: Callable
     Raises what must end the process (SystemExit, KeyboardInterrupt), after denying.
     """
     GATE_FAILURES.labels(hook=name).inc()
-    _log.error("gate_failed", hook=name, error=repr(failure), exc_info=failure)
+    # The text of the traceback, not exc_info: a renderer that shows local variables would show credentials.
+    _log.error("gate_failed", hook=name, error=repr(failure), traceback="".join(format_exception(failure)))
     if name == "server_connect" and isinstance(data, ServerConnectionHookData):
         data.server.error = GATE_FAILED
     elif name in DECIDING and isinstance(data, HTTPFlow):

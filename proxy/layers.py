@@ -8,7 +8,7 @@ fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; noth
 from collections import deque
 from typing import Any, Final
 
-from mitmproxy.connection import Connection
+from mitmproxy.connection import Connection, ConnectionState
 from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
@@ -236,6 +236,10 @@ class GateStream(HttpStream):
         return refusal_response(error, request_id=state.request_id, now=system_clock(), head=data.method == b"HEAD")
 
 
+class _ReadableError(commands.SendData):
+    """An error of ours on its way to the client."""
+
+
 class GateHttp1Server(Http1Server):
     """The client's side of HTTP/1: bounded, and with errors that can be read."""
 
@@ -245,8 +249,8 @@ class GateHttp1Server(Http1Server):
 
     def read_headers(self, event: events.ConnectionEvent) -> Commands[None]:
         for command in super().read_headers(event):
-            # In this state only an error is sent; its text holds what the client wrote.
-            if isinstance(command, commands.SendData):
+            # mitmproxy's own error, whose text holds what the client wrote.
+            if isinstance(command, commands.SendData) and not isinstance(command, _ReadableError):
                 yield self._error(AmbiguousRequestError("not an HTTP/1.1 request that has one reading"))
             else:
                 yield command
@@ -280,16 +284,17 @@ class GateHttp1Server(Http1Server):
             and self.response is None
             and event.code.http_status_code() is not None
         ):
-            yield self._error(_protocol_error(event))
-            yield commands.CloseConnection(self.conn)
+            if self.conn.state & ConnectionState.CAN_WRITE:
+                yield self._error(_protocol_error(event))
+                yield commands.CloseConnection(self.conn)
             return
         yield from super().send(event)
 
-    def _error(self, error: HeadgateError) -> commands.SendData:
+    def _error(self, error: HeadgateError) -> _ReadableError:
         response = refusal_response(error, request_id="", now=system_clock())
         response.headers["connection"] = "close"
         head = f"HTTP/1.1 {response.status_code} {response.reason}\r\n".encode("ascii")
-        return commands.SendData(self.conn, head + bytes(response.headers) + b"\r\n" + (response.raw_content or b""))
+        return _ReadableError(self.conn, head + bytes(response.headers) + b"\r\n" + (response.raw_content or b""))
 
 
 def _protocol_error(event: ResponseProtocolError) -> HeadgateError:
