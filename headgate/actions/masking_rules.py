@@ -1,0 +1,86 @@
+"""The lists of ``config/masking.yaml``, compiled: how a secret is known by its name or by its form.
+
+RE2 throughout: linear in the text, whatever the text is.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import re2
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.kernel.errors import ValidationError
+
+_SEPARATOR: Final = "[_. -]?"
+_WORD_BOUNDARY: Final = r"\b"
+_NAME_SOURCE: Final = re.compile(r"[a-z0-9_]+")
+# What follows a name that a value is assigned to, in canonical JSON and in texts inside it (where quotes are
+# escaped once for each level). A value that is masked already, or empty, is no reason to look closer.
+_ASSIGNED: Final = r"""s?(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|\[[^m])|[^"'\\ \[]|\[[^m])"""
+_ASSIGNMENT_TAIL: Final = r"""s?\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingRules:
+    """``may_hold_secret`` runs on canonical JSON and never misses what the other patterns find in its values.
+
+    ``assignment`` finds ``password=…`` in a text; its groups are the name with what follows it, and the value.
+    """
+
+    may_hold_secret: re2._Regexp
+    secret_name: re2._Regexp
+    harmless_name: re2._Regexp
+    assignment: re2._Regexp
+    credential: re2._Regexp
+
+    def is_secret_name(self, name: str) -> bool:
+        return self.secret_name.search(name) is not None and self.harmless_name.search(name) is None
+
+
+@cache
+def masking_rules() -> MaskingRules:
+    """Read once in the life of a process. Raises ValidationError for a list that cannot be used."""
+    return compile_rules(read_document(resource_path("masking.yaml")))
+
+
+def compile_rules(document: Section) -> MaskingRules:
+    """Raises ValidationError."""
+    document.only("headers", "field_names", "whole_field_names", "harmless_field_names", "credentials")
+    names = _names(document, "field_names")
+    whole = _names(document, "whole_field_names")
+    harmless = _names(document, "harmless_field_names")
+    credentials = document.section("credentials")
+    patterns = [credentials.text(name) for name in credentials.members]
+    # In canonical JSON a line feed is \\n, whose n would end a word boundary before a credential.
+    loose = "|".join(f"(?:{pattern.replace(_WORD_BOUNDARY, '')})" for pattern in patterns)
+    try:
+        return MaskingRules(
+            may_hold_secret=_compile_bytes(f"(?i:(?:{names}|{whole}){_ASSIGNED})|{loose}"),
+            secret_name=re2.compile(f"(?i)(?:(?:{names})|^(?:{whole}))s?$"),
+            harmless_name=re2.compile(f"(?i)(?:{harmless})s?$"),
+            assignment=re2.compile(f"(?i)([a-z0-9_.-]*(?:{names}|{whole}){_ASSIGNMENT_TAIL}"),
+            credential=re2.compile("|".join(f"(?:{pattern})" for pattern in patterns)),
+        )
+    except re2.error as error:
+        raise ValidationError(f"{document.where}: a pattern that RE2 does not accept: {error}") from error
+
+
+def _names(document: Section, key: str) -> str:
+    names = document.strings(key)
+    for name in names:
+        if _NAME_SOURCE.fullmatch(name) is None:
+            raise document.fail(key, f"{name!r} must be in lower case, digits and underscores")
+    if not names:
+        raise document.fail(key, "at least one name is required")
+    return "|".join(name.replace("_", _SEPARATOR) for name in names)
+
+
+def _compile_bytes(pattern: str) -> re2._Regexp:
+    """For canonical JSON as it is: bytes need no decoding, and what is not ASCII matters to no pattern."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    return re2.compile(pattern.encode("ascii"), options)

@@ -1,0 +1,20 @@
+"""What is stored of a request: ``{params, context?, delegation?, http?}``, canonical, its secrets masked."""
+
+from headgate.actions.draft import ActionDraft
+from headgate.actions.masking import mask
+from headgate.actions.rego_input import http_input
+
+_EMPTY = b"{}"
+
+
+def recorded_request(draft: ActionDraft) -> bytes:
+    """Members in canonical order, each piece canonical already."""
+    pieces: list[bytes] = []
+    if draft.context != _EMPTY:
+        pieces += (b',"context":', draft.context)
+    if draft.delegation != _EMPTY:
+        pieces += (b',"delegation":', draft.delegation)
+    if draft.read_call is not None:
+        pieces += (b',"http":', http_input(draft.read_call))
+    pieces += (b',"params":', draft.params_bytes, b"}")
+    return mask(b"{" + b"".join(pieces)[1:])

@@ -1,0 +1,46 @@
+"""What policies read as ``input``, joined from pieces that are serialised already.
+
+``{tool, operation, effect, params, context, agent {id, name}, delegation, http, source}``. The binding aliases
+``input.action`` to the same value, so it is not written twice (facts: parsing it twice costs as much again).
+"""
+
+from headgate.actions.draft import ActionDraft, ReadCall
+from headgate.kernel.canonical_json import canonical_bytes
+
+
+def rego_input(draft: ActionDraft, *, agent_id: str, agent_name: str) -> bytes:
+    """JSON in UTF-8. ``http`` is there whenever Headgate makes the call; ``effect`` is null where unknown."""
+    effect = "null" if draft.effect is None else f'"{draft.effect}"'
+    pieces = [
+        f'{{"tool":"{draft.tool}","operation":"{draft.operation}","effect":{effect},'.encode(),
+        f'"source":"{draft.source}","agent":'.encode(),
+        canonical_bytes({"id": agent_id, "name": agent_name}),
+        b',"params":',
+        draft.params_bytes,
+        b',"context":',
+        draft.context,
+        b',"delegation":',
+        draft.delegation,
+    ]
+    if draft.read_call is not None:
+        pieces += (b',"http":', http_input(draft.read_call))
+    pieces.append(b"}")
+    return b"".join(pieces)
+
+
+def http_input(read_call: ReadCall) -> bytes:
+    """The call as policies see it, canonical: path normalised, query as lists by name, credentials masked."""
+    call = read_call.call
+    return canonical_bytes(
+        {
+            "method": call.method,
+            "scheme": call.scheme,
+            "host": call.host,
+            "port": call.port,
+            "path": read_call.path,
+            "query": read_call.query,
+            "headers": read_call.shown_headers,
+            "body_sha256": read_call.body_sha256,
+            "body_size": len(call.body),
+        }
+    )

@@ -1,0 +1,70 @@
+"""Bodies without their content coding (RFC 9110, section 8.4.1), never larger than they may be.
+
+292 KB of gzip can hold 300 MB: decoding is bounded by what comes out, not by what goes in.
+"""
+
+import zlib
+from typing import Final
+
+import brotli
+
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+
+_GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
+_WINDOWS: Final = {"gzip": _GZIP_WINDOW, "x-gzip": _GZIP_WINDOW, "deflate": zlib.MAX_WBITS}
+_IDENTITY: Final = frozenset({"", "identity"})
+_DAMAGED: Final = "the body is not in the content coding that it names"
+_TRAILING: Final = "the compressed body ends early or has bytes after its end"
+
+
+def is_readable(coding: str) -> bool:
+    """Whether ``decode`` knows this value of Content-Encoding; a list of several codings is not read."""
+    return coding in _IDENTITY or coding in _WINDOWS or coding == "br"
+
+
+def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
+    """``body`` without ``coding`` (lower case), which must be readable.
+
+    Raises PayloadTooLargeError beyond ``max_bytes``; AmbiguousRequestError where it is damaged, or where some
+    decoders read on after its end (a second gzip member) and others stop.
+    """
+    if coding in _IDENTITY:
+        decoded = body
+    elif coding == "br":
+        decoded = _unbrotli(body, max_bytes)
+    else:
+        decoded = _inflate(body, _WINDOWS[coding], max_bytes)
+    if len(decoded) > max_bytes:
+        raise PayloadTooLargeError(
+            f"the decoded body is larger than {max_bytes} bytes", details={"max_bytes": max_bytes}
+        )
+    return decoded
+
+
+def _inflate(body: bytes, window_bits: int, max_bytes: int) -> bytes:
+    decoder = zlib.decompressobj(window_bits)
+    try:
+        decoded = decoder.decompress(body, max_bytes + 1)
+    except zlib.error as error:
+        raise AmbiguousRequestError(_DAMAGED) from error
+    if len(decoded) <= max_bytes and (not decoder.eof or decoder.unused_data):
+        raise AmbiguousRequestError(_TRAILING)
+    return decoded
+
+
+def _unbrotli(body: bytes, max_bytes: int) -> bytes:
+    decoder = brotli.Decompressor()
+    decoded = bytearray()
+    data = body
+    try:
+        while not decoder.is_finished() and len(decoded) <= max_bytes:
+            piece = decoder.process(data, output_buffer_limit=max_bytes + 1 - len(decoded))
+            if not piece and decoder.can_accept_more_data():
+                break
+            decoded += piece
+            data = b""
+    except brotli.error as error:
+        raise AmbiguousRequestError(_DAMAGED) from error
+    if len(decoded) <= max_bytes and not decoder.is_finished():
+        raise AmbiguousRequestError(_TRAILING)
+    return bytes(decoded)

@@ -1,0 +1,107 @@
+"""An action before anybody has decided it: what is asked for, and the very call that it stands for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.kernel.errors import ValidationError
+from headgate.protocols.http_call import HttpCall
+from headgate.protocols.mcp import McpId
+from headgate.protocols.names import fits
+
+_EMPTY_OBJECT = b"{}"
+
+
+class Source(StrEnum):
+    """By which way the action came; part of its digest: an explicit approval never serves a proxied call."""
+
+    PROXY = "proxy"
+    API = "api"
+
+
+class Effect(StrEnum):
+    """What a call does to the world, as far as its catalogue (or else its method) says."""
+
+    READ = "read"
+    WRITE = "write"
+    DESTRUCTIVE = "destructive"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCall:
+    """A call with its parts read: host and path normalised, headers in their two selections."""
+
+    call: HttpCall
+    path: str
+    query: JsonObject
+    covered_headers: JsonObject
+    shown_headers: JsonObject
+    body_sha256: str
+    covered_body_sha256: str
+
+
+def below_400(status: int) -> bool:
+    """What counts as success where no catalogue says otherwise (semantics.md, "Recording")."""
+    return status < 400
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDraft:
+    """``params_bytes`` is ``params`` in canonical JSON; ``context`` and ``delegation`` are canonical too.
+
+    ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp_id`` is the id that
+    an answer in JSON-RPC has to carry. ``effect`` is None where nothing says what the action does.
+    """
+
+    tool: str
+    operation: str
+    params: JsonObject
+    params_bytes: bytes
+    source: Source
+    read_call: ReadCall | None
+    effect: Effect | None
+    expected_status: Callable[[int], bool]
+    mcp_id: McpId | None
+    context: bytes
+    delegation: bytes
+
+    @property
+    def call(self) -> HttpCall | None:
+        """The call as it will be sent, with the one spelling of its host."""
+        return None if self.read_call is None else self.read_call.call
+
+
+def make_draft(
+    *,
+    tool: str,
+    operation: str,
+    params: JsonObject,
+    source: Source,
+    read_call: ReadCall | None = None,
+    effect: Effect | None = None,
+    expected_status: Callable[[int], bool] = below_400,
+    mcp_id: McpId | None = None,
+    context: bytes = _EMPTY_OBJECT,
+    delegation: bytes = _EMPTY_OBJECT,
+) -> ActionDraft:
+    """Raises ValidationError: names that do not fit the specification's pattern, params that JSON cannot hold."""
+    for field, name in (("tool", tool), ("operation", operation)):
+        if not fits(name):
+            raise ValidationError(
+                f"{field} must match ^[a-z][a-z0-9_]*$ and be 1 to 64 characters long",
+                details={"field": field, "reason": "pattern"},
+            )
+    return ActionDraft(
+        tool,
+        operation,
+        params,
+        canonical_bytes(params),
+        source,
+        read_call,
+        effect,
+        expected_status,
+        mcp_id,
+        context,
+        delegation,
+    )

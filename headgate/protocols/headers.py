@@ -1,0 +1,133 @@
+"""Request headers as policies and the digest see them: lower-case names, in two selections.
+
+``covered`` is what an approval covers: all but the names in ``config/digest.yaml``. ``shown`` is what
+policies see: all, with the values of the secret ones (``config/masking.yaml``) masked. A name that occurs
+once has its value, one that occurs more often the list of its values in order. Values are read as
+ISO 8859-1, which loses nothing (RFC 9110, section 5.5).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import cache, lru_cache
+from typing import Final
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.kernel.secrets import MASK
+
+_TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_SINGLE: Final = frozenset({"content-type", "content-encoding", "content-disposition", "host", "content-length"})
+_METHOD_OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+
+
+class _Kind(IntFlag):
+    PLAIN = 0
+    IGNORED = 1
+    SECRET = 2
+    SINGLE = 4
+    OVERRIDE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderLists:
+    """The lists of ``config/digest.yaml`` and ``config/masking.yaml``."""
+
+    ignored: frozenset[str]
+    ignored_prefixes: tuple[str, ...]
+    secret: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The headers of one request. ``values`` holds the few that say how the body is to be read."""
+
+    covered: JsonObject
+    shown: JsonObject
+    content_type: str | None
+    content_encoding: str | None
+
+
+@cache
+def header_lists() -> HeaderLists:
+    """Read once in the life of a process."""
+    digest = read_document(resource_path("digest.yaml"))
+    masking = read_document(resource_path("masking.yaml"))
+    return HeaderLists(
+        ignored=frozenset(digest.strings("ignored_headers")),
+        ignored_prefixes=tuple(digest.strings("ignored_prefixes")),
+        secret=frozenset(masking.strings("headers")),
+    )
+
+
+def is_secret_header(name: str) -> bool:
+    """Whether the value of this header (lower case) is masked wherever it is stored."""
+    return name in header_lists().secret
+
+
+@lru_cache(maxsize=4096)
+def _classify(raw: bytes) -> tuple[str, _Kind]:
+    """Bounded, as agents choose the names. Raises AmbiguousRequestError for what is not a name."""
+    if _TOKEN.fullmatch(raw) is None:
+        raise AmbiguousRequestError("a header name holds characters that no name may", details={"field": "headers"})
+    name = raw.decode("ascii").lower()
+    lists = header_lists()
+    kind = _Kind.PLAIN
+    if name in lists.ignored or name.startswith(lists.ignored_prefixes):
+        kind |= _Kind.IGNORED
+    if name in lists.secret:
+        kind |= _Kind.SECRET
+    if name in _SINGLE:
+        kind |= _Kind.SINGLE
+    if name in _METHOD_OVERRIDES:
+        kind |= _Kind.OVERRIDE
+    return name, kind
+
+
+def read_headers(raw_headers: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Raises AmbiguousRequestError: method overrides, and repeated headers of which a server would choose one."""
+    covered: JsonObject = {}
+    shown: JsonObject = {}
+    for raw_name, raw_value in raw_headers:
+        name, kind = _classify(raw_name)
+        value = raw_value.decode("latin-1")
+        if kind == _Kind.PLAIN and name not in shown:  # the common case
+            shown[name] = covered[name] = value
+            continue
+        if kind & _Kind.OVERRIDE:
+            raise AmbiguousRequestError(
+                f"{name} overrides the method on some servers: send the method that is meant", details={"field": name}
+            )
+        if kind & _Kind.SINGLE and name in shown:
+            raise AmbiguousRequestError(f"the header {name} is there more than once", details={"field": name})
+        _add(shown, name, MASK if kind & _Kind.SECRET else value)
+        if not kind & _Kind.IGNORED:
+            _add(covered, name, value)
+    content_type, content_encoding = shown.get("content-type"), shown.get("content-encoding")
+    return Headers(
+        covered,
+        shown,
+        content_type if isinstance(content_type, str) else None,
+        content_encoding if isinstance(content_encoding, str) else None,
+    )
+
+
+def without_secrets(headers: JsonObject) -> JsonObject:
+    """Covered headers as parameters: a credential is covered by the digest, but nothing a policy reads."""
+    secret = header_lists().secret
+    if secret.isdisjoint(headers):
+        return headers
+    return {name: value for name, value in headers.items() if name not in secret}
+
+
+def _add(target: JsonObject, name: str, value: str) -> None:
+    present = target.get(name)
+    if present is None:
+        target[name] = value
+    elif isinstance(present, list):
+        target[name] = [*present, value]
+    else:
+        target[name] = [present, value]

@@ -1,0 +1,125 @@
+"""MCP over streamable HTTP (Model Context Protocol, revision 2025-11-25, "Transports"): what a message asks for.
+
+Recognition is strict, so that a REST call cannot be dressed up as an MCP call to escape its policy: only the
+members of JSON-RPC 2.0, only methods of the protocol, and the headers that a client must send. Where a
+catalogue covers the host, the catalogue decides whether this is looked at at all.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.names import altered_name, fit_name
+
+type McpId = str | int
+
+_MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
+_RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+_CALL: Final = "tools/call"
+_RESERVED: Final = "mcp_"
+_METHODS: Final = (
+    *("initialize", "ping", "logging/setLevel", "completion/complete"),
+    *("tools/list", "prompts/list", "prompts/get"),
+    *("resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe"),
+    *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel"),
+    *("notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/tasks/status"),
+    "notifications/roots/list_changed",
+)
+_OPERATIONS: Final = MappingProxyType(
+    {method: _RESERVED + method.replace("setLevel", "set_level").replace("/", "_") for method in _METHODS}
+)
+_READS: Final = frozenset(
+    {"initialize", "ping", "logging/setLevel", "completion/complete", "tools/list", "prompts/list", "prompts/get"}
+    | {"resources/list", "resources/templates/list", "resources/read", "tasks/get", "tasks/list", "tasks/result"}
+    | {method for method in _METHODS if method.startswith("notifications/")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class McpMessage:
+    """``covered_sha256``: of the message without its id and progress token, which differ in every sending."""
+
+    operation: str
+    params: JsonObject
+    request_id: McpId | None
+    is_read: bool
+    covered_sha256: str
+
+
+def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
+    """The message in the parsed body of a POST; None where it is not one of MCP.
+
+    Raises AmbiguousRequestError: JSON-RPC batches (removed from the protocol in revision 2025-06-18), headers
+    that name another method or tool than the body, and calls that name no tool.
+    """
+    if not _has_client_headers(headers):
+        return None
+    if isinstance(body, list):
+        if any(isinstance(one, dict) and one.get("jsonrpc") == "2.0" for one in body):
+            raise AmbiguousRequestError("JSON-RPC batches are not part of MCP: send one message in each request")
+        return None
+    if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
+        return None
+    if "method" not in body:
+        return _response(body)
+    method, params = body["method"], body.get("params", {})
+    if not isinstance(method, str) or not isinstance(params, dict) or not _MEMBERS.issuperset(body):
+        return None
+    if method != _CALL and method not in _OPERATIONS:
+        return None
+    request_id = body.get("id")
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
+        raise AmbiguousRequestError("the id of an MCP request is text or an integer", details={"field": "id"})
+    covered_params = _without_progress_token(params)
+    covered = sha256_hex(canonical_bytes({"jsonrpc": "2.0", "method": method, "params": covered_params}))
+    if method != _CALL:
+        _agree(headers, method, None)
+        return McpMessage(_OPERATIONS[method], covered_params, request_id, method in _READS, covered)
+    name, arguments = params.get("name"), params.get("arguments", {})
+    if not isinstance(name, str) or not name or not isinstance(arguments, dict):
+        raise AmbiguousRequestError("tools/call without a name, or with arguments that are not an object")
+    _agree(headers, method, name)
+    return McpMessage(_tool_operation(name), arguments, request_id, False, covered)
+
+
+def _tool_operation(name: str) -> str:
+    """A tool called ``mcp_tools_list`` must not pass for the method."""
+    return altered_name(name) if name.startswith(_RESERVED) else fit_name(name)
+
+
+def _response(body: JsonObject) -> McpMessage | None:
+    """The client's answer to a request of the server (sampling, elicitation): data that leaves."""
+    if not _RESPONSE_MEMBERS.issuperset(body) or "id" not in body or ("result" in body) == ("error" in body):
+        return None
+    params = {name: value for name, value in body.items() if name in ("result", "error")}
+    return McpMessage("mcp_response", params, None, False, sha256_hex(canonical_bytes(params)))
+
+
+def _has_client_headers(headers: JsonObject) -> bool:
+    """A client MUST accept both, and sends its message as JSON ("Sending Messages to the Server")."""
+    accept, content_type = headers.get("accept"), headers.get("content-type")
+    if not isinstance(accept, str) or not isinstance(content_type, str):
+        return False
+    accepted = accept.lower()
+    return (
+        "application/json" in accepted
+        and "text/event-stream" in accepted
+        and content_type.partition(";")[0].strip().lower() == "application/json"
+    )
+
+
+def _without_progress_token(params: JsonObject) -> JsonObject:
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or "progressToken" not in meta:
+        return params
+    return {**params, "_meta": {name: value for name, value in meta.items() if name != "progressToken"}}
+
+
+def _agree(headers: JsonObject, method: str, name: str | None) -> None:
+    """Later revisions repeat method and name in headers, for intermediaries: they must say the same."""
+    for header, expected in (("mcp-method", method), ("mcp-name", name)):
+        got = headers.get(header)
+        if got is not None and expected is not None and got != expected:
+            raise AmbiguousRequestError(f"the header {header} and the body differ", details={"field": header})

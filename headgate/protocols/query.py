@@ -1,0 +1,68 @@
+"""Query strings and form bodies: ``application/x-www-form-urlencoded`` (WHATWG URL, section 5).
+
+Names and values are UTF-8; what decoders would read differently (a bare ``%``, bytes that are not UTF-8) is
+refused.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.errors import AmbiguousRequestError
+
+type Pairs = tuple[tuple[str, str], ...]
+
+_VISIBLE: Final = re.compile(r"[!-~]*")
+_BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_METHOD_OVERRIDES: Final = frozenset({"_method", "x-http-method-override", "$httpmethod"})
+
+
+def parse_pairs(text: str, *, field: str) -> Pairs:
+    """The names and values of ``text``, in order. Raises AmbiguousRequestError naming ``field``."""
+    if not text:
+        return ()
+    if _VISIBLE.fullmatch(text) is None or "#" in text:
+        raise _ambiguous(field, "holds characters that must be percent-encoded")
+    if _BARE_PERCENT.search(text) is not None:
+        raise _ambiguous(field, "holds a percent sign that encodes nothing")
+    pairs: list[tuple[str, str]] = []
+    for piece in text.split("&"):
+        if piece:
+            name, _, value = piece.partition("=")
+            pairs.append((_decode(name, field), _decode(value, field)))
+    return tuple(pairs)
+
+
+def lists_by_name(pairs: Iterable[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Every name with the list of its values: nothing is lost, and no reader has to choose."""
+    members: dict[str, list[JsonValue]] = {}
+    for name, value in pairs:
+        members.setdefault(name, []).append(value)
+    return dict(members)
+
+
+def refuse_method_override(names: Iterable[str], *, field: str) -> None:
+    """Frameworks let a field replace the method (Rails and Laravel ``_method``): a GET that deletes.
+
+    Raises AmbiguousRequestError.
+    """
+    for name in names:
+        if name.lower() in _METHOD_OVERRIDES:
+            raise _ambiguous(field, f"the member {name} overrides the method on some servers")
+
+
+def _decode(text: str, field: str) -> str:
+    if "+" in text:
+        text = text.replace("+", " ")
+    if "%" not in text:
+        return text
+    try:
+        return unquote_to_bytes(text).decode()
+    except UnicodeDecodeError as error:
+        raise _ambiguous(field, "percent-encoded bytes that are not UTF-8") from error
+
+
+def _ambiguous(field: str, reason: str) -> AmbiguousRequestError:
+    return AmbiguousRequestError(f"the {field} can be read in more than one way: {reason}", details={"field": field})

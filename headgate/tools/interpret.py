@@ -1,0 +1,130 @@
+"""From an intercepted call to an action draft: the one function that the proxy calls.
+
+Pure. It raises nothing but HeadgateError, whatever the bytes are: what cannot be read in exactly one way is
+refused, since a policy that reads it otherwise than the server does is no policy.
+"""
+
+from dataclasses import replace
+
+from headgate.protocols import mcp
+from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
+from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, below_400, make_draft
+from headgate.protocols.headers import Headers, read_headers
+from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
+from headgate.protocols.multipart import without_boundary
+from headgate.protocols.names import mcp_server_tool
+from headgate.protocols.query import Pairs, lists_by_name, parse_pairs, refuse_method_override
+from headgate.tools.generic import generic_draft, unlisted_draft
+from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
+from headgate.tools.model import Entry, Protocol
+from headgate.tools.params import map_params
+
+
+def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
+    """Raises AmbiguousRequestError, PayloadTooLargeError, ValidationError; nothing is guessed."""
+    check_method(call.method)
+    host = normalise_host(call.host)
+    if host != call.host:
+        call = replace(call, host=host)
+    path = normalise_path(call.path)
+    query = parse_pairs(call.query, field="query")
+    if query:
+        refuse_method_override((name for name, _ in query), field="query")
+    headers = read_headers(call.headers)
+    host_index = catalogue.for_host(host)
+    if host_index is None:
+        return _uncovered(call, path, query, headers)
+    return _covered(call, path, query, headers, host_index)
+
+
+def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> ActionDraft:
+    body = read_body(call.body, headers.content_type, headers.content_encoding)
+    read_call = _read_call(call, path, query, headers, body)
+    if call.method == "POST" and body.kind is BodyKind.JSON:
+        message = mcp.recognise(headers.shown, body.value)
+        if message is not None:
+            # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
+            return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
+    return generic_draft(read_call, body)
+
+
+def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_index: HostIndex) -> ActionDraft:
+    catalogue = host_index.catalogue
+    match = host_index.find(call.method, path)
+    reading = catalogue.reading if match is None else match.entries[0].reading
+    if match is not None and match.entries[0].protocol is Protocol.MCP:
+        reading = BodyReading.BY_TYPE
+    body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
+    read_call = _read_call(call, path, query, headers, body)
+    if match is not None:
+        if match.entries[0].protocol is Protocol.MCP:
+            draft = _catalogued_mcp(match.entries[0], read_call, headers, body)
+        else:
+            draft = _catalogued(match, read_call, query, headers, body)
+        if draft is not None:
+            return draft
+    return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=catalogue.unlisted_reads)
+
+
+def _catalogued(
+    match: PathMatch, read_call: ReadCall, query: Pairs, headers: Headers, body: Body
+) -> ActionDraft | None:
+    entry = match.choose(read_call.query, dict(body.pairs) if body.pairs else body.value)
+    if entry is None:
+        return None
+    return make_draft(
+        tool=entry.tool,
+        operation=entry.operation,
+        params=map_params(entry, match.values, query, body, headers.shown),
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=entry.effect,
+        expected_status=below_400 if entry.expected_status is None else entry.expected_status.__contains__,
+    )
+
+
+def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    method = read_call.call.method
+    if method == "POST":
+        message = mcp.recognise(headers.shown, body.value) if body.kind is BodyKind.JSON else None
+        if message is None:
+            return None
+        return _mcp_draft(entry.tool, message, read_call, Effect.READ if message.is_read else Effect.WRITE)
+    if body.kind is not BodyKind.NONE:
+        return None
+    # Streamable HTTP: GET listens to the server's messages, DELETE ends the session; both say nothing else.
+    return make_draft(
+        tool=entry.tool,
+        operation="mcp_session_end" if method == "DELETE" else "mcp_listen",
+        params={},
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=Effect.READ,
+    )
+
+
+def _mcp_draft(tool: str, message: mcp.McpMessage, read_call: ReadCall, effect: Effect) -> ActionDraft:
+    return make_draft(
+        tool=tool,
+        operation=message.operation,
+        params=message.params,
+        source=Source.PROXY,
+        read_call=replace(read_call, covered_body_sha256=message.covered_sha256),
+        effect=effect,
+        mcp_id=message.request_id,
+    )
+
+
+def _read_call(call: HttpCall, path: str, query: Pairs, headers: Headers, body: Body) -> ReadCall:
+    covered = headers.covered
+    if headers.content_type is not None and headers.content_type.lower().startswith("multipart/"):
+        covered = {**covered, "content-type": without_boundary(headers.content_type)}
+    return ReadCall(
+        call=call,
+        path=path,
+        query=lists_by_name(query) if query else {},
+        covered_headers=covered,
+        shown_headers=headers.shown,
+        body_sha256=body.sha256,
+        covered_body_sha256=body.covered_sha256,
+    )

@@ -1,0 +1,179 @@
+"""Catalogues from YAML. Every error names the file, the entry and the member.
+
+The format is described in docs/reference/catalogues.md; unknown members are refused, since a typing error
+in ``effect`` or ``when`` would otherwise quietly become a default.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.protocols.body import BodyReading
+from headgate.protocols.draft import Effect
+from headgate.protocols.names import fits
+from headgate.tools.match import CatalogueIndex
+from headgate.tools.model import Catalogue, Conditions, Entry, ParamMapping, Protocol, Segment, SegmentKind
+
+_HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
+_METHOD: Final = re.compile(r"[A-Z]+")
+_LITERAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%-]+")
+_VARIABLE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:int|\.\.\.)?\}")
+_VARIABLE_KINDS: Final = {None: SegmentKind.TEXT, ":int": SegmentKind.INTEGER, "...": SegmentKind.REST}
+_MCP_METHODS: Final = ("POST", "GET", "DELETE")
+_RESERVED_TOOL: Final = "http"
+
+
+def load_catalogues(directory: Path | None = None) -> CatalogueIndex:
+    """Every ``*.yaml`` of ``directory`` (default: the catalogues that come with Headgate), as one index.
+
+    Raises ValidationError.
+    """
+    folder = resource_path("catalogues") if directory is None else directory
+    return CatalogueIndex([load_catalogue(path) for path in sorted(folder.glob("*.yaml"))])
+
+
+def load_catalogue(path: Path) -> Catalogue:
+    """Raises ValidationError."""
+    document = read_document(path)
+    document.only("tool", "description", "hosts", "body", "fold_case", "unlisted_reads", "entries")
+    tool = _name(document, "tool")
+    if tool == _RESERVED_TOOL or tool.startswith("mcp_"):
+        raise document.fail("tool", f"{tool} is reserved for calls that no catalogue covers")
+    hosts = _hosts(document, ())
+    if not hosts:
+        raise document.fail("hosts", "at least one host is required")
+    unlisted_reads = document.members.get("unlisted_reads", True)
+    if not isinstance(unlisted_reads, bool):
+        raise document.fail("unlisted_reads", "true or false is required")
+    reading = _reading(document, BodyReading.BY_TYPE)
+    fold_case = frozenset(document.strings("fold_case"))
+    return Catalogue(
+        where=document.where,
+        tool=tool,
+        description=document.text("description"),
+        hosts=hosts,
+        reading=reading,
+        unlisted_reads=unlisted_reads,
+        entries=tuple(
+            _entry(section, tool=tool, hosts=hosts, reading=reading, fold_case=fold_case)
+            for section in document.sections("entries")
+        ),
+    )
+
+
+def _entry(
+    section: Section, *, tool: str, hosts: Sequence[str], reading: BodyReading, fold_case: frozenset[str]
+) -> Entry:
+    section.only(
+        *("operation", "description", "hosts", "method", "path", "when", "params", "repeated", "body", "effect"),
+        *("expected_status", "protocol"),
+    )
+    protocol = Protocol(_choice(section, "protocol", tuple(Protocol), Protocol.REST))
+    if protocol is Protocol.MCP:
+        methods: Sequence[str] = _MCP_METHODS
+        operation = "mcp_response"  # each message names its own
+        effect = Effect.WRITE
+    else:
+        methods = section.strings("method")
+        operation = _name(section, "operation")
+        if operation.startswith(("unlisted_", "mcp_")):
+            raise section.fail("operation", f"{operation} begins like an operation that the gate makes itself")
+        effect = Effect(_choice(section, "effect", tuple(Effect), None))
+    if not methods:
+        raise section.fail("method", "at least one method is required")
+    for method in methods:
+        if _METHOD.fullmatch(method) is None:
+            raise section.fail("method", f"{method!r} is not a method in upper case")
+        if method == "HEAD":
+            raise section.fail("method", "HEAD is what GET is (RFC 9110, section 9.3.2): list GET")
+    when, params = section.section("when"), section.section("params")
+    when.only("query", "body")
+    params.only("query", "body", "header")
+    return Entry(
+        where=section.where,
+        tool=tool,
+        operation=operation,
+        description=section.text("description"),
+        hosts=_hosts(section, hosts),
+        methods=methods,
+        path=parse_template(section),
+        conditions=Conditions(_texts(when.section("query")), when.section("body").members),
+        mapping=ParamMapping(
+            rename_query=_texts(params.section("query")),
+            rename_body=_texts(params.section("body")),
+            headers={name.lower(): target for name, target in _texts(params.section("header")).items()},
+            repeated=frozenset(section.strings("repeated")),
+            fold_case=fold_case,
+        ),
+        reading=_reading(section, reading),
+        effect=effect,
+        expected_status=_statuses(section),
+        protocol=protocol,
+    )
+
+
+def parse_template(section: Section) -> tuple[Segment, ...]:
+    """The member ``path``: literals and variables. Raises ValidationError."""
+    template = section.text("path")
+    if not template.startswith("/") or (template != "/" and template.endswith("/")):
+        raise section.fail("path", "begins with / and does not end with it")
+    segments: list[Segment] = []
+    for text in template.split("/")[1:] if template != "/" else []:
+        if segments and segments[-1].kind is SegmentKind.REST:
+            raise section.fail("path", "{name...} must be the last segment")
+        if (variable := _VARIABLE.fullmatch(text)) is not None:
+            if any(one.text == variable[1] and one.kind is not SegmentKind.LITERAL for one in segments):
+                raise section.fail("path", f"the variable {variable[1]} is there twice")
+            segments.append(Segment(_VARIABLE_KINDS[variable[2]], variable[1]))
+        elif _LITERAL.fullmatch(text) is not None:
+            segments.append(Segment(SegmentKind.LITERAL, text))
+        else:
+            raise section.fail("path", f"{text!r} is neither a literal nor one variable")
+    return tuple(segments)
+
+
+def _name(section: Section, key: str) -> str:
+    name = section.text(key)
+    if not fits(name):
+        raise section.fail(key, f"{name!r} does not match ^[a-z][a-z0-9_]*$, 1 to 64 characters")
+    return name
+
+
+def _hosts(section: Section, default: Sequence[str]) -> Sequence[str]:
+    hosts = section.strings("hosts") or default
+    for host in hosts:
+        if _HOST.fullmatch(host) is None:
+            raise section.fail("hosts", f"{host!r} is not a host in lower case, or *. and one")
+    return hosts
+
+
+def _reading(section: Section, default: BodyReading) -> BodyReading:
+    return BodyReading(_choice(section, "body", tuple(BodyReading), default))
+
+
+def _choice(section: Section, key: str, choices: Sequence[str], default: str | None) -> str:
+    value = section.text(key, default)
+    if value not in choices:
+        raise section.fail(key, f"{value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _texts(section: Section) -> dict[str, str]:
+    return {key: section.text(key) for key in section.members}
+
+
+def _statuses(section: Section) -> frozenset[int] | None:
+    value = section.members.get("expected_status")
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value:
+        raise section.fail("expected_status", "a list of statuses is required")
+    statuses: set[int] = set()
+    for one in value:
+        if isinstance(one, bool) or not isinstance(one, int) or not 200 <= one <= 599:
+            raise section.fail("expected_status", f"{one!r} is not a status from 200 to 599")
+        statuses.add(one)
+    return frozenset(statuses)
