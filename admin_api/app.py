@@ -9,8 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
+from admin_api.actions.routes import router as actions
 from admin_api.agents.key_routes import router as agent_keys
 from admin_api.agents.routes import router as agents
+from admin_api.approvals.routes import router as approvals
+from admin_api.audit.routes import router as audit
 from admin_api.dependencies import Dependencies
 from admin_api.errors import answer_headgate_error, answer_http_exception, answer_validation_error
 from admin_api.guarded_route import GuardedRoute
@@ -26,7 +29,18 @@ INTERFACE_VERSION: Final = "1.0.5"
 """Of the specification's interface (section "Versioning"); the program's own version is in /health/version."""
 
 # Routes are tried in this order: the hot path first.
-ROUTERS: Final[tuple[APIRouter, ...]] = (agents, agent_keys, keys, policies, settings, health, root)
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    actions,
+    approvals,
+    agents,
+    agent_keys,
+    keys,
+    policies,
+    settings,
+    audit,
+    health,
+    root,
+)
 
 
 def create_app(dependencies: Dependencies | None) -> FastAPI:

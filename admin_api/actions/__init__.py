@@ -1,0 +1,1 @@
+"""Explicit actions, and what became of every action."""

@@ -1,0 +1,177 @@
+"""/v1/actions: propose an action, and see what became of it. An agent sees its own actions only."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.actions.schemas import (
+    ActionAnswer,
+    ActionDetailAnswer,
+    SubmittedAnswer,
+    action_answer,
+    action_detail_answer,
+    duplicate_answer,
+    submitted_answer,
+)
+from admin_api.actions.wait import MAX_WAIT_SECONDS, action_when_decided
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
+from admin_api.errors import JSON
+from admin_api.guarded_route import GuardedRoute
+from admin_api.listing import CamelPage, CursorPage, ListRequest, camel_pagination, cursor_pagination, list_request
+from headgate.actions.model import ActionStatus, parse_status
+from headgate.actions.request import ActionSubmission, draft_of, parse_submission
+from headgate.actions.store import ActionFilter, fold_outcomes, get_action, list_actions
+from headgate.db.database import Connection, Database
+from headgate.kernel.errors import ForbiddenError, NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.workflows.decide_action import Submission
+from headgate.workflows.submit_action import DuplicateAction
+
+router = APIRouter(route_class=GuardedRoute, tags=["actions"])
+
+_DEFAULT_LIMIT: Final = 50
+_STATUSES: Final = (*(status.value for status in ActionStatus), "succeeded")
+
+_ACTION_REQUEST: Final = {
+    "type": "object",
+    "required": ["tool", "operation", "params"],
+    "additionalProperties": False,
+    "properties": {
+        "tool": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
+        "operation": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
+        "params": {"type": "object", "additionalProperties": True},
+        "context": {"type": "object", "additionalProperties": True},
+        "idempotency_key": {"type": "string", "minLength": 1, "maxLength": 128},
+        "parentActionId": {"type": "string"},
+        "delegationContext": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "orchestratorId": {"type": "string"},
+                "workflowId": {"type": "string"},
+                "stepName": {"type": "string"},
+            },
+        },
+    },
+}
+
+
+@router.post(
+    "/v1/actions",
+    status_code=201,
+    responses={
+        201: {"model": SubmittedAnswer, "description": "Allowed or denied"},
+        202: {"model": SubmittedAnswer, "description": "Waits for approval"},
+        200: {"model": SubmittedAnswer, "description": "The idempotency_key was used before: the original"},
+    },
+    openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": _ACTION_REQUEST}}}},
+)
+async def submit(request: Request) -> Response:
+    """Propose an action; the answer is its decision, durable before it is given."""
+    # A plain endpoint: the hot path, read by parse_submission rather than by FastAPI (admin_api.guarded_route).
+    principal, dependencies = principal_of(request), dependencies_of(request)
+    if principal.key is None or principal.identity is None or principal.agent_id is None:
+        raise ForbiddenError("only an agent's key proposes actions: they are its agent's")
+    submission = parse_submission(await request.body())
+    await _check_parent(dependencies.database, principal.org_id, submission)
+    submitted = await dependencies.submit_action.submit(
+        principal.key,
+        principal.identity,
+        draft_of(submission),
+        Submission(submission.idempotency_key, submission.request_digest, submission.parent_action_id),
+    )
+    if isinstance(submitted, DuplicateAction):
+        async with dependencies.database.transaction(principal.org_id) as connection:
+            await fold_outcomes(connection, principal.org_id)
+            original = await get_action(connection, principal.org_id, submitted.action_id, agent_id=principal.agent_id)
+        return _answer(duplicate_answer(original.action), 200)
+    status = 202 if submitted.status is ActionStatus.PENDING_APPROVAL else 201
+    return _answer(submitted_answer(submitted), status)
+
+
+@router.get("/v1/actions", response_model_exclude_unset=True)
+async def list_all(
+    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    status: Annotated[str | None, Query(max_length=32)] = None,
+    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+) -> CursorPage[ActionAnswer] | CamelPage[ActionAnswer]:
+    """Newest first. ``status``: succeeded is accepted for completed. ``agent_id``: an agent's key sees its own."""
+    wanted = ActionFilter(
+        agent_id=principal.agent_id or (None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
+        status=None if status is None else _status(status),
+    )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await fold_outcomes(connection, principal.org_id)
+        found = await list_actions(
+            connection,
+            principal.org_id,
+            wanted,
+            limit=request.limit,
+            offset=request.offset,
+            cursor=None if request.cursor is None else parse_id(IdPrefix.ACTION, request.cursor),
+            exact_total=request.exact_total,
+        )
+    actions = [action_answer(action) for action in found.actions]
+    if request.camel:
+        return CamelPage(data=actions, pagination=camel_pagination(request, found.total))
+    return CursorPage(
+        data=actions,
+        pagination=cursor_pagination(
+            request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor
+        ),
+    )
+
+
+@router.get("/v1/actions/{id}")
+async def get(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    request: Request,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for a decision")] = 0,
+) -> ActionDetailAnswer:
+    """One action; with ``wait``, as soon as its approval is decided."""
+    detail = await action_when_decided(
+        request,
+        dependencies.database,
+        principal.org_id,
+        parse_id(IdPrefix.ACTION, id),
+        agent_id=principal.agent_id,
+        wait_seconds=wait,
+    )
+    return action_detail_answer(detail)
+
+
+def _answer(body: SubmittedAnswer, status: int) -> Response:
+    return Response(body.model_dump_json(), status, {"Location": f"/v1/actions/{body.id}"}, JSON)
+
+
+async def _check_parent(database: Database, org_id: str, submission: ActionSubmission) -> None:
+    if submission.parent_action_id is None:
+        return
+    async with database.transaction(org_id) as connection:
+        await _require_action(connection, org_id, submission.parent_action_id)
+
+
+async def _require_action(connection: Connection, org_id: str, action_id: str) -> None:
+    try:
+        await get_action(connection, org_id, action_id)
+    except NotFoundError as error:
+        raise ValidationError(
+            "parentActionId names no action of this organization",
+            details={"field": "parentActionId", "reason": "no such action"},
+        ) from error
+
+
+def _status(text: str) -> ActionStatus:
+    status = parse_status(text)
+    if status is None:
+        raise ValidationError(
+            f"status: must be one of {', '.join(_STATUSES)}",
+            details={"field": "status", "reason": "unknown status", "known": list(_STATUSES)},
+        )
+    return status
