@@ -7,6 +7,7 @@ with the database's own files. Tokens are JWTs (RFC 7519) signed with EdDSA (RFC
 import base64
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -92,9 +93,10 @@ def _create_key(path: Path) -> None:
     pem = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600
+    draft = Path(name)
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(pem)
             file.flush()
             os.fsync(file.fileno())

@@ -1,0 +1,224 @@
+"""Forged, borrowed, outdated and ambiguous tokens: a table of attacks, and the few tokens that pass."""
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from admin_api.jwks import FixedKeys, VerificationKey, algorithms_of
+from admin_api.tokens import ClaimNames, TokenVerifier, TrustedIssuer
+from headgate.kernel.errors import UnauthorizedError
+from headgate.kernel.secrets import Secret
+from headgate.organizations.model import Role
+
+NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+T = int(NOW.timestamp())
+ISSUER, AUDIENCE = "https://id.example.com", "headgate"
+
+ED = ed25519.Ed25519PrivateKey.generate()
+RSA = rsa.generate_private_key(65537, 2048)
+EC = ec.generate_private_key(ec.SECP256R1())
+STRANGER = ed25519.Ed25519PrivateKey.generate()
+
+KEYS = FixedKeys(
+    {
+        "ed": VerificationKey(ED.public_key(), algorithms_of(ED.public_key())),
+        "rsa": VerificationKey(RSA.public_key(), algorithms_of(RSA.public_key())),
+        "ec": VerificationKey(EC.public_key(), algorithms_of(EC.public_key())),
+        "rs256 only": VerificationKey(RSA.public_key(), frozenset({"RS256"})),
+    }
+)
+TRUSTED = TrustedIssuer(ISSUER, AUDIENCE, KEYS)
+CLAIMS: dict[str, object] = {
+    "iss": ISSUER,
+    "aud": AUDIENCE,
+    "sub": "alice",
+    "org_id": "org_1",
+    "roles": ["approver", "someone else's role"],
+    "aal": "aal2",
+    "email": "alice@example.com",
+    "email_verified": True,
+    "iat": T,
+    "exp": T + 60,
+}
+
+
+def encode(part: object) -> str:
+    text = part if isinstance(part, bytes) else json.dumps(part).encode()
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+def sign(header: object, claims: object) -> str:
+    """Any header and any claims, however odd, under the issuer's own key."""
+    signed = f"{encode(header)}.{encode(claims)}"
+    return f"{signed}.{encode(ED.sign(signed.encode()))}"
+
+
+def mint(**changes: object) -> str:
+    claims = {name: value for name, value in (CLAIMS | changes).items() if value is not None}
+    return jwt.encode(claims, ED, algorithm="EdDSA", headers={"kid": "ed"})
+
+
+def with_hmac_of(public_key: bytes) -> str:
+    signed = f"{encode({'alg': 'HS256', 'typ': 'JWT', 'kid': 'rsa'})}.{encode(CLAIMS)}"
+    return f"{signed}.{encode(hmac.digest(public_key, signed.encode(), hashlib.sha256))}"
+
+
+RSA_PEM = RSA.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+GOOD_HEADER = {"alg": "EdDSA", "kid": "ed"}
+GOOD = sign(GOOD_HEADER, CLAIMS)
+
+
+async def verify(token: str, trusted: TrustedIssuer = TRUSTED):
+    return await TokenVerifier([trusted], clock=lambda: NOW).verify(Secret(token))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "key", "key_id"),
+    [("EdDSA", ED, "ed"), ("RS256", RSA, "rsa"), ("PS256", RSA, "rsa"), ("ES256", EC, "ec")],
+)
+async def test_tokens_that_pass(algorithm: str, key: object, key_id: str) -> None:
+    token = jwt.encode(CLAIMS, key, algorithm=algorithm, headers={"kid": key_id})  # type: ignore[arg-type] - the table's
+    verified = await verify(token)
+    assert verified.identity.org_id == "org_1"
+    assert verified.identity.subject == "alice"
+    assert verified.identity.email == "alice@example.com"
+    assert verified.identity.roles == {Role.APPROVER}
+    assert verified.aal == "aal2"
+
+
+@pytest.mark.parametrize(
+    ("attack", "token", "message"),
+    [
+        ("no signature at all", f"{encode({'alg': 'none', 'kid': 'ed'})}.{encode(CLAIMS)}.", "algorithm"),
+        ("none, in another case", f"{encode({'alg': 'nOnE', 'kid': 'ed'})}.{encode(CLAIMS)}.", "algorithm"),
+        ("the signature left out", GOOD.rpartition(".")[0] + ".", "signature"),
+        ("the public key as an HMAC's secret", with_hmac_of(RSA_PEM), "algorithm"),
+        ("ES512", jwt.encode(CLAIMS, ec.generate_private_key(ec.SECP521R1()), "ES512", {"kid": "ec"}), "algorithm"),
+        ("another key under the same id", jwt.encode(CLAIMS, STRANGER, "EdDSA", {"kid": "ed"}), "signature"),
+        ("an unknown key id", jwt.encode(CLAIMS, ED, "EdDSA", {"kid": "other"}), "does not publish"),
+        ("a path as key id", jwt.encode(CLAIMS, ED, "EdDSA", {"kid": "../../dev/null"}), "does not publish"),
+        ("no key id", jwt.encode(CLAIMS, ED, "EdDSA"), "kid"),
+        ("a key id that is no text", sign({"alg": "EdDSA", "kid": 7}, CLAIMS), "kid"),
+        ("the RSA key's id with EdDSA", jwt.encode(CLAIMS, ED, "EdDSA", {"kid": "rsa"}), "not for"),
+        ("an algorithm that its key excludes", jwt.encode(CLAIMS, RSA, "PS256", {"kid": "rs256 only"}), "not for"),
+        (
+            "a key of the attacker's in the header",
+            jwt.encode(
+                CLAIMS,
+                STRANGER,
+                "EdDSA",
+                {
+                    "kid": "ed",
+                    "jwk": {"kty": "OKP", "crv": "Ed25519", "x": encode(STRANGER.public_key().public_bytes_raw())},
+                },
+            ),
+            "signature",
+        ),
+        (
+            "key addresses of the attacker's",
+            jwt.encode(
+                CLAIMS,
+                STRANGER,
+                "EdDSA",
+                {"kid": "mine", "jku": "https://evil.example/k", "x5u": "https://evil.example/c"},
+            ),
+            "does not publish",
+        ),
+        ("a critical extension", sign(GOOD_HEADER | {"crit": ["exp"], "exp": 1}, CLAIMS), "crit"),
+        ("an unencoded payload", sign(GOOD_HEADER | {"crit": ["b64"], "b64": False}, CLAIMS), "crit"),
+        ("another issuer", mint(iss="https://evil.example.com"), "issuer"),
+        ("the issuer with a slash", mint(iss=ISSUER + "/"), "issuer"),
+        ("no issuer", mint(iss=None), "issuer"),
+        ("an issuer that is a list", sign(GOOD_HEADER, CLAIMS | {"iss": [ISSUER]}), "issuer"),
+        ("another audience", mint(aud="somebody else"), "audience"),
+        ("other audiences", mint(aud=["a", "b"]), "audience"),
+        ("no audience", mint(aud=None), "audience"),
+        ("expired", mint(exp=T - 31), "expired"),
+        ("no expiry", mint(exp=None), "no expiry"),
+        ("an expiry in text", sign(GOOD_HEADER, CLAIMS | {"exp": str(T + 60)}), "exp is not a time"),
+        ("an expiry that is true", sign(GOOD_HEADER, CLAIMS | {"exp": True}), "exp is not a time"),
+        ("not yet valid", mint(nbf=T + 31), "not valid yet"),
+        ("issued in the future", mint(iat=T + 31), "not valid yet"),
+        ("nobody", mint(sub=None), "nobody"),
+        ("an empty subject", mint(sub=""), "nobody"),
+        ("a subject with NUL", mint(sub="alice\0"), "nobody"),
+        ("no organization", mint(org_id=None), "no organization"),
+        ("an organization that is a list", sign(GOOD_HEADER, CLAIMS | {"org_id": ["org_1"]}), "no organization"),
+        (
+            "a claim twice",
+            sign(GOOD_HEADER, json.dumps(CLAIMS).encode()[:-1] + b', "sub": "bob"}'),
+            "malformed",
+        ),
+        ("a header member twice", sign(b'{"alg":"none","alg":"EdDSA","kid":"ed"}', CLAIMS), "malformed"),
+        ("claims that are a list", sign(GOOD_HEADER, [CLAIMS]), "malformed"),
+        ("claims that are not JSON", sign(GOOD_HEADER, b"alice"), "malformed"),
+        ("not base64url", f"{encode(GOOD_HEADER)}.!!!!.{'A' * 86}", "malformed"),
+        (
+            "one character of the signature changed",
+            GOOD[:-5] + ("A" if GOOD[-5] != "A" else "B") + GOOD[-4:],
+            "signature",
+        ),
+        ("encrypted (five parts)", "a.b.c.d.e", "neither"),
+        ("not a token", "alice", "neither"),
+        ("far too long", GOOD + "A" * 20_000, "neither"),
+    ],
+)
+async def test_tokens_that_do_not(attack: str, token: str, message: str) -> None:
+    with pytest.raises(UnauthorizedError, match=message):
+        await verify(token)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "claims", "expected"),
+    [
+        (TRUSTED, {"exp": T - 29}, "org_1"),
+        (TRUSTED, {"nbf": T + 29, "iat": T + 29}, "org_1"),
+        (TRUSTED, {"aud": ["another", AUDIENCE]}, "org_1"),
+        (replace(TRUSTED, default_organization="org_9"), {"org_id": None}, "org_9"),
+        (replace(TRUSTED, organizations=frozenset({"org_1"})), {}, "org_1"),
+        (replace(TRUSTED, claims=ClaimNames(organization="tenant")), {"tenant": "org_2"}, "org_2"),
+        (
+            replace(TRUSTED, claims=ClaimNames(organization="https://example.com/org")),
+            {"https://example.com/org": "org_3"},
+            "org_3",
+        ),
+    ],
+)
+async def test_what_a_configured_issuer_may_say(
+    trusted: TrustedIssuer, claims: dict[str, object], expected: str
+) -> None:
+    assert (await verify(mint(**claims), trusted)).identity.org_id == expected
+
+
+async def test_an_issuer_speaks_for_its_organizations_only() -> None:
+    with pytest.raises(UnauthorizedError, match="not its issuer's"):
+        await verify(mint(org_id="org_2"), replace(TRUSTED, organizations=frozenset({"org_1"})))
+
+
+@pytest.mark.parametrize(
+    ("claim", "value", "roles"),
+    [
+        ("roles", "admin viewer", {Role.ADMIN, Role.VIEWER}),
+        ("roles", None, set()),
+        ("roles", ["Admin", 1, None, {"admin": True}], set()),
+        ("roles", {"admin": True}, set()),
+        ("realm_access", {"roles": ["auditor"]}, {Role.AUDITOR}),
+    ],
+)
+async def test_roles(claim: str, value: object, roles: set[Role]) -> None:
+    names = ClaimNames(roles="realm_access.roles" if claim == "realm_access" else "roles")
+    verified = await verify(mint(**({"roles": None} | {claim: value})), replace(TRUSTED, claims=names))
+    assert verified.identity.roles == roles
+
+
+@pytest.mark.parametrize("verified", [False, None, "true", 1])
+async def test_an_address_that_is_not_verified_is_nobodys(verified: object) -> None:
+    assert (await verify(mint(email_verified=verified))).identity.email is None
