@@ -36,26 +36,39 @@ def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float =
     verdict = _strictest(spoken)
     if verdict is None:
         return Decision(Verdict.DENY, NOBODY_SPOKE, RiskLevel.HIGH, None, evaluation_time_ms)
-    deciding = [one for one in spoken if one.verdict is verdict]
-    reason = "; ".join(dict.fromkeys(filter(None, (one.explanation() for one in deciding))))
-    risks = [one.risk_level for one in deciding if one.risk_level is not None]
+    deciding = spoken if len(spoken) == 1 else [one for one in spoken if one.verdict is verdict]
     decision = Decision(
-        verdict=verdict,
-        reason=reason or _DEFAULT_REASON[verdict],
-        risk_level=max(risks, key=_RISK_ORDER.__getitem__) if risks else _DEFAULT_RISK[verdict],
-        policy_id=deciding[0].policy_id,
-        evaluation_time_ms=evaluation_time_ms,
-        spoken=tuple(spoken),
+        verdict,
+        _reason(deciding) or _DEFAULT_REASON[verdict],
+        _risk(deciding) or _DEFAULT_RISK[verdict],
+        deciding[0].policy_id,
+        evaluation_time_ms,
+        tuple(spoken),
     )
     return decision if verdict is not Verdict.REQUIRE_APPROVAL else _with_terms(decision, deciding)
 
 
 def _strictest(spoken: Sequence[PolicyVerdict]) -> Verdict | None:
+    if len(spoken) == 1:  # by far the most common, and in the path of every request
+        return spoken[0].verdict
     said = {one.verdict for one in spoken}
     for verdict in (Verdict.DENY, Verdict.REQUIRE_APPROVAL, Verdict.ALLOW):
         if verdict in said:
             return verdict
     return None
+
+
+def _reason(deciding: Sequence[PolicyVerdict]) -> str | None:
+    if len(deciding) == 1:
+        return deciding[0].explanation()
+    return "; ".join(dict.fromkeys(filter(None, (one.explanation() for one in deciding))))
+
+
+def _risk(deciding: Sequence[PolicyVerdict]) -> RiskLevel | None:
+    if len(deciding) == 1:
+        return deciding[0].risk_level
+    risks = [one.risk_level for one in deciding if one.risk_level is not None]
+    return max(risks, key=_RISK_ORDER.__getitem__) if risks else None
 
 
 def _with_terms(decision: Decision, asking: Sequence[PolicyVerdict]) -> Decision:

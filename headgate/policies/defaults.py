@@ -16,6 +16,9 @@ from headgate.policies.model import SEEDED_PRIORITY
 
 @dataclass(frozen=True, slots=True)
 class DefaultPolicy:
+    """``key`` is the name of its file, without the ending."""
+
+    key: str
     name: str
     description: str
     rego_policy: str
@@ -24,12 +27,12 @@ class DefaultPolicy:
 
 _LISTED: Final = (
     (
-        "reads_and_writes.rego",
+        "reads_and_writes",
         "Default: allow reads, hold writes",
         "Allows reads without a body and with URLs of at most 2 KB; every other call waits for an approval.",
     ),
     (
-        "deny_destructive.rego",
+        "deny_destructive",
         "Default: deny the destructive",
         "Refuses DELETE requests and operations that delete, drop, destroy, purge, truncate or wipe.",
     ),
@@ -41,7 +44,8 @@ def default_policies() -> tuple[DefaultPolicy, ...]:
     """In the order in which they are seeded."""
     folder = policies_folder() / "defaults"
     return tuple(
-        DefaultPolicy(name, description, (folder / file).read_text("utf-8")) for file, name, description in _LISTED
+        DefaultPolicy(key, name, description, (folder / f"{key}.rego").read_text("utf-8"))
+        for key, name, description in _LISTED
     )
 
 

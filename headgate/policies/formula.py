@@ -124,22 +124,28 @@ def negation(part: Formula) -> Formula:
 
 def all_of(*parts: Formula) -> Formula:
     """True where every part is; of nothing, true."""
-    kept = tuple(dict.fromkeys(part for part in parts if part != TRUE))
+    flat = (inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,)))
+    kept = dict.fromkeys(part for part in flat if part != TRUE)
     if FALSE in kept:
         return FALSE
-    if not kept:
+    # Absorption: a and (a or b) is a.
+    left = tuple(part for part in kept if not (isinstance(part, Either) and any(one in kept for one in part.parts)))
+    if not left:
         return TRUE
-    return kept[0] if len(kept) == 1 else All(kept, 1 + sum(part.size for part in kept))
+    return left[0] if len(left) == 1 else All(left, 1 + sum(part.size for part in left))
 
 
 def any_of(*parts: Formula) -> Formula:
     """True where some part is; of nothing, false."""
-    kept = tuple(dict.fromkeys(part for part in parts if part != FALSE))
+    flat = (inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,)))
+    kept = dict.fromkeys(part for part in flat if part != FALSE)
     if TRUE in kept:
         return TRUE
-    if not kept:
+    # Absorption: a or (a and b) is a.
+    left = tuple(part for part in kept if not (isinstance(part, All) and any(one in kept for one in part.parts)))
+    if not left:
         return FALSE
-    return kept[0] if len(kept) == 1 else Either(kept, 1 + sum(part.size for part in kept))
+    return left[0] if len(left) == 1 else Either(left, 1 + sum(part.size for part in left))
 
 
 def at_most(part: Formula) -> Formula:

@@ -103,7 +103,7 @@ class PolicyVerdict:
 
     def explanation(self) -> str | None:
         """Why, in the policy's own words: the error, its ``reason``, or its messages. None: it gave none."""
-        return self.error or self.reason or "; ".join(self.messages) or None
+        return self.error or self.reason or ("; ".join(self.messages) if self.messages else None)
 
     def record(self) -> JsonObject:
         entry: JsonObject = {

@@ -48,11 +48,12 @@ def sample_inputs() -> dict[str, bytes]:
         "host": "api.example.com",
         "port": 443,
         "path": "/v1/items",
-        "query": "page=2",
+        "query": {"page": ["2"]},
         "headers": {"accept": "application/json"},
+        "body_sha256": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "body_size": 0,
     }
-    post: JsonObject = {**http, "method": "POST", "query": "", "body_size": 4096}
+    post: JsonObject = {**http, "method": "POST", "query": {}, "body_size": 4096}
     nested: JsonObject = {"text": "x", "list": [1, 2.5, None, True, {"a": ["b"]}], "amount": "twelve", "name": ""}
     samples: dict[str, JsonObject] = {
         "an intercepted read": {"tool": "http", "operation": "get", "params": {"path": "/v1/items"}, "http": http},
@@ -67,7 +68,7 @@ def sample_inputs() -> dict[str, bytes]:
         name: canonical_bytes(
             {
                 **sample,
-                "action": sample,
+                "effect": None,
                 "context": {"session": "s-1"},
                 "agent": agent,
                 "delegation": {},

@@ -8,10 +8,14 @@ destructive_prefixes := ["delete_", "drop_", "destroy_", "purge_", "truncate_", 
 
 risk_level := "critical"
 
-deny contains "DELETE requests are refused by default" if input.http.method == "DELETE"
+deny contains message if {
+	input.effect == "destructive"
+	message := sprintf("%v.%v cannot be undone: refused by default", [input.tool, input.operation])
+}
 
 deny contains message if {
+	not input.effect == "read"
 	some prefix in destructive_prefixes
 	startswith(concat("", [input.operation, "_"]), prefix)
-	message := sprintf("%v.%v destroys: refused by default", [input.tool, input.operation])
+	message := sprintf("%v.%v cannot be undone: refused by default", [input.tool, input.operation])
 }

@@ -1,51 +1,56 @@
 # Reads go through, everything else waits for a person.
 #
-# A read is recognised by what it is called and how it is sent, never by what it carries: no body, a URL of at
-# most 2 KB. That bounds what one read can carry out; it does not stop an agent that makes many of them.
+# What is a read, the catalogue says (input.effect), or else the method or the name; and it must look like one:
+# no body, a URL of at most 2 KB. That bounds what one read can carry out of the house. It does not stop an
+# agent that makes many of them.
 package headgate.defaults.reads_and_writes
 
 import rego.v1
 
-read_methods := {"GET", "HEAD", "OPTIONS"}
+limit_bytes := 2048
 
 read_prefixes := ["get_", "list_", "read_", "search_"]
 
-url_limit_bytes := 2048
-
 allow if read
+
+reason := sprintf("%v.%v is a plain read", [input.tool, input.operation]) if read
 
 require_approval contains message if {
 	not read
 	message := sprintf("%v.%v is not a plain read", [input.tool, input.operation])
 }
 
-# Calls that no catalogue knows: the method says what they are.
 read if {
-	input.tool == "http"
-	plain_request
-}
-
-# Calls that a catalogue, a protocol or the agent itself names. An unlisted path of a known host is no read:
-# its catalogue may list as writes what is sent as GET.
-read if {
-	input.tool != "http"
-	named_as_read
-	not input.http
-}
-
-read if {
-	input.tool != "http"
-	named_as_read
-	plain_request
-}
-
-# Services whose reads are POSTs with a form (Slack's, for one), as far as the catalogue names them.
-read if {
-	input.tool != "http"
-	named_as_read
-	input.http.method == "POST"
-	input.http.body_size <= url_limit_bytes
+	input.effect == "read"
+	input.http.body_size == 0
 	short_url
+}
+
+# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server.
+read if {
+	input.effect == "read"
+	input.http.method == "POST"
+	input.tool != "http"
+	input.http.body_size <= limit_bytes
+	short_url
+}
+
+# Actions that the agent runs itself: Headgate sends nothing, and the name is all there is to go by.
+read if {
+	not input.http
+	input.effect == "read"
+}
+
+read if {
+	not input.http
+	not input.effect
+	named_as_read
+}
+
+read if {
+	not input.http
+	input.effect == null
+	named_as_read
 }
 
 named_as_read if {
@@ -53,10 +58,4 @@ named_as_read if {
 	startswith(input.operation, prefix)
 }
 
-plain_request if {
-	input.http.method in read_methods
-	input.http.body_size == 0
-	short_url
-}
-
-short_url if count(input.http.path) + count(input.http.query) <= url_limit_bytes
+short_url if count(input.http.path) + count(json.marshal(input.http.query)) <= limit_bytes

@@ -51,6 +51,9 @@ def test_constants_vanish() -> None:
     assert any_of(GITHUB, TRUE) == TRUE
     assert all_of(GITHUB, TRUE, GITHUB) == GITHUB
     assert negation(negation(GITHUB)) == GITHUB
+    assert any_of(GITHUB, all_of(GITHUB, MERGE)) == GITHUB
+    assert all_of(GITHUB, any_of(GITHUB, MERGE)) == GITHUB
+    assert all_of(all_of(GITHUB, MERGE), WITH_HOST) == all_of(GITHUB, MERGE, WITH_HOST)
     assert negation(TRUE) == FALSE
 
 

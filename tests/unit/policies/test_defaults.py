@@ -1,0 +1,68 @@
+"""The default policies, by cases that are data: a call and the record of its decision."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from headgate.policies.data import policy_data
+from headgate.policies.defaults import default_policies, policies_folder
+from headgate.policies.evaluate import PolicySet
+from headgate.policies.model import RulePolicy
+from headgate.policies.trial import try_policy
+
+CASES = [
+    pytest.param(case, id=f"{file.stem}: {case['name']}")
+    for file in sorted((policies_folder() / "cases").glob("*.yaml"))
+    for case in yaml.safe_load(file.read_text("utf-8"))
+]
+DATA = policy_data(None)
+
+
+@pytest.fixture(scope="module")
+def seeded(rule_policy: Callable[..., RulePolicy]) -> PolicySet:
+    policies = [
+        rule_policy(one.rego_policy, policy_id=one.key, name=one.name, priority=one.priority)
+        for one in default_policies()
+    ]
+    return PolicySet(policies, DATA)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_record_is_the_expected_one(seeded: PolicySet, case: dict[str, Any]) -> None:
+    document = json.dumps(case["input"]).encode()
+    http = case["input"].get("http", {})
+    decision = seeded.decide(
+        document,
+        tool=case["input"]["tool"],
+        operation=case["input"]["operation"],
+        host=http.get("host"),
+        method=http.get("method"),
+    )
+    everybody = seeded.decide_asking_all(document)
+    assert decision.record() | {"evaluation_time_ms": None} == case["record"] | {"evaluation_time_ms": None}
+    assert everybody.record() | {"evaluation_time_ms": None} == case["record"] | {"evaluation_time_ms": None}
+
+
+def test_every_default_is_a_file_and_every_file_a_default() -> None:
+    files = {file.stem for file in (policies_folder() / "defaults").glob("*.rego")}
+    assert files == {one.key for one in default_policies()}
+    assert all(one.priority == 1000 for one in default_policies())
+
+
+@pytest.mark.parametrize("key", [one.key for one in default_policies()])
+async def test_the_defaults_come_through_their_own_trial_without_a_warning(key: str) -> None:
+    [policy] = [one for one in default_policies() if one.key == key]
+    assert (await try_policy(policy.rego_policy, DATA)).warnings == ()
+
+
+@pytest.mark.parametrize("effect", ["missing", None, 7, "unheard of"])
+def test_what_is_not_understood_is_held(seeded: PolicySet, effect: object) -> None:
+    """An input that another version makes: nothing that is sent passes for a read by its name."""
+    call: dict[str, object] = {"tool": "x", "operation": "get_it", "http": {"method": "GET", "host": "h"}}
+    if effect != "missing":
+        call["effect"] = effect
+    decision = seeded.decide(json.dumps(call).encode(), tool="x", operation="get_it", host="h", method="GET")
+    assert decision.verdict == "require_approval"
