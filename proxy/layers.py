@@ -65,10 +65,10 @@ class _PausedQueue(deque[events.Event]):
         self._stream = stream
 
     def append(self, event: events.Event) -> None:
+        if isinstance(event, RequestData) and not self._stream.arrived_while_paused(len(event.data)):
+            return
         super().append(event)
-        if isinstance(event, RequestData):
-            self._stream.arrived_while_paused(len(event.data))
-        elif isinstance(event, RequestProtocolError):
+        if isinstance(event, RequestProtocolError):
             self._stream.left_while_paused()
 
 
@@ -80,6 +80,7 @@ class GateStream(HttpStream):
         self._limits = limits
         self._budget = budget
         self._reserved = 0
+        self._overflow: HeadgateError | None = None
         self.abandoned = False
         self._paused_event_queue = _PausedQueue(self)
 
@@ -100,12 +101,11 @@ class GateStream(HttpStream):
             if opens and flow_state(self.flow).refusal is not None:
                 # Never ask for a body (100 Continue) that is refused already.
                 self.flow.request.headers.pop("expect", None)
-        if (
-            self.client_state == self.state_consume_request_body
-            and not event.end_stream
-            and flow_state(self.flow).refusal is not None
-        ):
-            yield from self._answer_early()
+        if self.client_state == self.state_consume_request_body and not event.end_stream:
+            if self._overflow is not None:
+                refuse_with(self.flow, self._overflow)
+            if flow_state(self.flow).refusal is not None:
+                yield from self._answer_early()
 
     def check_body_size(self, request: bool) -> Commands[bool]:
         """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
@@ -118,11 +118,11 @@ class GateStream(HttpStream):
         yield from self._answer_early()
         return True
 
-    def arrived_while_paused(self, size: int) -> None:
-        """A hook waits before the body is complete: its bytes count, and beyond the limit the connection is cut."""
-        error = self._admit(self._reserved + size)
-        if error is not None:
-            flow_state(self.flow).client.close(error.message)
+    def arrived_while_paused(self, size: int) -> bool:
+        """Whether bytes that came while a hook ran are kept; where not, the request is refused after the hook."""
+        if self._overflow is None:
+            self._overflow = self._admit(self._reserved + size)
+        return self._overflow is None
 
     def left_while_paused(self) -> None:
         self.abandoned = True
@@ -192,7 +192,7 @@ class GateStream(HttpStream):
     def make_server_connection(self) -> Commands[bool]:
         """The one way upstream. Only for what the last addon has lifted, whatever ``flow.response`` says."""
         state = flow_state(self.flow)
-        if not state.lifted:
+        if not state.lifted or self._overflow is not None:
             yield from self.handle_protocol_error(
                 ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
             )
