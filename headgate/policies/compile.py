@@ -13,7 +13,7 @@ import structlog
 from headgate.kernel.errors import ValidationError
 from headgate.policies.conditions import UNKNOWN_CONDITIONS, Conditions, derive_conditions
 from headgate.policies.data import data_roots
-from headgate.policies.syntax import UnknownSyntaxError, parse_module
+from headgate.policies.parse_syntax import UnknownSyntaxError, parse_module
 
 _log = structlog.get_logger(__name__)
 

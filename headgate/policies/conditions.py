@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
+from headgate.policies.facts import CONSTANT, CONSTANT_FALSE, QUIET, UNKNOWN, Facts, field_of, presence
 from headgate.policies.formula import (
     FALSE,
     TRUE,
-    Field,
     Formula,
     OneOf,
-    Present,
     all_of,
     any_of,
     at_least,
@@ -50,12 +49,6 @@ from headgate.policies.syntax import (
     Statement,
 )
 
-_FIELDS: Final = {
-    ("tool",): Field.TOOL,
-    ("operation",): Field.OPERATION,
-    ("http", "host"): Field.HOST,
-    ("http", "method"): Field.METHOD,
-}
 _ANSWER_RULES: Final = ("deny", "require_approval", "allow", "reason", "risk_level", "approval")
 _COMPARED_PAIRS_MAX: Final = 8
 
@@ -72,27 +65,6 @@ class Conditions:
 
 
 UNKNOWN_CONDITIONS: Final = Conditions(TRUE, dict.fromkeys(Verdict, TRUE))
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of an expression before it is evaluated.
-
-    ``may``: false where it is certainly false or undefined. ``must``: true where it certainly is neither,
-    unless it raises. ``defined``: false where it is certainly undefined. ``fails``: false where it certainly
-    raises no error. Everything but false and undefined counts as true in a statement.
-    """
-
-    may: Formula
-    must: Formula
-    defined: Formula
-    fails: Formula
-
-
-_UNKNOWN: Final = Facts(may=TRUE, must=FALSE, defined=TRUE, fails=TRUE)
-_QUIET: Final = Facts(may=TRUE, must=FALSE, defined=TRUE, fails=FALSE)
-_CONSTANT: Final = Facts(may=TRUE, must=TRUE, defined=TRUE, fails=FALSE)
-_CONSTANT_FALSE: Final = Facts(may=FALSE, must=FALSE, defined=TRUE, fails=FALSE)
 
 
 def derive_conditions(module: Module, data_roots: frozenset[str]) -> Conditions:
@@ -129,7 +101,7 @@ class _Derivation:
     def rule(self, name: str) -> Facts:
         """What is known of a reference to the rule ``name``."""
         if name not in self._rules:
-            self._rules[name] = _UNKNOWN  # what a rule that refers to itself gets; the engine refuses those
+            self._rules[name] = UNKNOWN  # what a rule that refers to itself gets; the engine refuses those
             found = self._derive_rule(name)
             self._rules[name] = Facts(
                 at_most(found.may), at_least(found.must), at_most(found.defined), at_most(found.fails)
@@ -140,7 +112,7 @@ class _Derivation:
         definitions = self._module.definitions.get(name, ())
         default = self._module.defaults.get(name)
         if not _is_uniform(definitions, default):
-            return _UNKNOWN
+            return UNKNOWN
         bodies = [body for definition in definitions for body in definition.bodies]
         fails = [formula for body in bodies for formula in self._body_fails(body)]
         if any(definition.is_set for definition in definitions):
@@ -201,7 +173,7 @@ class _Derivation:
     def expression(self, expression: Expression) -> Facts:
         match expression:
             case Constant(value):
-                return _CONSTANT_FALSE if value is False else _CONSTANT
+                return CONSTANT_FALSE if value is False else CONSTANT
             case Reference():
                 return self._reference(expression)
             case Collection(items):
@@ -211,27 +183,27 @@ class _Derivation:
             case Membership(value, collection):
                 return self._membership(value, collection)
             case CountOf(name):
-                return Facts(TRUE, FALSE, TRUE, self.rule(name).fails) if self._is_set(name) else _UNKNOWN
+                return Facts(TRUE, FALSE, TRUE, self.rule(name).fails) if self._is_set(name) else UNKNOWN
             case Assignment(None, value, left):
                 return self._comparison(Comparison("Eq", left, value))
             case Assignment(_, value, _):
                 facts = self.expression(value)
                 return Facts(facts.defined, FALSE, facts.defined, facts.fails)
             case _:
-                return _UNKNOWN
+                return UNKNOWN
 
     def _reference(self, reference: Reference) -> Facts:
         root, path = reference.root, reference.path
         if path is None or root in self._module.imported_names:
-            return _UNKNOWN
+            return UNKNOWN
         if root == "input":
-            field, _ = _field_of(reference)
-            return _QUIET if field is None else Facts(TRUE, FALSE, _present(field), FALSE)
+            field, _ = field_of(reference)
+            return QUIET if field is None else Facts(TRUE, FALSE, presence(field), FALSE)
         if root == "data":
             # Data documents only: a path into a package would evaluate its rules.
-            return _QUIET if path and path[0] in self._data_roots else _UNKNOWN
+            return QUIET if path and path[0] in self._data_roots else UNKNOWN
         if root not in self._names:
-            return _UNKNOWN
+            return UNKNOWN
         facts = self.rule(root)
         return facts if not path else Facts(facts.defined, FALSE, facts.defined, facts.fails)
 
@@ -241,11 +213,11 @@ class _Derivation:
             left, right = right, left
         match comparison.operator, left, right:
             case "Eq" | "Ne", Reference(), Constant(str() as value):
-                field, is_certain = _field_of(left)
+                field, is_certain = field_of(left)
                 if field is not None:
                     equal = OneOf(field, frozenset({value}))
-                    may = equal if comparison.operator == "Eq" else all_of(_present(field), negation(equal))
-                    return Facts(may, may if is_certain else FALSE, _present(field), FALSE)
+                    may = equal if comparison.operator == "Eq" else all_of(presence(field), negation(equal))
+                    return Facts(may, may if is_certain else FALSE, presence(field), FALSE)
             case ("Gt" | "Ne", CountOf(name), Constant(0)) | ("Ge", CountOf(name), Constant(1)) if self._is_set(name):
                 return Facts(self._may_have_members(name), FALSE, TRUE, self.rule(name).fails)
             case _:
@@ -256,7 +228,7 @@ class _Derivation:
     def _membership(self, value: Expression, collection: Expression) -> Facts:
         value, collection = self._resolved(value), self._resolved(collection)
         if isinstance(value, Reference) and isinstance(collection, Collection):
-            field, is_certain = _field_of(value)
+            field, is_certain = field_of(value)
             constants = [item.value for item in collection.items if isinstance(item, Constant)]
             if field is not None and len(constants) == len(collection.items):
                 among = OneOf(field, frozenset(one for one in constants if isinstance(one, str)))
@@ -304,19 +276,3 @@ def _is_uniform(definitions: tuple[Definition, ...], default: Expression | None)
     if not all(one.is_plain for one in definitions) or len({one.is_set for one in definitions}) > 1:
         return False
     return default is None or (isinstance(default, Constant) and not any(one.is_set for one in definitions))
-
-
-def _field_of(reference: Reference) -> tuple[Field | None, bool]:
-    """The member that a reference names, and whether it is certainly there where the call has it.
-
-    ``input.action`` repeats the call's members; nothing is concluded from one that is missing there.
-    """
-    if reference.root != "input" or reference.path is None:
-        return None, False
-    if reference.path[:1] == ("action",):
-        return _FIELDS.get(reference.path[1:]), False
-    return _FIELDS.get(reference.path), True
-
-
-def _present(field: Field) -> Formula:
-    return TRUE if field in {Field.TOOL, Field.OPERATION} else Present(field)

@@ -27,7 +27,7 @@ _WALL_SECONDS: Final = 10.0
 _ADDRESS_SPACE_BYTES: Final = 2 << 30  # address space, most of which the allocator reserves and never touches
 _WARNINGS_MAX: Final = 5
 _CHILD: Final = ("-m", "headgate.policies.trial")
-_FATAL_KINDS: Final = frozenset({"time", "memory", "limit", "panic"})
+_FATAL_KINDS: Final = frozenset({"time_limit", "memory_limit", "panic"})
 
 _LONG_TEXT: Final = "The quick brown fox, 0123456789. " * 3_000
 
