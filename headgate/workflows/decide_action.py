@@ -12,7 +12,7 @@ from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.gate_store import HoldRow
-from headgate.audit.model import Actor, ActorType, payload_text
+from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.ids import IdPrefix, new_id
@@ -92,7 +92,7 @@ def submitted_payload(identity: KeyIdentity, candidate: Candidate) -> str:
 
 def decided_payload(identity: KeyIdentity, decision: Decision) -> str:
     """``decision.made``: the decision, the policy versions that made it, and the state that they were of."""
-    return payload_text(_actor(identity), {**decision.record(), "generation": identity.generation})
+    return payload_text(SYSTEM, {**decision.record(), "generation": identity.generation})
 
 
 def started_payload(identity: KeyIdentity, execution_id: str, instance_id: str, approval_id: str | None) -> str:
