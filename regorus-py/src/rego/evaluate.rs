@@ -1,0 +1,100 @@
+//! One evaluation: limited in time and memory, on a stack of its own, no panic getting out.
+
+use regorus::{Engine, LimitError, Value};
+
+use crate::contain::contained;
+use crate::json::engine_writer;
+use crate::rego::complaint::place_in;
+use crate::rego::failure::{Failure, FailureKind};
+use crate::rego::memory::MemoryLimit;
+
+/// Address space, of which only what is used is ever touched: what a policy nests in the time it has must
+/// also be compared and dropped, which the engine does by recursion.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Runs `work` on a big stack; a panic in it is the error.
+pub fn on_big_stack<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    stacker::grow(STACK_BYTES, || contained(work)).map_err(|panic| Failure::panic(&*panic))
+}
+
+/// Evaluates `rule` with a copy of `engine` (a few reference counts) and hands its value to `finish`.
+pub fn evaluate<T>(
+    engine: &Engine,
+    memory_limit_bytes: u64,
+    rule: &str,
+    input: Value,
+    finish: impl FnOnce(&Value) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    on_big_stack(|| {
+        let _limit = MemoryLimit::above_present_use(memory_limit_bytes);
+        let mut engine = engine.clone();
+        engine.set_input(input);
+        let value = engine.eval_rule(rule.to_owned()).map_err(|error| failure_of(&error))?;
+        finish(&value)
+    })?
+}
+
+fn failure_of(error: &anyhow::Error) -> Failure {
+    let text = error.to_string();
+    let kind = match error.downcast_ref::<LimitError>() {
+        Some(LimitError::TimeLimitExceeded { .. }) => FailureKind::TimeLimit,
+        Some(LimitError::MemoryLimitExceeded { .. }) => FailureKind::MemoryLimit,
+        // Raised below a guarded builtin, a limit arrives as text.
+        _ if text.contains("exceeded time limit") => FailureKind::TimeLimit,
+        _ if text.contains("exceeded memory limit") => FailureKind::MemoryLimit,
+        _ => FailureKind::Error,
+    };
+    let reason = match kind {
+        FailureKind::TimeLimit => String::from("the policy exceeded its time limit"),
+        FailureKind::MemoryLimit => String::from("the policy exceeded its memory limit"),
+        _ => place_and_message(&text),
+    };
+    Failure { reason, kind }
+}
+
+/// The engine's picture of the place as one line: `policy.rego:3:5: …`.
+fn place_and_message(text: &str) -> String {
+    let message = text.rsplit_once("error: ").map_or(text, |(_, message)| message).trim();
+    let path = text.split_once("--> ").and_then(|(_, rest)| rest.split_once(':')).map(|(path, _)| path);
+    match path.and_then(|path| place_in(path, text).map(|place| (path, place))) {
+        Some((path, (line, column))) => format!("{path}:{line}:{column}: {message}"),
+        None => message.to_owned(),
+    }
+}
+
+/// The answer of the entry module as a JSON object.
+pub fn write_answer(pairs: &Value) -> Result<Vec<u8>, Failure> {
+    let mut members: Vec<(&str, &Value)> = Vec::new();
+    if let Value::Set(pairs) = pairs {
+        for pair in pairs.iter_sorted() {
+            if let Value::Array(pair) = pair
+                && let (Some(Value::String(name)), Some(value)) = (pair.get(0), pair.get(1))
+            {
+                members.push((name, value));
+            }
+        }
+    }
+    members.sort_by_key(|(name, _)| *name);
+    let mut out = Vec::with_capacity(128);
+    out.push(b'{');
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        crate::json::text::write_string(&mut out, name);
+        out.push(b':');
+        engine_writer::write(&mut out, value)
+            .map_err(|reason| Failure::error(format!("the value of {name}: {reason}")))?;
+    }
+    out.push(b'}');
+    Ok(out)
+}
+
+/// Any value as JSON; nothing where it is undefined.
+pub fn write_value(value: &Value) -> Result<Vec<u8>, Failure> {
+    let mut out = Vec::new();
+    if *value != Value::Undefined {
+        engine_writer::write(&mut out, value).map_err(Failure::error)?;
+    }
+    Ok(out)
+}
