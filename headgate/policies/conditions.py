@@ -9,7 +9,8 @@ error is a deny. Four formulas over the call's tool, operation, host and method 
 - the engine first runs the statements that neither bind nor use a local variable, in the order they are
   written (and all of them in that order where it cannot schedule a body), so that one of those, where it
   fails, keeps the statements written after it from running, and from raising;
-- rules are evaluated when they are referred to, and of a policy all six of its rules are asked for;
+- rules are evaluated when they are referred to; of a policy, ``deny``, ``require_approval`` and ``allow`` are
+  asked for always, and what explains them (``reason``, …) only where one of them says something;
 - comparisons, ``in`` and references with constant parts raise nothing. Calls may, and whatever iterates may
   reach the time limit.
 
@@ -49,7 +50,6 @@ from headgate.policies.syntax import (
     Statement,
 )
 
-_ANSWER_RULES: Final = ("deny", "require_approval", "allow", "reason", "risk_level", "approval")
 _COMPARED_PAIRS_MAX: Final = 8
 
 
@@ -75,7 +75,7 @@ def derive_conditions(module: Module, data_roots: frozenset[str]) -> Conditions:
         return UNKNOWN_CONDITIONS
     derivation = _Derivation(module, data_roots)
     speaks = {verdict: derivation.says(verdict.value) for verdict in Verdict}
-    fails = [derivation.rule(name).fails for name in _ANSWER_RULES if name in names]
+    fails = [derivation.rule(verdict.value).fails for verdict in Verdict if verdict.value in names]
     return Conditions(any_of(*speaks.values(), *map(at_most, fails)), speaks)
 
 

@@ -52,6 +52,7 @@ def conditions(rules: str) -> Conditions:
         ('deny contains m if { input.tool == "slack"; some m in input.params.list }', "slack"),
         ('deny contains "x" if input.tool == "slack"\nreason := concat(", ", deny) if count(deny) > 0', "slack"),
         ('allow if input.tool == "slack"\nrisk_level := "low"\nreason := "r" if input.params.x', "slack"),
+        ('deny if input.tool == "slack"\nreason := to_number(input.params.n)', "slack"),
         ('default allow := false\nallow if input.tool == "slack"', "slack"),
         ('deny if input.tool == "slack"\ndeny if input.tool == "shell"', "slack explicit"),
         ("allow if false", ""),
@@ -59,8 +60,6 @@ def conditions(rules: str) -> Conditions:
         # … and where something before the condition might raise, or the name means something else, it is not.
         ('deny if { to_number(input.params.n) > 1; input.tool == "slack" }', "read merge slack explicit"),
         ('deny if { some x in input.params.list; input.tool == "slack" }', "read merge slack explicit"),
-        ('deny if input.tool == "slack"\nreason := to_number(input.params.n)', "read merge slack explicit"),
-        ('deny if input.tool == "slack"\nrisk_level := lower(input.params.n)', "read merge slack explicit"),
         ('default allow := true\nallow := false if input.tool == "slack"', "read merge slack explicit"),
         ('default deny := "no"\ndeny if input.tool == "slack"', "read merge slack explicit"),
         ('allow if input.tool == "slack" else := true', "read merge slack explicit"),
