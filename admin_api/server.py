@@ -8,6 +8,7 @@ import socket
 import structlog
 import uvicorn
 import uvloop
+from fastapi import FastAPI
 
 from admin_api.app import create_app
 from admin_api.compose import open_dependencies
@@ -28,27 +29,34 @@ def run(settings: ApiSettings) -> None:
 
 
 async def serve(settings: ApiSettings) -> None:
-    listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
-    with listener:
+    """``run`` inside a loop that is there already."""
+    with listen(settings.host, settings.port, reuse_port=settings.reuse_port) as listener:
         async with open_dependencies(settings) as dependencies:
-            config = uvicorn.Config(
-                create_app(dependencies),
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                access_log=False,  # request_context logs, without what a client may have put into a path
-                log_config=None,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=_DRAIN_SECONDS,
-            )
+            server = uvicorn_server(create_app(dependencies))
             # What was made at start lives as long as the process: the collector need not look at it again.
             gc.freeze()
             host, port = listener.getsockname()[:2]
             _log.info("api_ready", host=host, port=port)
-            await uvicorn.Server(config).serve(sockets=[listener])
+            await server.serve(sockets=[listener])
             _log.info("api_stopped")
+
+
+def uvicorn_server(app: FastAPI) -> uvicorn.Server:
+    """A server that logs nothing itself: request_context does, without what a client may have put into a path."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
+        )
+    )
 
 
 def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:

@@ -1,0 +1,120 @@
+"""The API as it runs: uvicorn on a socket, the API's own database role, a real Valkey where a test wants one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from admin_api.app import create_app
+from admin_api.compose import open_dependencies
+from admin_api.dependencies import Dependencies
+from admin_api.process_settings import ApiSettings
+from admin_api.server import listen, uvicorn_server
+from headgate.agents.keys import hash_key
+from headgate.agents.model import ApiKey
+from headgate.agents.scopes import KeyKind, Scope
+from headgate.agents.service import Change, create_key
+from headgate.audit.model import SYSTEM
+from headgate.kernel.clock import system_clock
+from headgate.kernel.secrets import Secret
+from headgate.organizations.local_issuer import open_local_issuer
+from headgate.organizations.model import Role
+
+
+@dataclass(frozen=True)
+class Api:
+    """A running API, and how to become somebody for it."""
+
+    url: str
+    settings: ApiSettings
+    dependencies: Dependencies
+
+    def token(self, org_id: str, *roles: Role, subject: str = "alice", email: str | None = None) -> str:
+        issuer = open_local_issuer(self.settings.issuer_dir)
+        return issuer.mint(
+            org_id=org_id,
+            subject=subject,
+            roles=roles,
+            now=system_clock(),
+            lifetime=timedelta(minutes=5),
+            email=email,
+        ).reveal()
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return httpx.AsyncClient(base_url=self.url, headers=named, trust_env=False)
+
+    def as_role(self, org_id: str, *roles: Role, subject: str = "alice") -> httpx.AsyncClient:
+        return self.client(Authorization=f"Bearer {self.token(org_id, *roles, subject=subject)}")
+
+    def as_admin(self, org_id: str) -> httpx.AsyncClient:
+        return self.as_role(org_id, Role.ADMIN)
+
+    async def key(
+        self, org_id: str, *scopes: Scope, kind: KeyKind = KeyKind.ADMIN, agent_id: str | None = None
+    ) -> tuple[ApiKey, str]:
+        async with self.dependencies.database.transaction(org_id) as connection:
+            issued = await create_key(
+                connection,
+                Change(org_id, SYSTEM, None, system_clock()),
+                kind=kind,
+                scopes=frozenset(scopes),
+                agent_id=agent_id,
+            )
+        assert len(hash_key(issued.key.reveal())) == 32
+        return issued.record, issued.key.reveal()
+
+
+type StartApi = Callable[..., "asyncio.Future[Api]"]
+
+
+@pytest.fixture
+async def start_api(cluster, tmp_path: Path) -> AsyncIterator[StartApi]:
+    """Starts an API with changed settings; stopped in order at the end."""
+    stops: list[tuple[asyncio.Event, asyncio.Task[None]]] = []
+
+    async def start(**changes: object) -> Api:
+        settings = replace(
+            ApiSettings(
+                database_dsn=Secret(cluster.dsn("headgate_api")),
+                valkey_url=None,
+                data_dir=tmp_path,
+                port=0,
+                rate_limits=False,
+            ),
+            **changes,  # type: ignore[arg-type] - the caller's names
+        )
+        ready: asyncio.Future[Api] = asyncio.get_running_loop().create_future()
+        stop = asyncio.Event()
+        task = asyncio.create_task(_serve(settings, ready, stop))
+        stops.append((stop, task))
+        await asyncio.wait([ready, task], return_when=asyncio.FIRST_COMPLETED)
+        return await ready if ready.done() else await task  # type: ignore[return-value] - it raises
+
+    yield start  # type: ignore[misc] - a coroutine function serves as one that returns a future
+    for stop, task in stops:
+        stop.set()
+        await task
+
+
+async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyncio.Event) -> None:
+    with listen(settings.host, settings.port) as listener:
+        async with open_dependencies(settings) as dependencies:
+            server = uvicorn_server(create_app(dependencies))
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            host, port = listener.getsockname()[:2]
+            ready.set_result(Api(f"http://{host}:{port}", settings, dependencies))
+            await stop.wait()
+            server.should_exit = True
+            await serving
+
+
+@pytest.fixture
+async def running_api(start_api: StartApi) -> Api:
+    return await start_api()
