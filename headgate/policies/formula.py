@@ -10,7 +10,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 _SIZE_MAX: Final = 200
-_SAMPLES_MAX: Final = 4_096
+_SAMPLES_MAX: Final = 1_024
 
 
 class Field(IntEnum):

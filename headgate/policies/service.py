@@ -1,5 +1,6 @@
 """What is done with an organization's rule policies."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -111,7 +112,9 @@ async def create_policy(
             details={"limit": POLICIES_MAX},
         )
     policy = _new_policy(org_id, checked.draft, clock)
-    warnings = checked.warnings + _shadowing(policy, await load_enabled(connection, org_id), checked.data)
+    others = await load_enabled(connection, org_id)
+    # In a thread: what this process has not compiled yet would stop its event loop for a millisecond each.
+    warnings = checked.warnings + await asyncio.to_thread(_shadowing, policy, others, checked.data)
     await insert_policy(connection, org_id, policy, user_id)
     await append(connection, org_id, [_event(EventType.POLICY_CREATED, policy, generation, actor, clock)])
     return CreatedPolicy(policy, warnings)
