@@ -49,7 +49,7 @@ class DataDirectory:
     @property
     def authority(self) -> Path:
         """The proxy's certificate authority with its key (0700)."""
-        return self.root / "authority"
+        return self.root / "ca"
 
     @property
     def public(self) -> Path:

@@ -112,7 +112,7 @@ class Settings:
         size_bytes,
     )  # fmt: skip
     buffer_budget_bytes: int = variable(
-        "HEADGATE_BUFFER_BUDGET_BYTES", "256MiB",
+        "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
         "How many bytes of request bodies one proxy process keeps in memory at once; beyond it: 503.", size_bytes,
     )  # fmt: skip
     jwt_local_issuer: bool = variable(
@@ -161,7 +161,12 @@ class Settings:
     @property
     def api_url(self) -> str:
         """As agents and people reach it, without a slash at the end."""
-        return self.public_api_url or f"http://{_in_url(self.api_host)}:{self.api_port}"
+        return self.public_api_url or self.local_api_url
+
+    @property
+    def local_api_url(self) -> str:
+        """As this machine reaches it."""
+        return f"http://{_in_url(self.api_host)}:{self.api_port}"
 
     @property
     def proxy_url(self) -> str:

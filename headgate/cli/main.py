@@ -1,0 +1,86 @@
+"""``headgate``: the one command, and the place where an error becomes a sentence and an exit status.
+
+Commands are imported when they are called: the parts of an instance start with this module too, and each of them
+should load what it needs and no more.
+"""
+
+import importlib
+import sys
+from typing import Final
+
+import click
+
+from headgate.kernel.errors import HeadgateError
+
+_COMMANDS: Final = {
+    "up": ("headgate.cli.up:up", "Run a whole instance here, database included."),
+    "env": ("headgate.cli.environment:env", "Print what makes a program's calls go through the gate."),
+    "run": ("headgate.cli.environment:run", "Run a program whose calls go through the gate."),
+    "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
+    "policy": ("headgate.cli.policies:policy", "List, add, show and delete rule policies."),
+    "agents": ("headgate.cli.agents:agents", "List and create agents."),
+    "audit": ("headgate.cli.audit:audit", "Verify the record."),
+    "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
+    "ca": ("headgate.cli.authority:ca", "Show, export and rotate the certificate authority."),
+    "doctor": ("headgate.cli.doctor:doctor", "Say what is wrong with this set-up, in plain words."),
+    "demo": ("headgate.cli.demo:demo", "Play the whole story without internet."),
+    "migrate": ("headgate.cli.parts:migrate", "Bring the database to this version, and seed it."),
+    "api": ("headgate.cli.parts:api", "Run one API process."),
+    "proxy": ("headgate.cli.parts:proxy", "Run one proxy process."),
+    "worker": ("headgate.cli.parts:worker", "Run one worker process."),
+}
+"""Name → where it is, and its line in the overview."""
+
+
+class LazyCommands(click.Group):
+    """A group that knows its commands' names, and imports one when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}:{attribute} is not a command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="headgate", message="%(version)s")
+def headgate() -> None:
+    """A gate between AI agents and the tools they call: every call decided, recorded, and held for a human where
+    the policy says so.
+
+    Start with: headgate up. Then, in another shell: eval "$(headgate env)".
+    """
+
+
+def main() -> None:
+    """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2."""
+    try:
+        headgate.main(prog_name="headgate", standalone_mode=False)
+    except click.exceptions.Exit as stopped:
+        sys.exit(stopped.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output is gone: nothing to tell it
+        sys.exit(141)
+    except HeadgateError as error:
+        click.echo(f"headgate: {error.message}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Which instance a client command speaks to.
+
+In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
+current folder (where ``make up`` puts it), the data directory of this user.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from headgate.configuration.data_directory import DataDirectory, default_data_directory
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+from headgate.runtime.runtime_file import RuntimeInformation, read_runtime_file
+
+LOCAL_DATA: Final = Path(".headgate")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the API is, and with what to speak to it."""
+
+    api_url: str
+    token: Secret
+
+
+def runtime_file_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+    """``--runtime-file``, the same for every client command."""
+    return click.option(
+        "--runtime-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The instance's runtime file (HEADGATE_RUNTIME_FILE).",
+    )(command)
+
+
+def json_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+    """``--json``, the same for every client command."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")(command)
+
+
+def find_target(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> Target:
+    """Raises UnavailableError, which says how to name an instance."""
+    api_url, token = environment.get("HEADGATE_API_URL"), environment.get("HEADGATE_TOKEN")
+    if runtime_file is None and not environment.get("HEADGATE_RUNTIME_FILE") and api_url and token:
+        return Target(api_url.rstrip("/"), Secret(token))
+    information = find_instance(runtime_file, environment)
+    return Target(information.api_url, information.admin_token)
+
+
+def find_instance(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> RuntimeInformation:
+    """The instance on this machine. Raises UnavailableError."""
+    named = runtime_file or _path(environment.get("HEADGATE_RUNTIME_FILE"))
+    if named is not None:
+        return read_runtime_file(named)
+    found = default_runtime_file(environment)
+    if found is None:
+        raise UnavailableError(
+            "no running instance found: start one with headgate up, or name one with --runtime-file PATH"
+            " (or HEADGATE_RUNTIME_FILE), or with HEADGATE_API_URL and HEADGATE_TOKEN"
+        )
+    return read_runtime_file(found)
+
+
+def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Where an instance is found that nobody named, if there is one."""
+    configured = _path(environment.get("HEADGATE_DATA_DIR"))
+    folders = [configured] if configured else [LOCAL_DATA.absolute(), default_data_directory(environment)]
+    return next((file for folder in folders if (file := DataDirectory(folder).runtime_file).exists()), None)
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).expanduser() if text else None

@@ -1,0 +1,72 @@
+"""``headgate up``: a whole instance in the foreground."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from headgate.configuration.logs import configure_logs
+from headgate.configuration.settings import Settings, read_settings
+from headgate.runtime.instance import Instance
+from headgate.runtime.runtime_file import RuntimeInformation
+
+
+@click.command()
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the data lies (HEADGATE_DATA_DIR).")
+@click.option(
+    "--runtime-file", type=click.Path(path_type=Path), help="Write what scripts need to know here too, as JSON."
+)
+@click.option("--api-host", help="Address of the API (HEADGATE_API_HOST).")
+@click.option("--api-port", type=click.IntRange(0, 65535), help="Port of the API; 0: any (HEADGATE_API_PORT).")
+@click.option("--proxy-host", help="Address of the proxy (HEADGATE_PROXY_HOST).")
+@click.option("--proxy-port", type=click.IntRange(0, 65535), help="Port of the proxy; 0: any (HEADGATE_PROXY_PORT).")
+@click.option("--proxy-workers", type=click.IntRange(1), help="How many proxy processes (HEADGATE_PROXY_WORKERS).")
+def up(
+    data_dir: Path | None,
+    runtime_file: Path | None,
+    api_host: str | None,
+    api_port: int | None,
+    proxy_host: str | None,
+    proxy_port: int | None,
+    proxy_workers: int | None,
+) -> None:
+    """Run a whole instance here: database, Valkey, API, worker and proxy, until Ctrl-C or SIGTERM.
+
+    Nothing needs to be installed. With HEADGATE_DATABASE_URL and HEADGATE_REDIS_URL set, those servers are used
+    instead. What dies is started again.
+    """
+    settings = read_settings()
+    settings = replace(
+        settings,
+        data_dir=(data_dir or settings.data_dir).absolute(),
+        api_host=api_host or settings.api_host,
+        api_port=settings.api_port if api_port is None else api_port,
+        proxy_host=proxy_host or settings.proxy_host,
+        proxy_port=settings.proxy_port if proxy_port is None else proxy_port,
+        proxy_workers=proxy_workers or settings.proxy_workers,
+    )
+    configure_logs(settings)
+    target = None if runtime_file is None else runtime_file.absolute()
+    asyncio.run(Instance(settings, target, lambda ready: _announce(settings, ready, target)).run())
+
+
+def _announce(settings: Settings, ready: RuntimeInformation, runtime_file: Path | None) -> None:
+    which = "" if runtime_file is None else f" --runtime-file {runtime_file}"
+    if runtime_file is None and settings.data.runtime_file != _found_by_default():
+        which = f" --runtime-file {settings.data.runtime_file}"
+    click.echo(
+        f"Headgate is ready.\n"
+        f"  API        {ready.api_url}   (dashboard: {ready.dashboard_url})\n"
+        f"  proxy      {ready.proxy_url}\n"
+        f"  data       {settings.data_dir}\n"
+        f"In another shell, to send a program's calls through the gate:\n"
+        f'  eval "$(headgate env{which})"      or:  headgate run{which} -- COMMAND …\n'
+        f"To see and decide what waits:  headgate approvals{(which and ' list' + which) or ' list'}"
+    )
+
+
+def _found_by_default() -> Path | None:
+    from headgate.cli.target import default_runtime_file  # noqa: PLC0415 - needed at the end of a start only
+
+    return default_runtime_file()

@@ -1,0 +1,174 @@
+"""``headgate up``: one whole instance in the foreground, from an empty folder to ready and back to nothing."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from headgate.configuration.settings import Part as Login
+from headgate.configuration.settings import Settings
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import HeadgateError
+from headgate.kernel.secrets import Secret
+from headgate.kernel.tasks import TaskSet
+from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
+from headgate.runtime.folders import instance_lock, open_data_directory
+from headgate.runtime.parts import api_part, proxy_part, worker_part
+from headgate.runtime.ports import settle_port
+from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
+from headgate.runtime.secrets_file import store_secrets
+from headgate.runtime.seed import seed_agent
+from headgate.runtime.servers import Servers, open_servers
+from headgate.runtime.supervisor import Supervisor, together
+from proxy.authority import Authority
+
+_log = structlog.get_logger(__name__)
+
+PART_NAMES: Final = ("postgres", "valkey", "api", "worker", "proxy")
+_STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
+_TOKEN_LIFETIME: Final = timedelta(days=1)
+_TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
+_ADMINISTRATOR: Final = "administrator"
+
+
+class Instance:
+    """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready."""
+
+    def __init__(
+        self, settings: Settings, runtime_file: Path | None, announce: Callable[[RuntimeInformation], None]
+    ) -> None:
+        self._settings = settings
+        self._files = tuple(dict.fromkeys(file for file in (settings.data.runtime_file, runtime_file) if file))
+        self._announce = announce
+        self._information: RuntimeInformation | None = None
+        self._supervisor = Supervisor(changed=self._parts_changed)
+
+    async def run(self) -> None:
+        """Until SIGINT or SIGTERM; a second one ends everything at once. Raises HeadgateError where it cannot start."""
+        open_data_directory(self._settings.data)
+        with instance_lock(self._settings.data):
+            stop = asyncio.Event()
+            self._listen_for_signals(stop)
+            tasks = TaskSet(lambda name, error: stop.set())
+            self._forget()
+            try:
+                starting = tasks.start(self._start(), name="start")
+                stopping = tasks.start(stop.wait(), name="stop")
+                await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if starting.done():
+                    await starting  # raises what went wrong
+                    tasks.start(self._renew_token(), name="renew token")
+                    await stop.wait()
+            finally:
+                self._forget()
+                await tasks.close()
+                await self._supervisor.stop(_STOP_ORDER)
+
+    def _listen_for_signals(self, stop: asyncio.Event) -> None:
+        def on_signal() -> None:
+            if stop.is_set():
+                self._supervisor.kill()
+            _log.info("instance_stopping")
+            stop.set()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, on_signal)
+
+    async def _start(self) -> None:
+        settings = self._settings = self._with_ports(self._settings)
+        data = settings.data
+        authority = Authority(data.authority, data.public)
+        authority.open(system_clock())
+        issuer = open_local_issuer(data.issuer)
+        servers = await open_servers(settings, self._supervisor)
+        parts = [api_part(settings, servers), worker_part(settings, servers)]
+        parts += [proxy_part(settings, servers)] * settings.proxy_workers
+        kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
+        if kept != servers.secrets:
+            store_secrets(data, kept)
+        await together(*(self._supervisor.start(part) for part in parts))
+        self._information = self._describe(settings, replace(servers, secrets=kept), authority, issuer)
+        self._write()
+        self._announce(self._information)
+
+    def _with_ports(self, settings: Settings) -> Settings:
+        api = settle_port(
+            settings.api_host, settings.api_port, what="API", option="--api-port", variable="HEADGATE_API_PORT"
+        )
+        proxy = settle_port(
+            settings.proxy_host,
+            settings.proxy_port,
+            what="proxy",
+            option="--proxy-port",
+            variable="HEADGATE_PROXY_PORT",
+        )
+        return replace(settings, api_port=api, proxy_port=proxy)
+
+    def _describe(
+        self, settings: Settings, servers: Servers, authority: Authority, issuer: LocalIssuer
+    ) -> RuntimeInformation:
+        return RuntimeInformation(
+            api_url=settings.api_url,
+            proxy_url=settings.proxy_url,
+            ca_cert=str(authority.certificate_file),
+            agent_id=servers.secrets.agent_id or "",
+            agent_key=servers.secrets.agent_key or Secret(""),
+            admin_token=administrator_token(issuer),
+            dashboard_url=settings.api_url + "/",
+            database_url=servers.administrator,
+            redis_url=servers.valkey,
+            pids=self._pids(self._supervisor.pids),
+        )
+
+    def _parts_changed(self, pids: Mapping[str, Sequence[int]]) -> None:
+        if self._information is not None:
+            self._information = replace(self._information, pids=self._pids(pids))
+            self._write()
+
+    def _pids(self, pids: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
+        return {name: pids.get(name, ()) for name in PART_NAMES}
+
+    async def _renew_token(self) -> None:
+        issuer = open_local_issuer(self._settings.data.issuer)
+        while True:
+            await asyncio.sleep(_TOKEN_RENEWAL_SECONDS)
+            if self._information is not None:
+                self._information = replace(self._information, admin_token=administrator_token(issuer))
+                self._write()
+
+    def _write(self) -> None:
+        """A file that cannot be written now (the disk is full) does not end the instance; it is written next time."""
+        if self._information is None:
+            return
+        for file in self._files:
+            try:
+                write_runtime_file(file, self._information)
+            except HeadgateError as error:
+                _log.error("runtime_file_not_written", path=str(file), error=error.message)
+
+    def _forget(self) -> None:
+        """The files are there exactly while the instance is ready."""
+        self._information = None
+        for file in self._files:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
+
+
+def administrator_token(issuer: LocalIssuer) -> Secret:
+    """All rights, second factor, for a day."""
+    return issuer.mint(
+        org_id=DEFAULT_ORGANIZATION_ID,
+        subject=_ADMINISTRATOR,
+        name="Administrator",
+        roles=[Role.ADMIN],
+        aal="aal2",
+        now=system_clock(),
+        lifetime=_TOKEN_LIFETIME,
+    )

@@ -1,0 +1,92 @@
+"""Headgate's own parts as child processes: API, worker, proxies; each with its own login and no other."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from headgate.configuration.settings import Part as Login
+from headgate.configuration.settings import Settings
+from headgate.runtime.listening import listens_on
+from headgate.runtime.server_process import Program, RunningProgram
+from headgate.runtime.servers import Servers
+from headgate.runtime.supervisor import Part, wait_until
+
+_READY_SECONDS = 60.0
+_STOP_SECONDS = 15.0
+
+
+def api_part(settings: Settings, servers: Servers) -> Part:
+    """Ready when it answers /ready: its database included."""
+    url = settings.local_api_url
+
+    async def answers(running: RunningProgram) -> bool:
+        return listens_on(running.pid, settings.api_port) and await _answers_ready(url)
+
+    async def ready(running: RunningProgram) -> None:
+        await wait_until(answers, running, seconds=_READY_SECONDS)
+
+    return Part(_program("api", Login.API, settings, servers), ready)
+
+
+def proxy_part(settings: Settings, servers: Servers) -> Part:
+    """One of several on the same port: ready when this very process listens."""
+
+    async def listens(running: RunningProgram) -> bool:
+        return listens_on(running.pid, settings.proxy_port)
+
+    async def ready(running: RunningProgram) -> None:
+        await wait_until(listens, running, seconds=_READY_SECONDS)
+
+    return Part(_program("proxy", Login.PROXY, settings, servers), ready)
+
+
+def worker_part(settings: Settings, servers: Servers) -> Part:
+    """Nobody connects to it: what it does is done later in any case."""
+    return Part(_program("worker", Login.WORKER, settings, servers))
+
+
+def _program(name: str, login: Login, settings: Settings, servers: Servers) -> Program:
+    return Program(
+        name=name,
+        # -P: no module of the current folder takes the place of ours.
+        command=(sys.executable, "-P", "-m", "headgate.cli.main", name),
+        environment=child_environment(os.environ, login, settings, servers),
+        stop_seconds=_STOP_SECONDS,
+    )
+
+
+def child_environment(
+    environment: Mapping[str, str], login: Login, settings: Settings, servers: Servers
+) -> dict[str, str]:
+    """Our environment with what was settled meanwhile, and with one database login: its own."""
+    logins = {"HEADGATE_DATABASE_URL", *(f"HEADGATE_{one.name}_DATABASE_URL" for one in Login)}
+    inherited = {name: value for name, value in environment.items() if name not in logins}
+    return inherited | {
+        f"HEADGATE_{login.name}_DATABASE_URL": servers.databases[login].reveal(),
+        "HEADGATE_REDIS_URL": servers.valkey.reveal(),
+        "HEADGATE_DATA_DIR": str(settings.data_dir),
+        "HEADGATE_API_HOST": settings.api_host,
+        "HEADGATE_API_PORT": str(settings.api_port),
+        "HEADGATE_PUBLIC_API_URL": settings.api_url,
+        "HEADGATE_PROXY_HOST": settings.proxy_host,
+        "HEADGATE_PROXY_PORT": str(settings.proxy_port),
+        "HEADGATE_PROXY_WORKERS": str(settings.proxy_workers),
+    }
+
+
+async def _answers_ready(url: str) -> bool:
+    """One GET /ready over a connection of its own (RFC 9112)."""
+    parts = urlsplit(url)
+    try:
+        async with asyncio.timeout(5):
+            reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+            try:
+                writer.write(f"GET /ready HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n".encode())
+                status = await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return False
+    return status.split()[1:2] == [b"200"]
