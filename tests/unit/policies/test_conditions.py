@@ -213,6 +213,17 @@ def input_of(call: CallKey, params: object, *, repeats_action: bool) -> bytes:
     return json.dumps(document).encode()
 
 
+def ask(engine: regorus.Policy, document: regorus.Input) -> bytes:
+    """The answer, or the error that is the policy's own: the time limit counts the machine's pauses too."""
+    for _ in range(10):
+        try:
+            return engine.decide(document)
+        except regorus.EvaluationError as error:
+            if error.kind != "time_limit":
+                raise
+    raise AssertionError("none of these policies takes long")
+
+
 @settings(max_examples=400, deadline=None)
 @given(policies, st.lists(st.tuples(calls, parameters, st.booleans()), min_size=1, max_size=6))
 def test_leaving_out_changes_nothing(rules: str, asked: list[tuple[CallKey, object, bool]]) -> None:
@@ -224,7 +235,7 @@ def test_leaving_out_changes_nothing(rules: str, asked: list[tuple[CallKey, obje
         key = call if call.host is not None else call._replace(method=None)
         document = regorus.Input(input_of(call, params, repeats_action=repeats_action))
         try:
-            answer = json.loads(policy.engine.decide(document))
+            answer = json.loads(ask(policy.engine, document))
         except regorus.EvaluationError:
             assert policy.conditions.concerns.holds(key)
             continue
