@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import regorus
 
 from headgate.policies import evaluate
 from headgate.policies.evaluate import PolicySet
+from headgate.policies.marker import Marker, Suspect, read_mark
 from headgate.policies.model import Decision, RiskLevel, RulePolicy, Verdict
 
 type MakePolicy = Callable[..., RulePolicy]
@@ -99,6 +101,31 @@ def test_whatever_the_engine_raises_is_a_deny(rule_policy: MakePolicy, monkeypat
     decision = decide([policy])
     assert decision.verdict is Verdict.DENY
     assert "the dependency explodes" in decision.reason
+
+
+def test_what_is_being_evaluated_is_marked_while_it_is(
+    rule_policy: MakePolicy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen: list[Suspect | None] = []
+
+    class WatchedEngine:
+        def decide(self, document: regorus.Input) -> bytes:
+            [file] = tmp_path.glob("evaluating-*")
+            seen.append(read_mark(file.read_bytes()))
+            raise RuntimeError("and it ends with an error")
+
+    policy = rule_policy(HEAD + "allow := true # watched")
+    compiled = evaluate.compile_policy(policy.rego_policy, DATA)
+    monkeypatch.setattr(compiled, "engine", WatchedEngine())
+    marker = Marker(tmp_path)
+    PolicySet([policy], DATA, marker=marker).decide(INPUT, tool="x", operation="y", host=None, method=None)
+    [file] = tmp_path.glob("evaluating-*")
+    after = read_mark(file.read_bytes())
+    marker.close()
+    [during] = seen
+    assert during is not None
+    assert (during.org_id, during.policy_id, during.version) == ("org_a", "pol_a", 1)
+    assert after is None
 
 
 def test_a_reload_compiles_only_what_changed(rule_policy: MakePolicy, monkeypatch: pytest.MonkeyPatch) -> None:
