@@ -1,0 +1,149 @@
+"""Real servers for everybody: one embedded PostgreSQL and one Valkey a session, one database a test.
+
+They are started by the code that ``headgate up`` uses, from the same binaries and with the same settings.
+"""
+
+import asyncio
+import itertools
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.secrets import Secret
+from headgate.runtime import postgres, valkey
+from headgate.runtime.account import child_setup, server_account
+from headgate.runtime.database_roles import prepare_database
+from headgate.runtime.folders import open_data_directory, private_folder, socket_folder
+from headgate.runtime.secrets_file import ROLES, InstanceSecrets
+from headgate.runtime.server_process import Program
+
+_TEMPLATE = "migrated"
+
+
+@dataclass(frozen=True)
+class DatabaseUrls:
+    """One migrated database, by who logs in. ``administrator`` is the superuser, for looking behind the rules."""
+
+    name: str
+    administrator: str
+    owner: str
+    api: str
+    proxy: str
+    worker: str
+    auditor: str
+
+
+@dataclass
+class PostgresForTests:
+    """A running server. ``create_database`` makes a migrated one in some milliseconds, from a template."""
+
+    server: postgres.PostgresServer
+    secrets: InstanceSecrets
+    process: "subprocess.Popen[bytes]"
+    _names: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def url(self, role: str, database: str) -> str:
+        return self.server.url(role, self.secrets.passwords[role], database).reveal()
+
+    @property
+    def administrator_url(self) -> str:
+        return self.url("postgres", "postgres")
+
+    def create_database(self) -> DatabaseUrls:
+        name = f"test_{next(self._names)}"
+        with psycopg.connect(self.administrator_url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE} OWNER headgate_owner")
+        parts = (self.url(f"headgate_{part}", name) for part in ("owner", "api", "proxy", "worker", "auditor"))
+        return DatabaseUrls(name, self.url("postgres", name), *parts)
+
+    def drop_database(self, name: str) -> None:
+        with psycopg.connect(self.administrator_url, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresForTests]:
+    data = DataDirectory(tmp_path_factory.mktemp("postgres"))
+    open_data_directory(data)
+    account = server_account([postgres.binaries() / "postgres", data.postgres])
+    server = postgres.PostgresServer(data.postgres, socket_folder(data, account), data.logs / "postgres.log", account)
+    secrets = InstanceSecrets({role: Secret(f"test-{role}") for role in ROLES})
+    asyncio.run(postgres.initialize(server, secrets.passwords["postgres"]))
+    process = _spawn(server.program())
+    started = PostgresForTests(server, secrets, process)
+    try:
+        _wait_for_postgres(started)
+        asyncio.run(prepare_database(server, secrets, _TEMPLATE))
+        yield started
+    finally:
+        process.send_signal(server.program().stop_signal)
+        process.wait(30)
+
+
+@pytest.fixture
+def database_urls(postgres_server: PostgresForTests) -> Iterator[DatabaseUrls]:
+    """A migrated database of this test's own."""
+    urls = postgres_server.create_database()
+    yield urls
+    postgres_server.drop_database(urls.name)
+
+
+@pytest.fixture
+def database_url(database_urls: DatabaseUrls) -> str:
+    """The owner's address of this test's database."""
+    return database_urls.owner
+
+
+@pytest.fixture(scope="session")
+def valkey_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    data = DataDirectory(tmp_path_factory.mktemp("valkey"))
+    open_data_directory(data)
+    account = server_account([valkey.binary(), data.valkey])
+    folder = private_folder(data.valkey, account)
+    server = valkey.ValkeyServer(folder, socket_folder(data, account), data.logs / "valkey.log", account)
+    process = _spawn(server.program())
+    try:
+        _wait_for(server.socket.exists, process, data.logs / "valkey.log")
+        yield server.url.reveal()
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _spawn(program: Program) -> "subprocess.Popen[bytes]":
+    assert program.log is not None
+    with program.log.open("ab") as log:
+        return subprocess.Popen(
+            program.command,
+            env=dict(program.environment),
+            cwd="/",
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=child_setup(program.death_signal, program.account),
+        )
+
+
+def _wait_for_postgres(started: PostgresForTests) -> None:
+    def answers() -> bool:
+        try:
+            psycopg.connect(started.administrator_url).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    _wait_for(answers, started.process, started.server.log)
+
+
+def _wait_for(condition, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.02)

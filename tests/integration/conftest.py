@@ -1,0 +1,172 @@
+"""A migrated database with one login for each part, and a fresh organization for each test."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
+from headgate.audit.model import SYSTEM, payload_text
+from headgate.db.database import Database
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
+from headgate.policies.model import Requirement
+from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
+
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One migrated database for the whole session; each test has an organization of its own in it."""
+
+    server: Any
+    name: str
+
+    def dsn(self, role: str) -> str:
+        return self.server.url(role, self.name)
+
+
+@pytest.fixture(scope="session")
+def cluster(postgres_server: Any) -> Iterator[Cluster]:
+    urls = postgres_server.create_database()
+    yield Cluster(postgres_server, urls.name)
+    postgres_server.drop_database(urls.name)
+
+
+@pytest.fixture
+def superuser(cluster: Cluster) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as connection:
+        yield connection
+
+
+async def _opened(cluster: Cluster, role: str) -> AsyncIterator[Database]:
+    database = Database(Secret(cluster.dsn(role)))
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def api_database(cluster: Cluster) -> AsyncIterator[Database]:
+    async for database in _opened(cluster, "headgate_api"):
+        yield database
+
+
+@pytest.fixture
+async def worker_database(cluster: Cluster) -> AsyncIterator[Database]:
+    async for database in _opened(cluster, "headgate_worker"):
+        yield database
+
+
+@pytest.fixture
+async def proxy_database(cluster: Cluster) -> AsyncIterator[Database]:
+    async for database in _opened(cluster, "headgate_proxy"):
+        yield database
+
+
+@dataclass(frozen=True)
+class Organization:
+    org_id: str
+    agent_id: str
+
+
+@pytest.fixture
+def new_organization(superuser: psycopg.Connection[tuple[object, ...]]) -> Callable[[], Organization]:
+    def create() -> Organization:
+        made = Organization(new_id(IdPrefix.ORGANIZATION), new_id(IdPrefix.AGENT))
+        superuser.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'Test')", [made.org_id])
+        superuser.execute("INSERT INTO org_state (org_id) VALUES (%s)", [made.org_id])
+        superuser.execute(
+            "INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'Robot')", [made.org_id, made.agent_id]
+        )
+        return made
+
+    return create
+
+
+@pytest.fixture
+def organization(new_organization: Callable[[], Organization]) -> Organization:
+    return new_organization()
+
+
+@dataclass(frozen=True)
+class Held:
+    action_id: str
+    approval_id: str
+    digest: bytes
+
+
+type Hold = Callable[..., Awaitable[Held]]
+
+
+@pytest.fixture
+def hold(api_database: Database) -> Hold:
+    """Records an action that waits for approval, as the API and the proxy do."""
+
+    async def record(
+        organization: Organization,
+        *,
+        requirements: tuple[Requirement, ...] = (Requirement("pol_1", 1, 1),),
+        expires_in: timedelta = timedelta(hours=1),
+        source: str = "api",
+        digest: bytes | None = None,
+        risk_level: str = "high",
+        tool: str = "mail",
+    ) -> Held:
+        now = datetime.now(UTC)
+        held = Held(new_id(IdPrefix.ACTION), new_id(IdPrefix.APPROVAL), digest or os.urandom(32))
+        required = max(one.required_approvals for one in requirements)
+        decision = {
+            "decision": "require_approval", "reason": "a person must look", "risk_level": risk_level,
+            "policy_id": "pol_1", "evaluation_time_ms": 0.2, "policies": [],
+        }  # fmt: skip
+        row = HoldRow(
+            organization.org_id, 1, held.action_id, organization.agent_id, None, source, tool, "send", held.digest,
+            '{"params":{"to":"x@example.com"}}', canonical_bytes(decision).decode(), risk_level, None, now, None, None,
+            payload_text(SYSTEM, {}), payload_text(SYSTEM, {}), payload_text(SYSTEM, {}), held.approval_id,
+            canonical_bytes([one.record() for one in requirements]).decode(), required, "a person must look", "pol_1",
+            now + expires_in, None, None,
+        )  # fmt: skip
+        async with api_database.transaction(organization.org_id) as connection:
+            assert await hold_action(connection, row) is HoldOutcome.HELD
+        return held
+
+    return record
+
+
+@dataclass(frozen=True)
+class Running:
+    action_id: str
+    execution_id: str
+
+
+type Execute = Callable[..., Awaitable[Running]]
+
+
+@pytest.fixture
+def execute(cluster: Cluster) -> Execute:
+    """Records an allowed action whose execution runs in the named instance, as the proxy does."""
+
+    async def record(
+        organization: Organization, instance_id: str, *, started_at: datetime | None = None, generation: int = 1
+    ) -> Running:
+        running = Running(new_id(IdPrefix.ACTION), new_id(IdPrefix.EXECUTION))
+        decision = b'{"decision":"allow","evaluation_time_ms":0.1,"policies":[],"policy_id":"pol_1","reason":"ok","risk_level":"low"}'
+        payload = payload_text(SYSTEM, {})
+        row = ActionRow(
+            organization.org_id, generation, running.action_id, organization.agent_id, None, "proxy", "mail", "send", "executing",
+            os.urandom(32), b'{"params":{}}', decision, "low", None, started_at or datetime.now(UTC),
+            running.execution_id, instance_id, None, None, payload, payload, payload,
+        )  # fmt: skip
+        recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+        await recorder.open()
+        assert await recorder.submit_action(row) is RecordOutcome.RECORDED
+        await recorder.close()
+        return running
+
+    return record
