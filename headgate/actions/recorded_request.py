@@ -2,7 +2,6 @@
 
 from headgate.actions.draft import ActionDraft
 from headgate.actions.masking import mask
-from headgate.actions.rego_input import http_input
 
 _EMPTY = b"{}"
 
@@ -15,6 +14,6 @@ def recorded_request(draft: ActionDraft) -> bytes:
     if draft.delegation != _EMPTY:
         pieces += (b',"delegation":', draft.delegation)
     if draft.read_call is not None:
-        pieces += (b',"http":', http_input(draft.read_call))
+        pieces += (b',"http":', draft.read_call.shown)
     pieces += (b',"params":', draft.params_bytes, b"}")
     return mask(b"{" + b"".join(pieces)[1:])

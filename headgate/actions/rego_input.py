@@ -4,7 +4,7 @@
 ``input.action`` to the same value, so it is not written twice (facts: parsing it twice costs as much again).
 """
 
-from headgate.actions.draft import ActionDraft, ReadCall
+from headgate.actions.draft import ActionDraft
 from headgate.kernel.canonical_json import canonical_bytes
 
 
@@ -23,24 +23,6 @@ def rego_input(draft: ActionDraft, *, agent_id: str, agent_name: str) -> bytes:
         draft.delegation,
     ]
     if draft.read_call is not None:
-        pieces += (b',"http":', http_input(draft.read_call))
+        pieces += (b',"http":', draft.read_call.shown)
     pieces.append(b"}")
     return b"".join(pieces)
-
-
-def http_input(read_call: ReadCall) -> bytes:
-    """The call as policies see it, canonical: path normalised, query as lists by name, credentials masked."""
-    call = read_call.call
-    return canonical_bytes(
-        {
-            "method": call.method,
-            "scheme": call.scheme,
-            "host": call.host,
-            "port": call.port,
-            "path": read_call.path,
-            "query": read_call.query,
-            "headers": read_call.shown_headers,
-            "body_sha256": read_call.body_sha256,
-            "body_size": len(call.body),
-        }
-    )

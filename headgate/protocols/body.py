@@ -63,6 +63,9 @@ class Body:
     covered_sha256: str
 
 
+_NO_BODY: Final = Body(BodyKind.NONE, None, (), 0, sha256_hex(b""), sha256_hex(b""))
+
+
 def read_body(
     body: bytes,
     content_type: str | None,
@@ -72,9 +75,9 @@ def read_body(
     max_bytes: int = DECODED_BYTES_MAX,
 ) -> Body:
     """Raises AmbiguousRequestError; PayloadTooLargeError where a body that must be read is too large to be."""
-    digest = sha256_hex(body)
     if not body:
-        return Body(BodyKind.NONE, None, (), 0, digest, digest)
+        return _NO_BODY
+    digest = sha256_hex(body)
     media_type, _, parameters = (content_type or "").partition(";")
     media_type = media_type.strip().lower()
     if media_type.startswith("multipart/") and reading is not BodyReading.JSON:
@@ -82,7 +85,7 @@ def read_body(
     decoded, unread = (body, None) if reading is BodyReading.RAW else _decode(body, content_encoding, max_bytes)
     if unread is not None or reading is BodyReading.RAW:
         return _unread(body, content_type, digest, reading, unread)
-    if not decoded.strip(_JSON_SPACE) and reading is BodyReading.JSON:
+    if reading is BodyReading.JSON and decoded.isspace():
         return Body(BodyKind.NONE, None, (), len(body), digest, digest)
     if reading is BodyReading.JSON or media_type in _JSON or media_type.endswith("+json"):
         return Body(BodyKind.JSON, _parse_json(decoded), (), len(body), digest, digest)
@@ -99,6 +102,8 @@ def read_body(
 
 def _decode(body: bytes, content_encoding: str | None, max_bytes: int) -> tuple[bytes, str | None]:
     """The body without its content coding, or why it stays unread."""
+    if content_encoding is None and len(body) <= max_bytes:
+        return body, None
     coding = (content_encoding or "").strip().lower()
     if not content_coding.is_readable(coding):
         return body, "content_encoding"

@@ -6,9 +6,13 @@ from enum import StrEnum
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import ValidationError
+from headgate.protocols.body import Body
+from headgate.protocols.headers import Headers
 from headgate.protocols.http_call import HttpCall
 from headgate.protocols.mcp import McpId
+from headgate.protocols.multipart import without_boundary
 from headgate.protocols.names import fits
+from headgate.protocols.query import Pairs, lists_by_name
 
 _EMPTY_OBJECT = b"{}"
 
@@ -30,15 +34,40 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadCall:
-    """A call with its parts read: host and path normalised, headers in their two selections."""
+    """A call with its parts read: host and path normalised.
+
+    ``shown`` is the call as policies and reviewers see it, in canonical JSON: path normalised, query as lists by
+    name, credentials in headers masked. ``covered_*`` is what an approval covers (``headgate.actions.digest``).
+    """
 
     call: HttpCall
     path: str
     query: JsonObject
     covered_headers: JsonObject
-    shown_headers: JsonObject
-    body_sha256: str
     covered_body_sha256: str
+    shown: bytes
+
+
+def make_read_call(call: HttpCall, path: str, query: Pairs, headers: Headers, body: Body) -> ReadCall:
+    """``call`` with its host normalised, and what was read of it."""
+    covered = headers.covered
+    if headers.content_type is not None and headers.content_type.lower().startswith("multipart/"):
+        covered = {**covered, "content-type": without_boundary(headers.content_type)}
+    query_lists = lists_by_name(query) if query else {}
+    shown = canonical_bytes(
+        {
+            "method": call.method,
+            "scheme": call.scheme,
+            "host": call.host,
+            "port": call.port,
+            "path": path,
+            "query": query_lists,
+            "headers": headers.shown,
+            "body_sha256": body.sha256,
+            "body_size": body.size,
+        }
+    )
+    return ReadCall(call, path, query_lists, covered, body.covered_sha256, shown)
 
 
 def below_400(status: int) -> bool:

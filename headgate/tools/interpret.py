@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from headgate.protocols import mcp
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
-from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, below_400, make_draft
+from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, below_400, make_draft, make_read_call
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
-from headgate.protocols.multipart import without_boundary
 from headgate.protocols.names import mcp_server_tool
-from headgate.protocols.query import Pairs, lists_by_name, parse_pairs, refuse_method_override
+from headgate.protocols.query import Pairs, parse_pairs, refuse_method_override
 from headgate.tools.generic import generic_draft, unlisted_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, Protocol
@@ -39,7 +38,7 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
 
 def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> ActionDraft:
     body = read_body(call.body, headers.content_type, headers.content_encoding)
-    read_call = _read_call(call, path, query, headers, body)
+    read_call = make_read_call(call, path, query, headers, body)
     if call.method == "POST" and body.kind is BodyKind.JSON:
         message = mcp.recognise(headers.shown, body.value)
         if message is not None:
@@ -55,7 +54,7 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
     if match is not None and match.entries[0].protocol is Protocol.MCP:
         reading = BodyReading.BY_TYPE
     body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
-    read_call = _read_call(call, path, query, headers, body)
+    read_call = make_read_call(call, path, query, headers, body)
     if match is not None:
         if match.entries[0].protocol is Protocol.MCP:
             draft = _catalogued_mcp(match.entries[0], read_call, headers, body)
@@ -112,19 +111,4 @@ def _mcp_draft(tool: str, message: mcp.McpMessage, read_call: ReadCall, effect: 
         read_call=replace(read_call, covered_body_sha256=message.covered_sha256),
         effect=effect,
         mcp_id=message.request_id,
-    )
-
-
-def _read_call(call: HttpCall, path: str, query: Pairs, headers: Headers, body: Body) -> ReadCall:
-    covered = headers.covered
-    if headers.content_type is not None and headers.content_type.lower().startswith("multipart/"):
-        covered = {**covered, "content-type": without_boundary(headers.content_type)}
-    return ReadCall(
-        call=call,
-        path=path,
-        query=lists_by_name(query) if query else {},
-        covered_headers=covered,
-        shown_headers=headers.shown,
-        body_sha256=body.sha256,
-        covered_body_sha256=body.covered_sha256,
     )

@@ -1,0 +1,132 @@
+"""Bodies are read as what they are, or as what the API always reads; never guessed at."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.kernel.canonical_json import JsonValue, sha256_hex
+from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError
+from headgate.protocols.body import TEXT_BYTES_MAX, Body, BodyKind, BodyReading, read_body
+
+_MULTIPART = "multipart/form-data; boundary=x"
+_FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "kind", "value"),
+    [
+        (b"", "application/json", BodyKind.NONE, None),
+        (b'{"a":[1]}', "application/json", BodyKind.JSON, {"a": [1]}),
+        (b'{"a":1}', "application/vnd.github+json; charset=utf-8", BodyKind.JSON, {"a": 1}),
+        (b'{"a":1}', "Application/JSON", BodyKind.JSON, {"a": 1}),
+        (b'{"a":1}', None, BodyKind.JSON, {"a": 1}),
+        (b"a=1&b=2&a=3", _FORM, BodyKind.FORM, {"a": ["1", "3"], "b": ["2"]}),
+        (b'{"a":1}', _FORM, BodyKind.JSON, {"a": 1}),
+        (b"hello", "text/plain", BodyKind.TEXT, "hello"),
+        ("grün".encode(), "text/plain; charset=UTF-8", BodyKind.TEXT, "grün"),
+        (b"<a/>", "application/xml", BodyKind.TEXT, "<a/>"),
+        (b"<a/>", "application/atom+xml", BodyKind.TEXT, "<a/>"),
+    ],
+)
+def test_known_types(body: bytes, content_type: str | None, kind: BodyKind, value: JsonValue) -> None:
+    read = read_body(body, content_type, None)
+    assert (read.kind, read.value) == (kind, value)
+    assert read.sha256 == read.covered_sha256 == sha256_hex(body)
+    assert read.size == len(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "encoding", "unread"),
+    [
+        (b"\x00\x01", "application/octet-stream", None, None),
+        (b"\x00\x01", None, None, None),
+        (b"{not json", None, None, None),
+        (b"gr\xfcn", "text/plain; charset=latin-1", None, "charset"),
+        (b"gr\xfcn", "text/plain", None, "charset"),
+        (b"x" * (TEXT_BYTES_MAX + 1), "text/plain", None, "too_large"),
+        (b"{}", "application/json", "zstd", "content_encoding"),
+        (gzip.compress(bytes(2000)), "application/json", "gzip", "too_large"),
+    ],
+)
+def test_the_rest_is_digest_size_and_reason(
+    body: bytes, content_type: str | None, encoding: str | None, unread: str | None
+) -> None:
+    read = read_body(body, content_type, encoding, max_bytes=1000 if encoding == "gzip" else 1 << 20)
+    expected: dict[str, JsonValue] = {"sha256": sha256_hex(body), "size": len(body), "content_type": content_type}
+    if unread is not None:
+        expected["unread"] = unread
+    assert (read.kind, read.value) == (BodyKind.OPAQUE, expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b'{"a":1,"a":2}', "application/json"),
+        (b"{a:1}", "application/json"),
+        (b'{"a":NaN}', "application/json"),
+        (b'{"amount":1,"x":"&amount=1000"}', _FORM),
+        (b"a=%zz", _FORM),
+        (b"_method=delete", _FORM),
+        (b"a=\xff", _FORM),
+        (b"--x", _MULTIPART),
+        (b"x", "multipart/form-data"),
+        (b'--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--x--', _MULTIPART),
+    ],
+)
+def test_ambiguous_bodies_are_refused(body: bytes, content_type: str) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, content_type, None)
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", _FORM, "application/octet-stream", "multipart/form-data"])
+def test_an_api_that_reads_json_is_read_so_whatever_the_label_says(content_type: str | None) -> None:
+    read = read_body(b' {"a":"&b=1"}', content_type, None, reading=BodyReading.JSON)
+    assert (read.kind, read.value) == (BodyKind.JSON, {"a": "&b=1"})
+
+
+def test_an_api_that_reads_json_gets_nothing_that_cannot_be_read() -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(b"a=1", _FORM, None, reading=BodyReading.JSON)
+    with pytest.raises(PayloadTooLargeError):
+        read_body(b"{}", None, "zstd", reading=BodyReading.JSON)
+    with pytest.raises(PayloadTooLargeError):
+        read_body(gzip.compress(bytes(2000)), None, "gzip", reading=BodyReading.JSON, max_bytes=1000)
+    assert read_body(b" \r\n", None, None, reading=BodyReading.JSON).kind is BodyKind.NONE
+
+
+def test_an_upload_is_not_read() -> None:
+    read = read_body(b'{"a":1,"a":2}', "application/json", None, reading=BodyReading.RAW)
+    assert read.kind is BodyKind.OPAQUE
+
+
+def test_compressed_json_is_read_and_digested_as_sent() -> None:
+    sent = gzip.compress(b'{"a":1}')
+    read = read_body(sent, "application/json", "gzip")
+    assert (read.value, read.sha256, read.size) == ({"a": 1}, sha256_hex(sent), len(sent))
+
+
+def test_other_multipart_bodies_are_covered_without_their_boundary() -> None:
+    def related(boundary: str) -> Body:
+        body = f"--{boundary}\r\nContent-Type: application/json\r\n\r\n{{}}\r\n--{boundary}--".encode()
+        return read_body(body, f"multipart/related; boundary={boundary}", None)
+
+    one, other = related("one"), related("two")
+    assert (one.kind, one.covered_sha256, one.value) == (BodyKind.OPAQUE, other.covered_sha256, other.value)
+    assert one.sha256 != other.sha256
+
+
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["application/json", _FORM, "text/plain", None, _MULTIPART, "a/b"]),
+    st.sampled_from([None, "gzip", "deflate", "br", "identity", "zstd"]),
+    st.sampled_from(list(BodyReading)),
+)
+def test_arbitrary_bytes_raise_nothing_else(
+    body: bytes, content_type: str | None, encoding: str | None, reading: BodyReading
+) -> None:
+    try:
+        read_body(body, content_type, encoding, reading=reading, max_bytes=1000)
+    except HeadgateError:
+        return

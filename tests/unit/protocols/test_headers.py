@@ -1,0 +1,68 @@
+"""Headers in their two selections: what an approval covers, and what policies see."""
+
+import pytest
+
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.kernel.secrets import MASK
+from headgate.protocols.headers import is_secret_header, read_headers, without_secrets
+
+
+def test_selections() -> None:
+    headers = read_headers(
+        (
+            (b"Host", b"api.example.com"),
+            (b"User-Agent", b"agent/1"),
+            (b"Authorization", b"Bearer x"),
+            (b"X-Api-Key", b"sekret"),
+            (b"X-Stainless-Retry-Count", b"1"),
+            (b"Proxy-Connection", b"keep-alive"),
+            (b"If-Match", b'"v1"'),
+            (b"X-Many", b"1"),
+            (b"x-many", b"2"),
+            (b"X-Many", b"3"),
+            (b"X-Latin", b"caf\xe9"),
+            (b"Content-Type", b"application/json"),
+        )
+    )
+    assert headers.covered == {
+        "x-api-key": "sekret",
+        "if-match": '"v1"',
+        "x-many": ["1", "2", "3"],
+        "x-latin": "café",
+        "content-type": "application/json",
+    }
+    assert headers.shown == {
+        **headers.covered,
+        "host": "api.example.com",
+        "user-agent": "agent/1",
+        "authorization": MASK,
+        "x-api-key": MASK,
+        "x-stainless-retry-count": "1",
+        "proxy-connection": "keep-alive",
+    }
+    assert headers.content_type == "application/json"
+    assert headers.content_encoding is None
+    assert "x-api-key" not in without_secrets(headers.covered)
+
+
+@pytest.mark.parametrize("name", [b"X-HTTP-Method-Override", b"x-http-method", b"X-Method-Override"])
+def test_method_overrides_are_refused(name: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError, match="overrides the method"):
+        read_headers(((name, b"DELETE"),))
+
+
+@pytest.mark.parametrize("name", [b"Content-Type", b"Content-Encoding", b"Host", b"Content-Length"])
+def test_repeated_headers_of_which_one_counts_are_refused(name: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError, match="more than once"):
+        read_headers(((name, b"a"), (name.lower(), b"b")))
+
+
+@pytest.mark.parametrize("name", [b"", b"a b", b"a:", b"\xc3\xa9", b"a\n"])
+def test_names_are_tokens(name: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_headers(((name, b""),))
+
+
+def test_secret_names() -> None:
+    assert is_secret_header("authorization")
+    assert not is_secret_header("accept")

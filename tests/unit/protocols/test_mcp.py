@@ -1,0 +1,125 @@
+"""MCP messages: recognised strictly, and covered without what differs in every sending."""
+
+import pytest
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.mcp import McpMessage, recognise
+
+_HEADERS: JsonObject = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+def _call(name: JsonValue = "create_issue", request_id: JsonValue = 1, **params: JsonValue) -> JsonObject:
+    members: JsonObject = {"name": name, "arguments": {"title": "x"}, **params}
+    return {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": members}
+
+
+def _recognised(body: JsonValue) -> McpMessage:
+    message = recognise(_HEADERS, body)
+    assert message is not None
+    return message
+
+
+def test_a_tool_call() -> None:
+    message = _recognised(_call())
+    assert (message.operation, message.params, message.request_id) == ("create_issue", {"title": "x"}, 1)
+    assert not message.is_read
+
+
+@pytest.mark.parametrize(
+    ("method", "operation"),
+    [
+        ("initialize", "mcp_initialize"),
+        ("ping", "mcp_ping"),
+        ("tools/list", "mcp_tools_list"),
+        ("logging/setLevel", "mcp_logging_set_level"),
+        ("resources/templates/list", "mcp_resources_templates_list"),
+        ("notifications/initialized", "mcp_notifications_initialized"),
+    ],
+)
+def test_other_methods(method: str, operation: str) -> None:
+    message = _recognised({"jsonrpc": "2.0", "id": "a", "method": method, "params": {"cursor": "c"}})
+    assert (message.operation, message.params, message.is_read) == (operation, {"cursor": "c"}, True)
+
+
+def test_an_answer_to_the_server() -> None:
+    message = _recognised({"jsonrpc": "2.0", "id": 1, "result": {"text": "a secret"}})
+    assert (message.operation, message.params) == ("mcp_response", {"result": {"text": "a secret"}})
+
+
+def test_id_and_progress_token_are_not_covered_and_everything_else_is() -> None:
+    covered = _recognised(_call()).covered_sha256
+    again = _recognised(_call(request_id="other", _meta={"progressToken": 7})).covered_sha256
+    assert _recognised(_call(_meta={})).covered_sha256 == again
+    assert _recognised(_call(_meta={"progressToken": 8})).covered_sha256 == again
+    assert _recognised(_call(_meta={"progressToken": 8, "x": 1})).covered_sha256 != again
+    assert _recognised(_call(name="other")).covered_sha256 != covered
+    assert _recognised(_call(task={"ttl": 1})).covered_sha256 != covered
+
+
+@pytest.mark.parametrize("name", ["mcp_tools_list", "mcp_x"])
+def test_a_tool_does_not_pass_for_a_method(name: str) -> None:
+    operation = _recognised(_call(name=name)).operation
+    assert operation.startswith(f"{name}_")
+
+
+def test_names_that_differ_stay_apart() -> None:
+    assert _recognised(_call(name="deleteRepo")).operation != _recognised(_call(name="delete_repo")).operation
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        1,
+        {},
+        {"method": "tools/call"},
+        {"jsonrpc": "1.0", "method": "tools/list"},
+        {"jsonrpc": "2.0", "method": "shutdown", "id": 1},
+        {"jsonrpc": "2.0", "method": "tools/list", "amount": 1000},
+        {"jsonrpc": "2.0", "method": "tools/list", "params": []},
+        {"jsonrpc": "2.0", "method": ["tools/list"]},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
+        {"jsonrpc": "2.0", "result": {}},
+        [],
+        [{"a": 1}],
+    ],
+)
+def test_what_is_not_mcp_is_not_taken_for_it(body: JsonValue) -> None:
+    assert recognise(_HEADERS, body) is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"accept": "application/json", "content-type": "application/json"},
+        {**_HEADERS, "content-type": "text/plain"},
+        {**_HEADERS, "accept": ["application/json", "text/event-stream"]},
+    ],
+)
+def test_a_call_without_the_clients_headers_is_not_mcp(headers: JsonObject) -> None:
+    assert recognise(headers, _call()) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        (_HEADERS, [_call()]),
+        (_HEADERS, [_call(), _call(request_id=2)]),
+        (_HEADERS, _call(name=None)),
+        (_HEADERS, _call(name="")),
+        (_HEADERS, _call(arguments=[])),
+        (_HEADERS, _call(request_id=1.5)),
+        (_HEADERS, _call(request_id=True)),
+        ({**_HEADERS, "mcp-name": "get_issue"}, _call()),
+        ({**_HEADERS, "mcp-method": "tools/list"}, _call()),
+    ],
+)
+def test_ambiguous_messages_are_refused(headers: JsonObject, body: JsonValue) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        recognise(headers, body)
+
+
+def test_headers_that_agree_are_fine() -> None:
+    assert recognise({**_HEADERS, "mcp-method": "tools/call", "mcp-name": "create_issue"}, _call()) is not None
