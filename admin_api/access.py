@@ -62,7 +62,6 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/v1/actions"): _agents(Scope.ACTIONS_WRITE, recorded=True),
         ("GET", "/v1/actions"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
-        ("POST", "/v1/actions/{}/outcome"): _agents(Scope.ACTIONS_WRITE),
         ("GET", "/v1/approvals"): _agents(Scope.APPROVALS_READ),
         ("GET", "/v1/approvals/{}"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/approvals/{}/approve"): _agents(Scope.APPROVALS_WRITE),

@@ -14,6 +14,7 @@ from admin_api.agents.key_routes import router as agent_keys
 from admin_api.agents.routes import router as agents
 from admin_api.approvals.routes import router as approvals
 from admin_api.audit.routes import router as audit
+from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.dependencies import Dependencies
 from admin_api.errors import answer_headgate_error, answer_http_exception, answer_validation_error
 from admin_api.guarded_route import GuardedRoute
@@ -43,7 +44,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 
-def create_app(dependencies: Dependencies | None) -> FastAPI:
+def create_app(dependencies: Dependencies | None, *, body_limit_bytes: int = BODY_LIMIT_BYTES) -> FastAPI:
     """``dependencies`` None: for the description of the interface only; nothing can be called."""
     app = FastAPI(
         title="Headgate",
@@ -55,7 +56,7 @@ def create_app(dependencies: Dependencies | None) -> FastAPI:
         docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[Middleware(RequestContext)],
+        middleware=[Middleware(RequestContext, body_limit_bytes=body_limit_bytes)],
         exception_handlers={
             HeadgateError: answer_headgate_error,
             RequestValidationError: answer_validation_error,

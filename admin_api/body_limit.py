@@ -8,9 +8,10 @@ from starlette.types import Message, Receive, Scope
 from headgate.kernel.errors import PayloadTooLargeError, ValidationError
 
 BODY_LIMIT_BYTES: Final = 1024 * 1024
+"""Where nothing else is configured (design.md, "Decisions where spec.md says not shown")."""
 
 
-async def limit_body(scope: Scope, receive: Receive, limit_bytes: int = BODY_LIMIT_BYTES) -> Receive:
+async def limit_body(scope: Scope, receive: Receive, limit_bytes: int) -> Receive:
     """``receive`` for the application. Raises PayloadTooLargeError."""
     length: int | None = None
     chunked = False

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.tokens import ClaimNames
 from headgate.kernel.secrets import Secret
 
@@ -42,6 +43,7 @@ class ApiSettings:
     oidc: OidcSettings | None = None
     ca_certificate: Path | None = None
     approval_expires_seconds: int = 86_400
+    body_limit_bytes: int = BODY_LIMIT_BYTES
     reuse_port: bool = False
 
     @property

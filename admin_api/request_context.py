@@ -35,8 +35,9 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 class RequestContext:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, body_limit_bytes: int) -> None:
         self._app = app
+        self._body_limit_bytes = body_limit_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -55,7 +56,7 @@ class RequestContext:
             await send(message)
 
         try:
-            await self._app(scope, await limit_body(scope, receive), send_with_headers)
+            await self._app(scope, await limit_body(scope, receive, self._body_limit_bytes), send_with_headers)
         except HeadgateError as error:
             await _answer(error, state, send_with_headers, answered=status != 0)
         except Exception as error:  # noqa: BLE001 - the last catch: nothing of it reaches the caller

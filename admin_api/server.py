@@ -32,7 +32,7 @@ async def serve(settings: ApiSettings) -> None:
     """``run`` inside a loop that is there already."""
     with listen(settings.host, settings.port, reuse_port=settings.reuse_port) as listener:
         async with open_dependencies(settings) as dependencies:
-            server = uvicorn_server(create_app(dependencies))
+            server = uvicorn_server(create_app(dependencies, body_limit_bytes=settings.body_limit_bytes))
             # What was made at start lives as long as the process: the collector need not look at it again.
             gc.freeze()
             host, port = listener.getsockname()[:2]

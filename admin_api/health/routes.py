@@ -1,7 +1,7 @@
 """/health and /ready: for probes and for Prometheus. Open to all: they tell states and counts, no names."""
 
 import json
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from fastapi import APIRouter
@@ -18,6 +18,17 @@ from admin_api.health.record_metrics import measure_record
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
 PROGRAM: Final = "headgate"
+
+
+def _installed_version() -> str:
+    """Of the installed distribution; a checkout that was never installed has none."""
+    try:
+        return version(PROGRAM)
+    except PackageNotFoundError:
+        return "0+not.installed"
+
+
+_VERSION: Final = _installed_version()
 
 
 @router.get("/health/live", response_class=Response)
@@ -47,7 +58,7 @@ async def ready_at_root(request: Request) -> Response:
 @router.get("/health/version", response_class=Response)
 async def program_version(request: Request) -> Response:
     """The program's version, and that of the interface."""
-    return _answer({"name": PROGRAM, "version": version(PROGRAM), "interface_version": request.app.version}, 200)
+    return _answer({"name": PROGRAM, "version": _VERSION, "interface_version": request.app.version}, 200)
 
 
 @router.get("/health/metrics", response_class=Response)

@@ -1,7 +1,8 @@
 """The API as it runs: uvicorn on a socket, the API's own database role, a real Valkey where a test wants one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,12 +18,16 @@ from admin_api.server import listen, uvicorn_server
 from headgate.agents.keys import hash_key
 from headgate.agents.model import ApiKey
 from headgate.agents.scopes import KeyKind, Scope
-from headgate.agents.service import Change, create_key
+from headgate.agents.service import Change, create_agent, create_key
 from headgate.audit.model import SYSTEM
 from headgate.kernel.clock import system_clock
+from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import Role
+from headgate.organizations.store import bump_generation
+from headgate.policies.model import RulePolicy
+from headgate.policies.store import insert_policy
 
 
 @dataclass(frozen=True)
@@ -104,9 +109,9 @@ async def start_api(cluster, tmp_path: Path) -> AsyncIterator[StartApi]:
 async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyncio.Event) -> None:
     with listen(settings.host, settings.port) as listener:
         async with open_dependencies(settings) as dependencies:
-            server = uvicorn_server(create_app(dependencies))
+            server = uvicorn_server(create_app(dependencies, body_limit_bytes=settings.body_limit_bytes))
             serving = asyncio.create_task(server.serve(sockets=[listener]))
-            while not server.started:
+            while not server.started:  # noqa: ASYNC110 - uvicorn offers no event
                 await asyncio.sleep(0.01)
             host, port = listener.getsockname()[:2]
             ready.set_result(Api(f"http://{host}:{port}", settings, dependencies))
@@ -118,3 +123,75 @@ async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyn
 @pytest.fixture
 async def running_api(start_api: StartApi) -> Api:
     return await start_api()
+
+
+_REGO = """package gate
+
+allow if input.tool == "read"
+
+require_approval if input.tool == "write"
+
+deny if input.tool == "wipe"
+"""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """An organization with an agent and one policy, and its people's and programs' ways into the API.
+
+    The clients that it makes are closed at the end of the test.
+    """
+
+    api: Api
+    org_id: str
+    agent_id: str
+    agent_key: str
+    clients: AsyncExitStack
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        made = self.api.client(**headers)
+        self.clients.push_async_callback(made.aclose)
+        return made
+
+    @property
+    def as_agent(self) -> httpx.AsyncClient:
+        return self.client(X_Agent_Key=self.agent_key)
+
+    def person(self, name: str = "alice", role: Role = Role.ADMIN) -> httpx.AsyncClient:
+        token = self.api.token(self.org_id, role, subject=name, email=f"{name}@example.com")
+        return self.client(Authorization=f"Bearer {token}")
+
+    async def key(self, *scopes: Scope, user_id: str | None = None) -> httpx.AsyncClient:
+        change = Change(self.org_id, SYSTEM, user_id, system_clock())
+        async with self.api.dependencies.database.transaction(self.org_id) as connection:
+            made = await create_key(connection, change, kind=KeyKind.ADMIN, scopes=frozenset(scopes))
+        return self.client(Authorization=f"Bearer {made.key.reveal()}")
+
+
+type NewGate = Callable[..., Awaitable[Gate]]
+
+
+@pytest.fixture
+async def new_gate(running_api: Api, new_organization) -> AsyncIterator[NewGate]:
+    """Makes one; by its policy read is allowed, write is held and wipe is denied."""
+    async with AsyncExitStack() as clients:
+
+        async def make(rego: str = _REGO) -> Gate:
+            org_id, now = new_organization().org_id, system_clock()
+            policy = RulePolicy(
+                org_id=org_id, policy_id=new_id(IdPrefix.POLICY), version=1, name="gate", description=None,
+                rego_policy=rego, enabled=True, priority=100, quarantine=None, created_at=now, updated_at=now,
+            )  # fmt: skip
+            async with running_api.dependencies.database.transaction(org_id) as connection:
+                change = Change(org_id, SYSTEM, None, now)
+                agent, issued = await create_agent(connection, change, name="Robot", description=None)
+                await insert_policy(connection, org_id, policy, None)
+                await bump_generation(connection, org_id)
+            return Gate(running_api, org_id, agent.agent_id, issued.key.reveal(), clients)
+
+        yield make
+
+
+@pytest.fixture
+async def gate(new_gate: NewGate) -> Gate:
+    return await new_gate()

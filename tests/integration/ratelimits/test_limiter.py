@@ -1,6 +1,7 @@
 """The shared limiter against a real Valkey: one count for all processes, the same decision as in Python, and
 what happens when Valkey goes and comes back."""
 
+import asyncio
 import time
 
 import pytest
@@ -40,7 +41,7 @@ async def test_a_quota_is_earned_back(valkey_server) -> None:
         first, second = [await limiter.check(RateClass.ADMIN, "usr_1") for _ in range(2)]
         assert (comparable(first)[0], comparable(second)[0]) == (True, False)
         assert second is not None
-        time.sleep(second.retry_after_us / 1e6)
+        await asyncio.sleep(second.retry_after_us / 1e6)
         assert comparable(await limiter.check(RateClass.ADMIN, "usr_1"))[0]
 
 

@@ -1,4 +1,4 @@
-"""Agents and keys through the API: created, listed, rotated, revoked, recorded; another organization's are not there."""
+"""Agents and keys over HTTP: created, listed, rotated, revoked, recorded; another organization's are not there."""
 
 from datetime import timedelta
 

@@ -1,0 +1,94 @@
+"""Every route of the table without a credential, with a wrong one, and with one that lacks the scope."""
+
+import pytest
+
+from admin_api.access import ACCESS, Access, Audience
+from headgate.agents.keys import compose_key, generate_key
+from headgate.agents.scopes import KeyKind, Scope
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.model import Role
+
+GUARDED = [(*route, access) for route, access in ACCESS.items() if access.audience is not Audience.PUBLIC]
+PUBLIC = [path for (_, path), access in ACCESS.items() if access.audience is Audience.PUBLIC]
+
+
+def concrete(path: str) -> str:
+    return path.replace("{}", new_id(IdPrefix.AGENT))
+
+
+@pytest.mark.parametrize(("method", "path", "access"), GUARDED)
+async def test_a_guarded_route(running_api, organization, superuser, method: str, path: str, access: Access) -> None:
+    assert access.scope is not None
+    target = concrete(path)
+    record, revoked = await running_api.key(organization.org_id, Scope.ADMIN)
+    superuser.execute("UPDATE api_keys SET revoked_at = now() WHERE key_id = %s", [record.key_id])
+    record, expired = await running_api.key(organization.org_id, Scope.ADMIN)
+    superuser.execute("UPDATE api_keys SET expires_at = now() WHERE key_id = %s", [record.key_id])
+    record, orphan = await running_api.key(
+        organization.org_id, Scope.ACTIONS_READ, kind=KeyKind.AGENT, agent_id=organization.agent_id
+    )
+    superuser.execute("UPDATE agents SET status = 'deactivated' WHERE agent_id = %s", [organization.agent_id])
+    token = running_api.token(organization.org_id, Role.ADMIN)
+
+    refused: list[dict[str, str]] = [{}]
+    for key in (revoked, expired, orphan, generate_key().reveal(), compose_key(bytes(32)).reveal()[:-1] + "z", "sk_1"):
+        refused.append({"Authorization": f"Bearer {key}"})
+        refused.append({"X-Agent-Key": key})
+    refused.append({"Authorization": f"Bearer {token[:-6]}AAAAAA"})
+    refused.append({"Authorization": f"Basic {token}"})
+    refused.append({"X-Agent-Id": organization.agent_id})
+    if access.audience is Audience.ADMINISTRATORS:
+        _, admin_key = await running_api.key(organization.org_id, Scope.ADMIN)
+        refused.append({"X-Agent-Key": admin_key})
+
+    async with running_api.client() as client:
+        for headers in refused:
+            answer = await client.request(method, target, headers=headers)
+            assert answer.status_code == 401, (headers, answer.text)
+            assert answer.json()["error"]["code"] == "UNAUTHORIZED"
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+        everything_else = [scope for scope in Scope if scope not in (access.scope, Scope.ADMIN)]
+        _, lacking = await running_api.key(organization.org_id, *everything_else)
+        answer = await client.request(method, target, headers={"Authorization": f"Bearer {lacking}"})
+        assert answer.status_code == 403
+        error = answer.json()["error"]
+        assert (error["code"], error["details"]) == ("FORBIDDEN", {"missing_scope": access.scope.value})
+        assert access.scope.value in error["message"]
+
+        # Whoever has the scope gets past the guard, by key and by token, whatever comes after it.
+        _, sufficient = await running_api.key(organization.org_id, access.scope)
+        for credential in (sufficient, token):
+            answer = await client.request(method, target, headers={"Authorization": f"Bearer {credential}"})
+            assert answer.status_code not in (401, 500), answer.text
+            # Explicit actions are an agent's to submit: their own route says so, not the guard.
+            if (method, path) != ("POST", "/v1/actions"):
+                assert answer.status_code != 403, answer.text
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+async def test_a_public_route_asks_nobody(running_api, path: str) -> None:
+    async with running_api.client(Authorization="Bearer nonsense") as client:
+        answer = await client.get(path)
+        assert answer.status_code == (404 if path == "/ca.pem" else 200), answer.text
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "status"),
+    [
+        (Role.VIEWER, "/v1/actions", 200),
+        (Role.VIEWER, "/v1/approvals", 200),
+        (Role.VIEWER, "/admin/policies", 200),
+        (Role.VIEWER, "/admin/audit", 403),
+        (Role.VIEWER, "/admin/agents", 403),
+        (Role.APPROVER, "/v1/approvals", 200),
+        (Role.APPROVER, "/admin/audit", 403),
+        (Role.AUDITOR, "/admin/audit", 200),
+        (Role.AUDITOR, "/admin/keys", 403),
+        (Role.ADMIN, "/admin/keys", 200),
+        (Role.ADMIN, "/admin/audit", 200),
+    ],
+)
+async def test_roles(running_api, organization, role: Role, path: str, status: int) -> None:
+    async with running_api.as_role(organization.org_id, role) as client:
+        assert (await client.get(path)).status_code == status

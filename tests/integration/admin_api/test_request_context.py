@@ -1,0 +1,105 @@
+"""What every answer carries, and what is said when something is wrong."""
+
+import json
+
+import pytest
+
+from admin_api.dependencies import Dependencies
+from headgate.agents.scopes import Scope
+from headgate.kernel.secrets import Secret
+from headgate.organizations.model import Role
+
+
+async def test_every_answer_has_an_id_and_may_not_be_framed_kept_or_sniffed(running_api) -> None:
+    async with running_api.client() as client:
+        answers = [await client.get(path) for path in ("/", "/health/live", "/nowhere", "/admin/agents")]
+    assert [answer.status_code for answer in answers] == [200, 200, 404, 401]
+    assert len({answer.headers["X-Request-Id"] for answer in answers}) == 4
+    for answer in answers:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "Server" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "NOT_FOUND"),
+        ("GET", "/admin/agents/", 404, "NOT_FOUND"),
+        ("DELETE", "/admin/agents", 405, "METHOD_NOT_ALLOWED"),
+        ("PATCH", "/", 405, "METHOD_NOT_ALLOWED"),
+        ("GET", "/admin/agents?limit=0", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents?limit=201", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents?offset=-1", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents?total=all", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents/agt_1", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents/%00", 400, "VALIDATION_ERROR"),
+    ],
+)
+async def test_errors_have_one_shape(running_api, organization, method: str, path: str, status: int, code: str) -> None:
+    async with running_api.as_admin(organization.org_id) as client:
+        answer = await client.request(method, path)
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert error["code"] == code
+    assert set(error) <= {"code", "message", "details", "timestamp", "requestId"}
+    assert error["requestId"] == answer.headers["X-Request-Id"]
+    if status == 405:
+        assert answer.headers["Allow"]
+
+
+async def test_a_defect_says_nothing_of_itself(
+    running_api, organization, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def explode(*_: object, **__: object) -> None:
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setattr("admin_api.agents.routes.find_agent", explode)
+    async with running_api.as_admin(organization.org_id) as client:
+        answer = await client.get(f"/admin/agents/{organization.agent_id}")
+        assert (await client.get("/admin/agents")).status_code == 200
+    assert answer.status_code == 500
+    assert answer.json()["error"]["code"] == "INTERNAL_ERROR"
+    assert "hunter2" not in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.json()["error"]["requestId"] in capsys.readouterr().out
+
+
+async def test_no_secret_is_logged(running_api, organization, capsys: pytest.CaptureFixture[str]) -> None:
+    _, key = await running_api.key(organization.org_id, Scope.ADMIN)
+    token = running_api.token(organization.org_id, Role.ADMIN)
+    async with running_api.client() as client:
+        for credential in (key, token):
+            created = await client.post(
+                "/admin/agents", json={"name": "a"}, headers={"Authorization": f"Bearer {credential}"}
+            )
+            await client.get(f"/{credential}?key={credential}", headers={"X-Agent-Key": credential})
+    logged = capsys.readouterr().out
+    assert "unmatched" in logged
+    for secret in (key, token, created.json()["api_key"]["key"]):
+        assert secret not in logged
+
+
+async def test_without_the_database_every_call_is_refused_and_health_says_so(start_api) -> None:
+    api = await start_api(database_dsn=Secret("host=/nowhere user=headgate_api dbname=x connect_timeout=2"))
+    dependencies: Dependencies = api.dependencies
+    assert not dependencies.recorder.ready
+    async with api.client() as client:
+        live = await client.get("/health/live")
+        ready = await client.get("/ready", timeout=20)
+    assert live.status_code == 200
+    assert ready.status_code == 503
+    assert ready.json()["parts"]["database"] == "unavailable"
+
+
+async def test_a_long_body_that_does_not_say_so_is_cut_off(running_api, organization) -> None:
+    async def endless():
+        for _ in range(40):
+            yield b" " * 65536
+
+    async with running_api.as_admin(organization.org_id) as client:
+        answer = await client.post("/admin/agents", content=endless(), headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        told = await client.put("/admin/settings/allowlist", content=json.dumps({"tools": ["x" * (1 << 20)]}))
+        assert told.status_code == 413

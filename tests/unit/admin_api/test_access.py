@@ -1,0 +1,60 @@
+"""The table of who may call what, and the routes that there are."""
+
+import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+
+from admin_api.access import ACCESS, Audience, access_of
+from admin_api.app import ROUTERS, create_app
+from admin_api.guarded_route import GuardedRoute
+from headgate.agents.scopes import Scope
+from headgate.ratelimits.classes import RateClass
+
+
+def mounted() -> list[tuple[str, str]]:
+    return [
+        (method, route.path_format)
+        for route in create_app(None).routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    ]
+
+
+@pytest.mark.parametrize(("method", "path"), mounted())
+def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> None:
+    access = access_of(method, path)
+    if path.startswith("/admin/"):
+        assert access.audience is Audience.ADMINISTRATORS
+        assert access.rate_class is RateClass.ADMIN
+    elif path.startswith("/v1/"):
+        assert access.audience is Audience.AGENTS
+        assert access.rate_class is RateClass.ACTIONS
+    else:
+        assert access.audience is Audience.PUBLIC
+    assert (access.scope is None) == (access.audience is Audience.PUBLIC)
+    if method == "GET" and access.scope not in (None, Scope.ADMIN):
+        assert str(access.scope).endswith(":read")
+
+
+def test_the_table_has_no_route_that_is_not_there_and_none_is_there_twice() -> None:
+    there = [access_of(method, path) and (method, path) for method, path in mounted()]
+    assert len(there) == len(set(there))
+    assert len(there) == len(ACCESS)
+
+
+def test_a_cached_key_is_only_good_where_the_record_compares_its_generation() -> None:
+    assert [route for route, access in ACCESS.items() if access.recorded] == [("POST", "/v1/actions")]
+
+
+def test_a_route_without_its_place_in_the_table_cannot_be_declared() -> None:
+    router = APIRouter(route_class=GuardedRoute)
+    with pytest.raises(LookupError, match="POST /admin/everything"):
+        router.add_api_route("/admin/everything", lambda: None, methods=["POST"])
+
+
+def test_an_unguarded_route_cannot_be_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = APIRouter()
+    router.add_api_route("/open", lambda: None, methods=["GET"])
+    monkeypatch.setattr("admin_api.app.ROUTERS", (*ROUTERS, router))
+    with pytest.raises(TypeError, match="not a GuardedRoute"):
+        create_app(None)
