@@ -20,6 +20,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, depend
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.listing import CamelPage, CursorPage, ListRequest, camel_pagination, cursor_pagination, list_request
+from admin_api.principal import Principal
 from headgate.actions.model import ActionStatus, parse_status
 from headgate.actions.request import ActionSubmission, draft_of, parse_submission
 from headgate.actions.store import ActionFilter, fold_outcomes, get_action, list_actions
@@ -99,9 +100,9 @@ async def list_all(
     status: Annotated[str | None, Query(max_length=32)] = None,
     agent_id: Annotated[str | None, Query(max_length=64)] = None,
 ) -> CursorPage[ActionAnswer] | CamelPage[ActionAnswer]:
-    """Newest first. ``status``: succeeded is accepted for completed. ``agent_id``: an agent's key sees its own."""
+    """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
     wanted = ActionFilter(
-        agent_id=principal.agent_id or (None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
+        agent_id=_visible_agent(principal, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
         status=None if status is None else _status(status),
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -165,6 +166,13 @@ async def _require_action(connection: Connection, org_id: str, action_id: str) -
             "parentActionId names no action of this organization",
             details={"field": "parentActionId", "reason": "no such action"},
         ) from error
+
+
+def _visible_agent(principal: Principal, wanted: str | None) -> str | None:
+    """Whose actions are listed; None: everybody's."""
+    if principal.agent_id is not None and wanted not in (None, principal.agent_id):
+        raise NotFoundError(f"there is no agent {wanted}")
+    return principal.agent_id or wanted
 
 
 def _status(text: str) -> ActionStatus:

@@ -12,12 +12,11 @@ import pytest
 from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
-from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Requirement
 from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
-
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,17 @@ def organization(new_organization: Callable[[], Organization]) -> Organization:
     return new_organization()
 
 
+def _decision(decision: str, risk_level: str) -> JsonObject:
+    return {
+        "decision": decision,
+        "reason": "a person must look",
+        "risk_level": risk_level,
+        "policy_id": "pol_1",
+        "evaluation_time_ms": 0.2,
+        "policies": [],
+    }
+
+
 @dataclass(frozen=True)
 class Held:
     action_id: str
@@ -121,10 +131,7 @@ def hold(api_database: Database) -> Hold:
         now = datetime.now(UTC)
         held = Held(new_id(IdPrefix.ACTION), new_id(IdPrefix.APPROVAL), digest or os.urandom(32))
         required = max(one.required_approvals for one in requirements)
-        decision = {
-            "decision": "require_approval", "reason": "a person must look", "risk_level": risk_level,
-            "policy_id": "pol_1", "evaluation_time_ms": 0.2, "policies": [],
-        }  # fmt: skip
+        decision = _decision("require_approval", risk_level)
         row = HoldRow(
             organization.org_id, 1, held.action_id, organization.agent_id, None, source, tool, "send", held.digest,
             '{"params":{"to":"x@example.com"}}', canonical_bytes(decision).decode(), risk_level, None, now, None, None,
@@ -156,10 +163,11 @@ def execute(cluster: Cluster) -> Execute:
         organization: Organization, instance_id: str, *, started_at: datetime | None = None, generation: int = 1
     ) -> Running:
         running = Running(new_id(IdPrefix.ACTION), new_id(IdPrefix.EXECUTION))
-        decision = b'{"decision":"allow","evaluation_time_ms":0.1,"policies":[],"policy_id":"pol_1","reason":"ok","risk_level":"low"}'
+        decision = canonical_bytes(_decision("allow", "low"))
         payload = payload_text(SYSTEM, {})
         row = ActionRow(
-            organization.org_id, generation, running.action_id, organization.agent_id, None, "proxy", "mail", "send", "executing",
+            organization.org_id, generation, running.action_id, organization.agent_id, None, "proxy", "mail", "send",
+            "executing",
             os.urandom(32), b'{"params":{}}', decision, "low", None, started_at or datetime.now(UTC),
             running.execution_id, instance_id, None, None, payload, payload, payload,
         )  # fmt: skip
