@@ -1,0 +1,223 @@
+"""The same call written another way is the same tool or is refused; and nothing but our errors is raised."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.actions.digest import action_digest
+from headgate.actions.recorded_request import recorded_request
+from headgate.actions.rego_input import rego_input
+from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.errors import HeadgateError
+from headgate.protocols.draft import ActionDraft, Effect
+from headgate.protocols.http_call import HttpCall
+from headgate.tools.interpret import interpret
+from headgate.tools.load import load_catalogues
+
+_CATALOGUE = load_catalogues()
+_JSON = (b"Content-Type", b"application/json")
+_BODY = b'{"state":"closed"}'
+
+
+def _call(**changes: object) -> HttpCall:
+    values: dict[str, object] = {
+        "method": "PATCH",
+        "scheme": "https",
+        "host": "api.github.com",
+        "port": 443,
+        "path": "/repos/acme/app/issues/5",
+        "query": "",
+        "headers": (_JSON,),
+        "body": _BODY,
+        **changes,
+    }
+    return HttpCall(**values)  # type: ignore[arg-type] # a table of changes, checked by what it makes
+
+
+def _digest(draft: ActionDraft) -> bytes:
+    return action_digest(draft, org_id="org_1", agent_id="agt_1")
+
+
+_PLAIN = interpret(_call(), _CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"host": "API.GITHUB.COM"},
+        {"host": "api.github.com."},
+        {"headers": ((b"content-type", b"application/json"),)},
+        {"headers": (_JSON, (b"User-Agent", b"other"), (b"X-Request-Id", b"1"), (b"Authorization", b"Bearer y"))},
+        {"headers": (_JSON, (b"Idempotency-Key", b"1"), (b"traceparent", b"00-1-1-00"), (b"Proxy-Thing", b"x"))},
+    ],
+)
+def test_the_same_action_with_the_same_digest(changes: dict[str, object]) -> None:
+    draft = interpret(_call(**changes), _CATALOGUE)
+    assert (draft.tool, draft.operation, draft.params) == (_PLAIN.tool, _PLAIN.operation, _PLAIN.params)
+    assert _digest(draft) == _digest(_PLAIN)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"path": "//repos///acme/app/issues/5"},
+        {"path": "/repos/acme/app/issues/5/"},
+        {"path": "/repos/%61cme/app/issues/%35"},
+        {"path": "/repos/ACME/App/issues/5"},
+        {"body": b' {"state" : "cl\\u006fsed"}\n'},
+        {"body": gzip.compress(_BODY, mtime=0), "headers": (_JSON, (b"Content-Encoding", b"gzip"))},
+        {"headers": ()},
+        {"headers": ((b"Content-Type", b"text/plain"),)},
+        {"headers": ((b"Content-Type", b"application/x-www-form-urlencoded"),)},
+        {"headers": ((b"Content-Type", b"application/octet-stream"),)},
+        {"headers": ((b"Content-Type", b"multipart/form-data; boundary=x"),)},
+        {"scheme": "http", "port": 80},
+        {"port": 8443},
+    ],
+)
+def test_the_same_action_asked_for_in_other_bytes(changes: dict[str, object]) -> None:
+    """The policy sees the same; an approval covers bytes, so these ask anew."""
+    draft = interpret(_call(**changes), _CATALOGUE)
+    assert (draft.tool, draft.operation, draft.params) == (_PLAIN.tool, _PLAIN.operation, _PLAIN.params)
+    assert _digest(draft) != _digest(_PLAIN)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"path": "/repos%2Facme/app/issues/5"},
+        {"path": "/repos/acme/app/issues/%2e%2e/issues/5"},
+        {"path": "/repos/acme/../acme/app/issues/5"},
+        {"path": "/repos/acme/app/Issues/5"},
+        {"path": "/repos/acme/app\\issues/5"},
+        {"path": "repos/acme/app/issues/5"},
+        {"path": "https://api.github.com/repos/acme/app/issues/5"},
+        {"path": "/repos/acme/app/issues/5#x"},
+        {"body": b'{"state":"open","state":"closed"}'},
+        {"body": b'{"state":"closed",}'},
+        {"body": '{"state":"closed"}'.encode("utf-16")},
+        {"body": b"\xef\xbb\xbf" + _BODY},
+        {"query": "state=open"},
+        {"query": "_method=DELETE"},
+        {"query": "a=%ff"},
+        {"method": "patch"},
+        {"method": "Patch"},
+        {"headers": (_JSON, (b"X-HTTP-Method-Override", b"DELETE"))},
+        {"headers": (_JSON, _JSON)},
+        {"headers": (_JSON, (b"Content-Encoding", b"zstd"))},
+        {"headers": (_JSON, (b"Content-Encoding", b"gzip"))},
+        {"host": "api.github.com:443"},
+        {"host": "x@api.github.com"},
+    ],
+)
+def test_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(HeadgateError) as caught:
+        interpret(_call(**changes), _CATALOGUE)
+    assert caught.value.http_status in (400, 413)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"method": "DELETE"},
+        {"method": "PURGE"},
+        {"path": "/repos/acme/app/issues/05"},
+        {"path": "/repos/acme/app/issues"},
+        {"path": "/"},
+        {"path": "/repos/acme;x/app/issues/5"},
+        {"host": "api.github.com", "port": 1},
+        {
+            "method": "POST",
+            "headers": (_JSON, (b"Accept", b"application/json, text/event-stream")),
+            "body": b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+        },
+    ],
+)
+def test_another_call_to_a_covered_host_is_still_its_tool(changes: dict[str, object]) -> None:
+    assert interpret(_call(**changes), _CATALOGUE).tool == "github"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query": "x=1"},
+        {"query": "&"},
+        {"body": b'{"state":"closed","a":1}'},
+        {"headers": (_JSON, (b"X-Custom", b"1"))},
+        {"headers": (_JSON, (b"X-Api-Key", b"1"))},
+        {"headers": (_JSON, (b"Accept", b"a"), (b"Accept", b"b"))},
+        {"path": "/repos/acme/app/issues/6"},
+    ],
+)
+def test_an_approval_covers_everything_that_is_sent(changes: dict[str, object]) -> None:
+    assert _digest(interpret(_call(**changes), _CATALOGUE)) != _digest(_PLAIN)
+
+
+def test_the_draft_says_what_success_is() -> None:
+    assert [status for status in (200, 201, 204, 302, 404) if _PLAIN.expected_status(status)] == [200]
+    generic = interpret(_call(host="api.example.com"), _CATALOGUE)
+    assert [status for status in (200, 302, 399, 400, 500) if generic.expected_status(status)] == [200, 302, 399]
+    assert (generic.tool, generic.operation, generic.effect) == ("http", "patch", Effect.WRITE)
+
+
+def test_the_call_has_the_one_spelling_of_its_host() -> None:
+    """``input.http.host`` and the index of policies must speak of the same."""
+    draft = interpret(_call(host="API.GitHub.com."), _CATALOGUE)
+    assert draft.call is not None
+    assert draft.call.host == "api.github.com"
+
+
+def test_an_mcp_call_carries_its_id() -> None:
+    accept = (b"Accept", b"application/json, text/event-stream")
+    body = b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":%b}}}'
+    drafts = [
+        interpret(
+            _call(method="POST", host="mcp.example.com", headers=(_JSON, accept), body=body % (token, token)),
+            _CATALOGUE,
+        )
+        for token in (b"1", b'"two"')
+    ]
+    assert [draft.mcp_id for draft in drafts] == [1, "two"]
+    assert _digest(drafts[0]) == _digest(drafts[1])
+
+
+_HOSTS = st.sampled_from(["api.github.com", "slack.com", "api.githubcopilot.com", "example.com"]) | st.text(max_size=12)
+_PATHS = st.sampled_from(["/repos/a/b", "/api/chat.postMessage", "/mcp"]) | st.text(max_size=20).map(lambda x: "/" + x)
+_HEADER_NAMES = st.sampled_from([b"Content-Type", b"Content-Encoding", b"Accept"]) | st.binary(max_size=8)
+_HEADER_VALUES = (
+    st.sampled_from([b"application/json", b"application/json, text/event-stream", b"gzip", b"multipart/form-data"])
+    | st.sampled_from([b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"text/plain"])
+    | st.binary(max_size=12)
+)
+_BODIES = (
+    st.binary(max_size=60)
+    | st.sampled_from([_BODY, b"a=1&b=2", b"--x\r\n\r\n--x--", gzip.compress(_BODY)])
+    | st.text('{}[]":,jsonrpc2.0methodtools/listparams1', max_size=60).map(str.encode)
+)
+
+
+@given(
+    st.builds(
+        HttpCall,
+        st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD"]) | st.text(max_size=6),
+        st.sampled_from(["http", "https"]),
+        _HOSTS,
+        st.integers(1, 65535),
+        _PATHS,
+        st.text(max_size=12),
+        st.lists(st.tuples(_HEADER_NAMES, _HEADER_VALUES), max_size=3).map(tuple),
+        _BODIES,
+    )
+)
+def test_arbitrary_calls_raise_nothing_else(call: HttpCall) -> None:
+    try:
+        draft = interpret(call, _CATALOGUE)
+    except HeadgateError:
+        return
+    assert len(_digest(draft)) == 32
+    assert isinstance(parse_strict(rego_input(draft, agent_id="agt_1", agent_name="a")), dict)
+    assert isinstance(parse_strict(recorded_request(draft)), dict)
+    if call.host == "api.github.com":
+        assert draft.tool == "github"

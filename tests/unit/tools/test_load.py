@@ -1,0 +1,87 @@
+"""Catalogues that cannot be meant are refused, with the file and the path to the member."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.kernel.errors import ValidationError
+from headgate.tools.load import load_catalogue, load_catalogues
+
+_HEAD = "tool: t\ndescription: d\nhosts: [h.example]\n"
+_ENTRY = "{operation: o, method: GET, path: /a, effect: read, description: d}"
+
+
+def _write(folder: Path, text: str, name: str = "c.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "a mapping is required"),
+        ("[", "not acceptable YAML"),
+        ("tool: t\ntool: u\n", "is there twice"),
+        (_HEAD + "entires: []\n", "entires: unknown"),
+        ("description: d\nhosts: [h]\n", "tool: a text is required"),
+        ("tool: T\ndescription: d\nhosts: [h]\n", "tool: 'T' does not match"),
+        ("tool: http\ndescription: d\nhosts: [h]\n", "reserved"),
+        ("tool: mcp_x\ndescription: d\nhosts: [h]\n", "reserved"),
+        ("tool: t\ndescription: d\n", "hosts: at least one"),
+        ("tool: t\ndescription: d\nhosts: [H.example]\n", "hosts: 'H.example'"),
+        (_HEAD + "unlisted_reads: 1\n", "true or false"),
+        (_HEAD + "body: xml\n", "'xml' is not one of"),
+        (_HEAD + "entries: [1]\n", r"entries\[0\]: a mapping"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, efect: read}}]\n", r"entries\[0\].efect: unknown"),
+        (_HEAD + "entries: [{operation: o, method: GET, path: /a, description: d}]\n", "effect: a text is required"),
+        (_HEAD + f"entries: [{_ENTRY.replace('GET', 'get')}]\n", "not a method in upper case"),
+        (_HEAD + f"entries: [{_ENTRY.replace('GET', 'HEAD')}]\n", "HEAD is what GET is"),
+        (_HEAD + f"entries: [{_ENTRY.replace('GET', '[]')}]\n", "at least one method"),
+        (_HEAD + f"entries: [{_ENTRY.replace(': o,', ': unlisted_x,')}]\n", "begins like"),
+        (_HEAD + f"entries: [{_ENTRY.replace('/a', 'a')}]\n", "begins with /"),
+        (_HEAD + f"entries: [{_ENTRY.replace('/a', '/a/')}]\n", "begins with /"),
+        (_HEAD + f"entries: [{_ENTRY.replace('/a', '"/{a...}/b"')}]\n", "must be the last"),
+        (_HEAD + f"entries: [{_ENTRY.replace('/a', '"/{a}/{a}"')}]\n", "there twice"),
+        (_HEAD + f"entries: [{_ENTRY.replace('/a', '"/x{a}"')}]\n", "neither a literal nor one variable"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, expected_status: [99]}}]\n", "99 is not a status"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, expected_status: 200}}]\n", "a list of statuses"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, when: {{header: {{a: b}}}}}}]\n", "when.header: unknown"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, when: {{body: {{a: 2026-01-01}}}}}}]\n", "date is not a value of JSON"),
+    ],
+)
+def test_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = _write(tmp_path, text)
+    with pytest.raises(ValidationError, match=message) as caught:
+        load_catalogue(path)
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (f"[{_ENTRY}, {_ENTRY}]", "the same calls are listed"),
+        (f"[{_ENTRY}, {_ENTRY.replace('/a', '/A')}]", "differ only in upper and lower case"),
+        (f"[{_ENTRY}, {_ENTRY[:-1]}, when: {{query: {{a: b}}}}, body: raw}}]", "reads the body otherwise"),
+    ],
+)
+def test_entries_that_contradict_each_other_are_refused(tmp_path: Path, entries: str, message: str) -> None:
+    _write(tmp_path, f"{_HEAD}entries: {entries}\n")
+    with pytest.raises(ValidationError, match=message):
+        load_catalogues(tmp_path)
+
+
+def test_two_catalogues_for_one_host_are_refused(tmp_path: Path) -> None:
+    _write(tmp_path, _HEAD, "one.yaml")
+    _write(tmp_path, _HEAD.replace("tool: t", "tool: u"), "two.yaml")
+    with pytest.raises(ValidationError, match=r"two.yaml: h.example is covered by .*one.yaml already"):
+        load_catalogues(tmp_path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="cannot be read"):
+        load_catalogue(tmp_path / "none.yaml")
+
+
+def test_no_catalogues_is_an_index_of_nothing(tmp_path: Path) -> None:
+    assert load_catalogues(tmp_path).for_host("h.example") is None
