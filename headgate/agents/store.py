@@ -125,13 +125,6 @@ async def find_key(
     return None if row is None else _key(row)
 
 
-async def find_key_of_hash(connection: Connection, org_id: str, key_hash: bytes) -> ApiKey | None:
-    """The organization's key with this hash."""
-    cursor = await connection.execute(_SELECT_KEY + " WHERE org_id = %s AND key_hash = %s", [org_id, key_hash])
-    row = await cursor.fetchone()
-    return None if row is None else _key(row)
-
-
 async def list_keys(
     connection: Connection, org_id: str, *, agent_id: str | None = None, limit: int, offset: int
 ) -> list[ApiKey]:
