@@ -1,0 +1,82 @@
+"""The API as a person at a terminal needs it: answers, or one sentence that says what to do."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import httpx
+
+from headgate.cli.target import Target
+from headgate.kernel.errors import HeadgateError, UnauthorizedError, UnavailableError, ValidationError
+
+_TIMEOUT_SECONDS: Final = 60.0
+
+type Document = dict[str, Any]
+"""An answer of the API, as JSON: shown to a person or passed on, and nothing more."""
+
+
+class ApiError(HeadgateError):
+    """The API refused; the message is its own."""
+
+
+class ApiClient:
+    """One command's calls."""
+
+    def __init__(self, target: Target, transport: httpx.BaseTransport | None = None) -> None:
+        self._url = target.api_url
+        # Not by way of the proxy that this shell's variables may name: these are not an agent's calls.
+        self._client = httpx.Client(
+            base_url=target.api_url,
+            headers={"authorization": f"Bearer {target.token.reveal()}"},
+            timeout=_TIMEOUT_SECONDS,
+            trust_env=False,
+            transport=transport,
+        )
+
+    def get(self, path: str, parameters: Mapping[str, str | int | None] | None = None) -> Document:
+        wanted = {name: value for name, value in (parameters or {}).items() if value is not None}
+        return self._send("GET", path, params=wanted)
+
+    def post(self, path: str, body: Mapping[str, object]) -> Document:
+        return self._send("POST", path, json=body)
+
+    def delete(self, path: str) -> Document:
+        return self._send("DELETE", path)
+
+    def _send(self, method: str, path: str, **rest: Any) -> Document:
+        try:
+            answer = self._client.request(method, path, **rest)
+        except httpx.HTTPError as error:
+            raise UnavailableError(
+                f"the API at {self._url} does not answer ({str(error) or type(error).__name__}): is the instance"
+                " running? (headgate doctor)"
+            ) from error
+        if answer.is_success:
+            return _document(answer) if answer.content else {}
+        raise _refusal(answer)
+
+
+def _document(answer: httpx.Response) -> Document:
+    try:
+        document = answer.json()
+    except ValueError as error:
+        raise UnavailableError(f"{answer.request.url} did not answer with JSON: is that Headgate's API?") from error
+    if not isinstance(document, dict):
+        raise UnavailableError(f"{answer.request.url} did not answer with an object: is that Headgate's API?")
+    return document
+
+
+def _refusal(answer: httpx.Response) -> HeadgateError:
+    try:
+        error = answer.json()["error"]
+        message, details = str(error["message"]), error.get("details")
+    except (ValueError, KeyError, TypeError):
+        message, details = f"{answer.request.url} answered {answer.status_code}", None
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        return UnauthorizedError(
+            f"{message}. Tokens are valid for a day: use the runtime file of a running instance, or a new"
+            " HEADGATE_TOKEN (headgate token)"
+        )
+    if answer.status_code == httpx.codes.BAD_REQUEST and details:
+        return ValidationError(f"{message}\n{json.dumps(details, indent=2, ensure_ascii=False)}")
+    return ApiError(message)

@@ -1,0 +1,69 @@
+"""``headgate ca``: the certificate authority that agents trust."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from headgate.cli.local_data import data_dir_option, find_data
+from headgate.cli.tables import show_fields
+from headgate.cli.target import runtime_file_option
+from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import NotFoundError
+from proxy.authority import Authority, AuthorityCertificate, write_atomically
+
+
+@click.group()
+def ca() -> None:
+    """Show, export and rotate the certificate authority."""
+
+
+@ca.command()
+@data_dir_option
+@runtime_file_option
+def show(data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Show the certificate: what to compare before trusting it."""
+    authority = _authority(find_data(data_dir, runtime_file))
+    _show(authority.open(system_clock()), authority)
+
+
+@ca.command()
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@data_dir_option
+@runtime_file_option
+def export(output: Path | None, data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Write the certificates that agents should trust, as PEM. The key never leaves the data directory."""
+    pem = b"".join(_authority(find_data(data_dir, runtime_file)).trusted())
+    if output is None:
+        sys.stdout.buffer.write(pem)
+    else:
+        write_atomically(output, pem, mode=0o644)
+
+
+@ca.command()
+@click.confirmation_option(prompt="Every agent will have to trust a new certificate. Go on?")
+@data_dir_option
+@runtime_file_option
+def rotate(data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Make a new authority; the old certificate stays among those that agents are given."""
+    authority = _authority(find_data(data_dir, runtime_file))
+    _show(authority.rotate(system_clock()), authority)
+    click.echo("Restart the proxies (or the instance) to sign with it, and run headgate env again in agents' shells.")
+
+
+def _authority(data: DataDirectory) -> Authority:
+    if not data.authority.exists():
+        raise NotFoundError(f"{data.root} has no certificate authority yet: headgate up makes one")
+    return Authority(data.authority, data.public)
+
+
+def _show(certificate: AuthorityCertificate, authority: Authority) -> None:
+    show_fields(
+        [
+            ("subject", certificate.subject),
+            ("SHA-256", certificate.fingerprint),
+            ("valid until", certificate.not_after.date()),
+            ("file", authority.certificate_file),
+        ]
+    )

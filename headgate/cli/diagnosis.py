@@ -1,0 +1,138 @@
+"""What ``headgate doctor`` looks at: each check answers with a finding, in plain words and with the remedy."""
+
+import difflib
+import os
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from cryptography import x509
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.target import Target, find_instance
+from headgate.configuration.settings import all_variables, read_settings
+from headgate.kernel.errors import HeadgateError
+from headgate.runtime.runtime_file import RuntimeInformation
+
+_CLIENT_VARIABLES: Final = frozenset(
+    {"HEADGATE_RUNTIME_FILE", "HEADGATE_API_URL", "HEADGATE_TOKEN", "HEADGATE_AGENT_KEY"}
+)
+_LEAST_FREE_MIB: Final = 1024
+_RENEWAL: Final = timedelta(days=30)
+_TIMEOUT_SECONDS: Final = 3.0
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``NOTE``: works, and may not be what was meant."""
+
+    verdict: Verdict
+    text: str
+
+
+def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+    """All findings, the set-up first, then the running instance."""
+    yield from check_variables(environment)
+    try:
+        instance = find_instance(runtime_file, environment)
+    except HeadgateError as error:
+        yield Finding(Verdict.WRONG, error.message)
+        return
+    yield from check_parts(instance)
+    yield check_api(instance)
+    yield check_proxy(instance)
+    yield check_certificate(Path(instance.ca_cert), datetime.now(UTC))
+    yield check_disk(Path(instance.ca_cert))
+    yield check_shell(instance, environment)
+
+
+def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Settings that cannot be read, and names that look like settings and are none."""
+    try:
+        read_settings(environment)
+        yield Finding(Verdict.OK, "the settings can be read")
+    except HeadgateError as error:
+        yield Finding(Verdict.WRONG, error.message)
+    known = {one.name for one in all_variables()} | _CLIENT_VARIABLES
+    for name in sorted(set(environment) - known):
+        if name.startswith("HEADGATE_"):
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            yield Finding(Verdict.NOTE, f"{name} is set, and is no setting{meant}")
+
+
+def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:
+    """Whether the processes of the runtime file are there."""
+    for name, pids in instance.pids.items():
+        gone = [pid for pid in pids if not Path(f"/proc/{pid}").exists()]
+        if gone:
+            yield Finding(Verdict.WRONG, f"{name}: process {gone[0]} is gone; see the log of headgate up")
+        elif pids:
+            yield Finding(Verdict.OK, f"{name} runs ({len(pids)})")
+
+
+def check_api(instance: RuntimeInformation) -> Finding:
+    """Whether it answers and takes the administrator's token."""
+    try:
+        ApiClient(Target(instance.api_url, instance.admin_token)).get("/v1/approvals", {"limit": 1})
+    except HeadgateError as error:
+        return Finding(Verdict.WRONG, error.message)
+    return Finding(Verdict.OK, f"the API answers at {instance.api_url}")
+
+
+def check_proxy(instance: RuntimeInformation) -> Finding:
+    """Whether a gate is there: one asks for a key (407, RFC 9110, section 15.5.8) before it does anything."""
+    parts = urlsplit(instance.proxy_url)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 80), _TIMEOUT_SECONDS) as connection:
+            connection.sendall(b"CONNECT headgate.invalid:443 HTTP/1.1\r\nHost: headgate.invalid:443\r\n\r\n")
+            answer = connection.recv(64)
+    except OSError as error:
+        return Finding(Verdict.WRONG, f"the proxy at {instance.proxy_url} cannot be reached ({error})")
+    if b" 407 " not in answer:
+        return Finding(Verdict.WRONG, f"what listens at {instance.proxy_url} did not ask for a key: is it this proxy?")
+    return Finding(Verdict.OK, f"the proxy listens at {instance.proxy_url} and asks for a key")
+
+
+def check_certificate(file: Path, now: datetime) -> Finding:
+    """Whether agents can read it, and for how long it is valid."""
+    try:
+        certificate = x509.load_pem_x509_certificate(file.read_bytes())
+    except (OSError, ValueError) as error:
+        return Finding(Verdict.WRONG, f"the authority's certificate {file} cannot be read ({error})")
+    ends = certificate.not_valid_after_utc
+    if ends - now < _RENEWAL:
+        return Finding(Verdict.WRONG, f"the authority's certificate ends on {ends.date()}: run headgate ca rotate")
+    return Finding(Verdict.OK, f"the authority's certificate is valid until {ends.date()}")
+
+
+def check_disk(somewhere: Path) -> Finding:
+    try:
+        free = shutil.disk_usage(somewhere).free // 1024**2
+    except OSError as error:
+        return Finding(Verdict.WRONG, f"the disk of {somewhere} cannot be asked ({error})")
+    if free < _LEAST_FREE_MIB:
+        return Finding(Verdict.WRONG, f"{free} MiB are free for the data: a full disk refuses every call; make room")
+    return Finding(Verdict.OK, f"{free // 1024} GiB are free for the data")
+
+
+def check_shell(instance: RuntimeInformation, environment: Mapping[str, str]) -> Finding:
+    """Whether programs started from this shell go through this gate."""
+    proxy = environment.get("HTTPS_PROXY") or environment.get("https_proxy")
+    if not proxy:
+        return Finding(Verdict.NOTE, 'this shell\'s programs do not go through the gate: eval "$(headgate env)"')
+    if urlsplit(proxy).netloc.rpartition("@")[2] != urlsplit(instance.proxy_url).netloc:
+        return Finding(Verdict.NOTE, "this shell's HTTPS_PROXY is not this gate: run headgate env again")
+    return Finding(Verdict.OK, "this shell's programs go through the gate")

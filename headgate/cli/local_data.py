@@ -1,0 +1,35 @@
+"""The data directory of the instance on this machine, for commands that need its keys rather than its API."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from headgate.cli.target import LOCAL_DATA, find_instance
+from headgate.configuration.data_directory import DataDirectory, default_data_directory
+from headgate.kernel.errors import UnavailableError
+
+
+def data_dir_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+    """``--data-dir``, for commands that work without a running instance too."""
+    return click.option(
+        "--data-dir", type=click.Path(path_type=Path, file_okay=False), help="The data directory (HEADGATE_DATA_DIR)."
+    )(command)
+
+
+def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory:
+    """By option, environment, runtime file, or where an instance lies by default. Raises UnavailableError."""
+    named = data_dir or (Path(text).expanduser() if (text := os.environ.get("HEADGATE_DATA_DIR")) else None)
+    if named is None and (runtime_file is not None or os.environ.get("HEADGATE_RUNTIME_FILE")):
+        # The layout puts the certificate into a folder of the data directory (configuration.data_directory).
+        return DataDirectory(Path(find_instance(runtime_file).ca_cert).parent.parent)
+    folders = [named.absolute()] if named else [LOCAL_DATA.absolute(), default_data_directory()]
+    for folder in folders:
+        data = DataDirectory(folder)
+        if data.version_file.exists():
+            return data
+    raise UnavailableError(
+        f"there is no data of an instance in {' or '.join(map(str, folders))}: name it with --data-dir, or start one"
+        " with headgate up"
+    )

@@ -1,0 +1,110 @@
+"""``headgate policy``: the rule policies of the organization."""
+
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.group()
+def policy() -> None:
+    """List, add, show and delete rule policies."""
+
+
+@policy.command("list")
+@click.option("--limit", type=click.IntRange(1, 200), default=200, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List policies in the order in which they are asked."""
+    answer = ApiClient(find_target(runtime_file)).get("/admin/policies", {"limit": limit})
+    if as_json:
+        show_json(answer)
+        return
+    rows = sorted(answer["data"], key=lambda one: (one["priority"], one["id"]))
+    show_table(
+        ("POLICY", "PRIORITY", "STATE", "VERSION", "NAME"),
+        ((one["id"], one["priority"], _state(one), one["version"], one["name"]) for one in rows),
+    )
+
+
+@policy.command()
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@click.option("--name", help="Default: the file's name.")
+@click.option("--description")
+@click.option("--priority", type=click.IntRange(0, 1000), help="A lower number is asked first; default 100.")
+@click.option("--disabled", is_flag=True, help="Store it, and do not ask it.")
+@json_option
+@runtime_file_option
+def add(
+    file: TextIO,
+    name: str | None,
+    description: str | None,
+    priority: int | None,
+    disabled: bool,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Add the Rego policy in FILE (- for standard input); it decides from the next call on."""
+    body: dict[str, object] = {
+        "name": name or Path(file.name).stem,
+        "rego_policy": file.read(),
+        "enabled": not disabled,
+    }
+    body |= {key: value for key, value in (("description", description), ("priority", priority)) if value is not None}
+    answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"added {answer['id']}")
+    for warning in answer.get("warnings", []):
+        click.echo(f"warning: {safe(warning)}", err=True)
+
+
+@policy.command()
+@click.argument("policy_id")
+@json_option
+@runtime_file_option
+def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one policy with its text."""
+    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}")
+    if as_json:
+        show_json(answer)
+        return
+    show_fields(
+        [
+            ("policy", answer["id"]),
+            ("name", answer["name"]),
+            ("description", answer["description"]),
+            ("priority", answer["priority"]),
+            ("state", _state(answer)),
+            ("version", answer["version"]),
+            ("quarantine", answer["quarantine"]),
+        ]
+    )
+    click.echo()
+    for line in answer["rego_policy"].splitlines():
+        click.echo(safe(line.expandtabs(4)))
+
+
+@policy.command()
+@click.argument("policy_id")
+@json_option
+@runtime_file_option
+def delete(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Delete a policy; the decisions that it made keep its text."""
+    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}")
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"deleted {policy_id}")
+
+
+def _state(one: dict[str, object]) -> str:
+    if one["quarantine"] is not None:
+        return "quarantined"
+    return "enabled" if one["enabled"] else "disabled"

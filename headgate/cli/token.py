@@ -1,0 +1,53 @@
+"""``headgate token``: a token for a person, where there is no identity provider."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from headgate.cli.local_data import data_dir_option, find_data
+from headgate.cli.target import runtime_file_option
+from headgate.kernel.clock import system_clock
+from headgate.organizations.local_issuer import open_local_issuer
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
+
+
+@click.command()
+@click.option("--user", required=True, help="Who it is for: a name, or an e-mail address.")
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice([role.value for role in Role]),
+    multiple=True,
+    required=True,
+    help="Repeatable.",
+)
+@click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
+@click.option(
+    "--aal", type=click.Choice(["aal1", "aal2"]), default="aal1", show_default=True, help="How they signed in."
+)
+@click.option("--hours", type=click.IntRange(1, 24 * 30), default=24, show_default=True, help="How long it is valid.")
+@data_dir_option
+@runtime_file_option
+def token(
+    user: str,
+    roles: tuple[str, ...],
+    organization: str,
+    aal: str,
+    hours: int,
+    data_dir: Path | None,
+    runtime_file: Path | None,
+) -> None:
+    """Make a token for a person, signed with this instance's key; it is printed, and kept nowhere."""
+    issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
+    minted = issuer.mint(
+        org_id=organization,
+        subject=user,
+        email=user if "@" in user else None,
+        name=None if "@" in user else user,
+        roles=[Role(role) for role in roles],
+        aal=aal,
+        now=system_clock(),
+        lifetime=timedelta(hours=hours),
+    )
+    click.echo(minted.reveal())
