@@ -1,17 +1,24 @@
 """Files of trusted certificates: for clients of the gate, and for the gate as a client of the world."""
 
-from collections.abc import Iterable
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import certifi
+import structlog
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
+from cryptography.utils import CryptographyDeprecationWarning
 
 from headgate.kernel.errors import ValidationError
 from proxy.authority import write_atomically
 
+_log = structlog.get_logger(__name__)
+
+_PEM_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 TRUST_STORE_PASSWORD: Final = "changeit"  # noqa: S105 - Java's own default; the store holds certificates only
 _OLDEST_JAVA_ENCRYPTION: Final = serialization.PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10_000)
 
@@ -37,13 +44,25 @@ def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
 
     Each entry carries the attribute by which Java tells a trusted certificate from any other.
     """
-    pems = [*x509.load_pem_x509_certificates(Path(certifi.where()).read_bytes())]
-    pems += [certificate for pem in authority for certificate in x509.load_pem_x509_certificates(pem)]
+    certificates = [*_public_roots()]
+    certificates += [certificate for pem in authority for certificate in x509.load_pem_x509_certificates(pem)]
     entries = [
-        pkcs12.PKCS12Certificate(certificate, f"headgate-{index}".encode()) for index, certificate in enumerate(pems)
+        pkcs12.PKCS12Certificate(certificate, f"headgate-{index}".encode())
+        for index, certificate in enumerate(certificates)
     ]
     store = pkcs12.serialize_java_truststore(entries, _OLDEST_JAVA_ENCRYPTION.build(TRUST_STORE_PASSWORD.encode()))
     write_atomically(path, store, mode=0o644)
+
+
+def _public_roots() -> Iterator[x509.Certificate]:
+    """Each root by itself: one whose encoding RFC 5280 no longer allows must not take the others with it."""
+    for block in _PEM_BLOCK.findall(Path(certifi.where()).read_bytes()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            try:
+                yield x509.load_pem_x509_certificate(block)
+            except ValueError as error:
+                _log.warning("root_left_out", error=str(error))
 
 
 def _certificates(path: Path) -> list[bytes]:

@@ -1,0 +1,75 @@
+"""The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
+
+``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.next_layer`` and ``proxy.resolver`` extend
+internals. When one of these fails after an upgrade: read what changed in the named function, check the gate's
+own code against it, run tests/integration/proxy, and then take over the new value.
+"""
+
+import asyncio
+import hashlib
+import inspect
+from collections.abc import Callable
+
+import pytest
+from mitmproxy import addonmanager, http, master
+from mitmproxy.addons import next_layer, proxyserver, tlsconfig
+from mitmproxy.proxy import layer, mode_servers, server, tunnel
+from mitmproxy.proxy.layers import http as http_layers
+from mitmproxy.proxy.layers import tls
+from mitmproxy.proxy.layers.http import _http1, _http2
+
+PINNED: dict[Callable[..., object] | type, str] = {
+    # proxy.dispatch
+    addonmanager.AddonManager: "6be8dc580f5c66bf",
+    http.MessageData: "bad2ea9a351a70d6",
+    # proxy.master
+    master.Master: "e466d3e6ff5956c3",
+    # proxy.connection and proxy.listener
+    server.ConnectionHandler: "f7209a1273f3da94",
+    server.LiveConnectionHandler: "7e512dd40fb290b9",
+    mode_servers.ProxyConnectionHandler: "10e340d70b3f23d9",
+    mode_servers.ServerInstance.handle_stream: "21eea06f208c752e",
+    # proxy.layers
+    layer.Layer: "e98dedd896fb7cd2",
+    layer.NextLayer: "3cbcbafad282cba3",
+    http_layers.HttpStream: "baaac4f7cdb36a32",
+    http_layers.HttpLayer: "8da4a8a48e637b88",
+    http_layers.HttpClient: "8401d422afdaff15",
+    http_layers.validate_request: "e7cec257ce91b7c5",
+    _http1.Http1Connection: "c0675638b0756013",
+    _http1.Http1Server: "cc8428d0bb6f79a5",
+    _http1.Http1Client: "706b7a68f2809929",
+    _http2.Http2Connection: "f18f3940fd55a0f0",
+    _http2.Http2Server: "97aac4eab18a0294",
+    # proxy.next_layer
+    next_layer.NextLayer: "f1d53b3127c313b1",
+    tunnel.TunnelLayer: "a0a2a31af17dfacb",
+    tls.ClientTLSLayer: "b76248ba39a93ae9",
+    tlsconfig.TlsConfig.tls_start_client: "05334c27c22a10ed",
+    tlsconfig.TlsConfig.tls_start_server: "2e2dc9c25670cf64",
+    # proxy.options
+    proxyserver.Proxyserver: "274ee076420757e4",
+}
+
+RESOLUTION: dict[Callable[..., object], tuple[str, ...]] = {
+    # Where asyncio decides what to connect to: only these two may turn a name into addresses.
+    asyncio.BaseEventLoop._ensure_resolved: ("_ipaddr_info(", "await loop.getaddrinfo("),
+    asyncio.BaseEventLoop.create_connection: ("await self._ensure_resolved(",),
+}
+
+
+def digest(subject: Callable[..., object] | type) -> str:
+    return hashlib.sha256(inspect.getsource(subject).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("subject", PINNED, ids=lambda subject: subject.__qualname__)
+def test_mitmproxy_is_as_it_was(subject: Callable[..., object]) -> None:
+    assert digest(subject) == PINNED[subject]
+
+
+@pytest.mark.parametrize("subject", RESOLUTION, ids=lambda subject: subject.__qualname__)
+def test_asyncio_resolves_names_in_one_place(subject: Callable[..., object]) -> None:
+    source = inspect.getsource(subject)
+    for call in RESOLUTION[subject]:
+        assert call in source
+    assert "socket.getaddrinfo" not in source
