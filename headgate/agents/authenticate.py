@@ -129,20 +129,24 @@ class KeyRing:
 
     async def _look_up(self, mac: bytes, key: str) -> KeyIdentity:
         """One question for all who present the same key at the same moment."""
-        pending = self._looking.get(mac)
-        if pending is not None:
-            return await asyncio.shield(pending)
+        while (pending := self._looking.get(mac)) is not None:
+            try:
+                return await asyncio.shield(pending)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not pending.cancelled() or (task is not None and task.cancelling()):
+                    raise
+                # Whoever asked went away; somebody else asks.
         pending = asyncio.get_running_loop().create_future()
         self._looking[mac] = pending
         try:
             identity = await self._ask(mac, key)
-        except BaseException as error:
-            # Whoever else waits asks for themselves where this caller was cancelled.
-            answer = (
-                error if isinstance(error, Exception) else UnavailableError("the key could not be checked; try again")
-            )
-            pending.set_exception(answer)
-            pending.exception()
+        except Exception as error:
+            pending.set_exception(error)
+            pending.exception()  # marks it as seen: usually nobody else waits
+            raise
+        except asyncio.CancelledError:
+            pending.cancel()
             raise
         else:
             pending.set_result(identity)
