@@ -8,7 +8,7 @@ from typing import Final
 
 import re2
 
-from headgate.actions.masking_rules import MaskingRules, masking_rules
+from headgate.actions.masking_rules import MaskingRules, masking_rules, without_escape
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.secrets import MASK
 from headgate.protocols.headers import is_secret_header
@@ -73,8 +73,8 @@ def _mask_leaves(value: JsonValue) -> JsonValue:
 
 
 def _mask_credential(match: re2._Match) -> str:
-    found: str = match.group(0)
-    return f"://{MASK}@" if found.startswith(_URL_START) else MASK
+    escape, found = without_escape(match.group(0))
+    return f"://{MASK}@" if found.startswith(_URL_START) else escape + MASK
 
 
 @cache

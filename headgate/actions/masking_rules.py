@@ -13,14 +13,28 @@ import re2
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import MASK
 
 _SEPARATOR: Final = "[_. -]?"
 _WORD_BOUNDARY: Final = r"\b"
 _NAME_SOURCE: Final = re.compile(r"[a-z0-9_]+")
+# In a text that is itself JSON, a line feed is \\n, whose n would hide the start of a word; the escape is kept.
+_WORD_START: Final = r"(?:\b|\\[bfnrt]|\\u[0-9A-Fa-f]{4})"
+_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4})")
+_ASSIGNMENT_TAIL: Final = r"""s?\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+
+
+def _not_masked_yet() -> str:
+    """What begins like the mask and is not it; RE2 has no negative look-ahead."""
+    prefixes = [f"{re.escape(MASK[:length])}[^{re.escape(MASK[length])}]" for length in range(1, len(MASK))]
+    return "|".join((*prefixes, re.escape(MASK) + r"""[^"'\\]"""))
+
+
 # What follows a name that a value is assigned to, in canonical JSON and in texts inside it (where quotes are
 # escaped once for each level). A value that is masked already, or empty, is no reason to look closer.
-_ASSIGNED: Final = r"""s?(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|\[[^m])|[^"'\\ \[]|\[[^m])"""
-_ASSIGNMENT_TAIL: Final = r"""s?\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+_ASSIGNED: Final = (r"""s?(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|NOT_MASKED)|[^"'\\ \[]|NOT_MASKED)""").replace(
+    "NOT_MASKED", _not_masked_yet()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +76,20 @@ def compile_rules(document: Section) -> MaskingRules:
             secret_name=re2.compile(f"(?i)(?:(?:{names})|^(?:{whole}))s?$"),
             harmless_name=re2.compile(f"(?i)(?:{harmless})s?$"),
             assignment=re2.compile(f"(?i)([a-z0-9_.-]*(?:{names}|{whole}){_ASSIGNMENT_TAIL}"),
-            credential=re2.compile("|".join(f"(?:{pattern})" for pattern in patterns)),
+            credential=re2.compile("|".join(f"(?:{_from_word_start(pattern)})" for pattern in patterns)),
         )
     except re2.error as error:
         raise ValidationError(f"{document.where}: a pattern that RE2 does not accept: {error}") from error
+
+
+def without_escape(found: str) -> tuple[str, str]:
+    """What ``credential`` found, as the escape before it (of a text that is itself JSON) and the credential."""
+    escape = _ESCAPE.match(found)
+    return ("", found) if escape is None else (escape[0], found[escape.end() :])
+
+
+def _from_word_start(pattern: str) -> str:
+    return pattern.replace(_WORD_BOUNDARY, _WORD_START, 1) if _WORD_BOUNDARY in pattern[:6] else pattern
 
 
 def _names(document: Section, key: str) -> str:

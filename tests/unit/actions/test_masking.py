@@ -1,0 +1,158 @@
+"""Secrets are masked, whatever their place; what is none stays as it was."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.actions.masking import default_masker, mask, mask_header, mask_text
+from headgate.actions.masking_rules import compile_rules, masking_rules
+from headgate.configuration.yaml_document import parse_document
+from headgate.kernel.canonical_json import JsonValue, canonical_bytes, parse_strict
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import MASK
+
+_ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6kL9nO2qR5tU8xA1"
+CREDENTIALS = {
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "github": "ghp_" + _ALNUM[:36],
+    "github_fine_grained": "github_pat_" + _ALNUM[:30],
+    "gitlab": "glpat-" + _ALNUM[:20],
+    "slack": "xoxb-123456789012-" + _ALNUM[:24],
+    "slack_webhook": "https://hooks.slack.com/services/T0123ABCD/B0123ABCD/" + _ALNUM[:24],
+    "stripe": "sk_live_" + _ALNUM[:24],
+    "openai": "sk-proj-" + _ALNUM[:48],
+    "anthropic": "sk-ant-api03-" + _ALNUM[:48],
+    "google": "AIza" + _ALNUM[:35],
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0." + _ALNUM[:43],
+    "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
+    "pem_alone": "-----BEGIN PRIVATE KEY-----\nMIIEow",
+    "headgate": "hg_" + _ALNUM[:49],
+    "bearer": "Bearer " + _ALNUM[:20],
+    "npm": "npm_" + _ALNUM[:36],
+    "url": "https://user:hunter2@example.com/x",
+}
+
+
+@pytest.mark.parametrize("credential", CREDENTIALS.values(), ids=CREDENTIALS)
+@pytest.mark.parametrize("frame", ["{}", "see {} here", "\n{}", '"{}"', "a\\{}", "é{} ", "({})"])
+def test_credentials_are_masked_wherever_they_stand(credential: str, frame: str) -> None:
+    text = frame.replace("{}", credential)
+    values: list[JsonValue] = [text, [text], {"a": {"b": [text]}}, {text: 1}]
+    for value in values:
+        masked = mask(canonical_bytes(value))
+        assert MASK.encode() in masked
+        for secret in (credential[-16:], _ALNUM[:16], "hunter2", "MIIEow"):
+            assert secret not in credential or secret.encode() not in masked
+    assert json.dumps(text)[1:-1].encode() not in mask(canonical_bytes({"nested": json.dumps({"a": text})}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("password", "Password", "db_password", "dbPassword", "token", "access_token", "accessToken"),
+        *("client-secret", "api_key", "apiKey", "apikey", "X-Api-Key", "private.key", "secrets", "credentials"),
+        *("pwd", "otp", "jwt", "authorization", "Cookie", "set-cookie", "aws_secret_access_key", "AccountKey"),
+    ],
+)
+def test_members_with_a_secret_name(name: str) -> None:
+    assert parse_strict(mask(canonical_bytes({name: "x1"}))) == {name: MASK}
+    nested: JsonValue = {"a": [{name: {"value": "x1", "n": 5, "on": True, "none": None, "empty": "", "l": ["x2"]}}]}
+    assert parse_strict(mask(canonical_bytes(nested))) == {
+        "a": [{name: {"value": MASK, "n": MASK, "on": True, "none": None, "empty": "", "l": [MASK]}}]
+    }
+
+
+@pytest.mark.parametrize("value", ["\\x", '"x', " x", "[x", "\nx", "x", "é", "[m", "[masked", "[masked]x"])
+def test_whatever_the_secret_begins_with(value: str) -> None:
+    assert parse_strict(mask(canonical_bytes({"password": value}))) == {"password": MASK}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"page_token": "abc", "next_page_token": "abc", "progressToken": 1, "cancellation_token": "x"},
+        {"max_tokens": 100, "prompt_tokens": 5, "tokenizer": "x"},
+        {"secretary": "y", "passwords_policy": "strict", "keyboard": "z"},
+        {"password": "", "token": None, "secret": True},
+        {"text": "the token was there: fine", "note": "task-management-for-the-next-quarter-and-more"},
+        {"url": "https://example.com/a:b@c?x=1", "time": "12:30", "skus": ["sk-1"]},
+        {"authorization": MASK},
+        [1, 2.5, None, True, "plain"],
+    ],
+)
+def test_what_is_no_secret_stays(value: JsonValue) -> None:
+    assert parse_strict(mask(canonical_bytes(value))) == value
+
+
+def test_the_clean_case_is_the_same_object() -> None:
+    clean = canonical_bytes({"title": "x", "items": list(range(50))})
+    assert mask(clean) is clean
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("access_token=abcd&page=2", f"access_token={MASK}&page=2"),
+        ("a=1&api_key=abcd1234", f"a=1&api_key={MASK}"),
+        ('{"password": "hunter2"}', f'{{"password": "{MASK}"}}'),
+        ('{\\"password\\": \\"hunter2\\"}', f'{{\\"password\\": \\"{MASK}\\"}}'),
+        ("DB_PASSWORD: hunter2\nx: y", f"DB_PASSWORD: {MASK}\nx: y"),
+        ("page_token=abcd", "page_token=abcd"),
+        ("https://u:p4ss@h/x", f"https://{MASK}@h/x"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_texts(text: str, expected: str) -> None:
+    assert mask_text(text) == expected
+    assert mask_text(expected) == expected
+
+
+def test_headers() -> None:
+    assert mask_header("Authorization", "Basic x") == MASK
+    assert mask_header("X-API-Key", "x") == MASK
+    assert mask_header("Accept", "text/html") == "text/html"
+    assert mask_header("X-Other", CREDENTIALS["github"]) == MASK
+
+
+_SECRETS = st.sampled_from(list(CREDENTIALS.values())) | st.text(max_size=6)
+_NAMES = st.sampled_from(["password", "apiKey", "page_token", "x", "cookie"]) | st.text(max_size=4)
+_TEXTS = st.lists(_SECRETS | _NAMES | st.sampled_from(["=", ": ", '"', "\\", "\n", "&"]), max_size=5).map("".join)
+_VALUES = st.recursive(
+    _TEXTS | st.integers(0, 9) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES | _TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_VALUES)
+def test_the_first_look_misses_nothing_and_masking_twice_is_masking_once(value: JsonValue) -> None:
+    try:
+        canonical = canonical_bytes(value)
+    except ValidationError:
+        return
+    walked = canonical_bytes(default_masker().mask_value(value))
+    assert mask(canonical) == walked
+    assert mask(walked) == walked
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("field_names: []\n", "at least one name"),
+        ("field_names: [Pass-Word]\n", "must be in lower case"),
+        ("fieldnames: [a]\n", "unknown"),
+        (
+            "field_names: [a]\nwhole_field_names: [b]\nharmless_field_names: [c]\ncredentials: {x: '('}\n",
+            "RE2 does not accept",
+        ),
+    ],
+)
+def test_lists_that_cannot_be_used_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        compile_rules(parse_document(text, where="masking.yaml"))
+
+
+def test_the_lists_that_come_with_headgate_are_usable() -> None:
+    assert masking_rules().is_secret_name("password")

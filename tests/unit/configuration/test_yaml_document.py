@@ -1,0 +1,68 @@
+"""YAML is read strictly, and every error names its place."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.configuration.yaml_document import parse_document, read_document
+from headgate.kernel.errors import ValidationError
+
+
+def test_members() -> None:
+    document = parse_document("a: x\nb: [y, z]\nc: {d: 1}\ne: [{f: g}]\n", where="file")
+    assert document.text("a") == "x"
+    assert document.text("none", "default") == "default"
+    assert list(document.strings("a")) == ["x"]
+    assert list(document.strings("b")) == ["y", "z"]
+    assert list(document.strings("none")) == []
+    assert document.section("c").members == {"d": 1}
+    assert document.section("none").members == {}
+    assert [one.text("f") for one in document.sections("e")] == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2\n", "is there twice"),
+        ("1: a\n", "is not text"),
+        ("a: !!python/object/apply:os.system [x]\n", "not acceptable YAML"),
+        ("a: [\n", "not acceptable YAML"),
+        ("- a\n", "a mapping is required"),
+        ("a: {b: 2026-01-01}\n", "file.a.b: date is not a value of JSON"),
+        ("a: [!!binary AAAA]\n", r"file.a\[0\]: bytes is not"),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        parse_document(text, where="file")
+
+
+@pytest.mark.parametrize("key", ["number", "empty", "none"])
+def test_a_text_is_required(key: str) -> None:
+    document = parse_document("number: 1\nempty: ''\n", where="file")
+    with pytest.raises(ValidationError, match=f"file.{key}: a text is required"):
+        document.text(key)
+
+
+def test_other_shapes() -> None:
+    document = parse_document("a: {b: [1]}\n", where="file")
+    with pytest.raises(ValidationError, match=r"file.a: a list of texts"):
+        document.strings("a")
+    with pytest.raises(ValidationError, match=r"file.a: a list is required"):
+        document.sections("a")
+    section = document.section("a")
+    with pytest.raises(ValidationError, match=r"file.a.b: a mapping"):
+        section.section("b")
+    with pytest.raises(ValidationError, match=r"file.a.b: 1 is not a text"):
+        section.strings("b")
+    with pytest.raises(ValidationError, match=r"file.a.b\[0\]: a mapping"):
+        section.sections("b")
+    with pytest.raises(ValidationError, match=r"file.a.b: unknown; known here: c"):
+        section.only("c")
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xff")
+    with pytest.raises(ValidationError, match="cannot be read"):
+        read_document(path)
