@@ -1,0 +1,107 @@
+# make build   everything that is needed, into .venv (nothing is done twice)
+# make up      build, and run a whole instance here
+# make test    build, all checks, all tests; .ci/run calls exactly this
+#
+# To use another Python: make PYTHON=/path/to/python3.12. Rust is compiled into CARGO_TARGET_DIR, which clones share.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/headgate/cargo-target
+UV_VERSION := 0.13.8
+
+# The first of these that runs and is new enough; a name on the PATH may be a shim with nothing behind it.
+PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(shell \
+	$(one) -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1 && echo $(one))))
+
+UV := .uv/bin/uv
+BIN := .venv/bin
+RUN := $(BIN)/headgate
+ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/tests/*' -not -name '*.md' \
+	-not -name '*.pyc' -not -name '*.so')
+
+.PHONY: build up test check lint types imports tests bench lock format reference clean help
+
+help:
+	@sed -n '1,5s/^# \{0,1\}//p' Makefile
+
+build: .venv/.stamps/project
+
+up: build
+	@$(RUN) up --data-dir .headgate $(UP)
+
+test: check tests
+
+check: lint types imports
+
+lint: build
+	@echo "== lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { $(BIN)/ruff format --diff --quiet . | head -40; echo "run make format"; exit 1; }
+
+types: build
+	@echo "== types"
+	@$(BIN)/mypy
+
+imports: build
+	@echo "== import order"
+	@$(BIN)/lint-imports
+
+tests: build
+	@echo "== tests"
+	@$(BIN)/pytest $(TESTS)
+
+bench: build
+	@for one in benchmarks/*.py; do \
+		grep -q '__main__' "$$one" || continue; \
+		name=$$(basename "$$one" .py); echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+format: build
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+# What is generated and committed; tests compare.
+reference: build
+	@$(BIN)/python -m headgate.configuration.reference > docs/reference/settings.md
+	@$(BIN)/python -m headgate.cli.reference > docs/reference/cli.md
+
+# A lock without the address of an index: every installation uses its own.
+lock: $(UV)
+	@for one in requirements requirements-dev; do \
+		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
+			$$one.in -o $$one.lock; done
+
+clean:
+	rm -rf .venv .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# --- steps, each done again only when what it was made from has changed ------------------------------------------
+
+$(UV):
+	@if [ -z "$(PYTHON)" ]; then echo "make: Python 3.12 or later is needed, and none was found (make PYTHON=…)" >&2; exit 1; fi
+	@echo "== uv $(UV_VERSION)"
+	@rm -rf .uv
+	@$(PYTHON) -m venv .uv || { echo "make: $(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)" >&2; exit 1; }
+	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $(UV)
+
+.venv/.stamps/dependencies: requirements.lock requirements-dev.lock | $(UV)
+	@echo "== dependencies"
+	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python $(PYTHON) .venv
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock -r requirements-dev.lock
+	@mkdir -p .venv/.stamps && touch $@
+
+.venv/.stamps/engine: $(ENGINE_SOURCES) .venv/.stamps/dependencies
+	@command -v cargo >/dev/null || { echo "make: cargo (Rust) is needed to build the policy engine: https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "make: a C compiler (cc) is needed to build the policy engine (Debian: gcc)" >&2; exit 1; }
+	@echo "== policy engine (the first time: some minutes)"
+	@rm -rf .venv/.wheels
+	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python \
+		--manifest-path regorus-py/Cargo.toml --out .venv/.wheels
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall .venv/.wheels/*.whl
+	@touch $@
+
+.venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
