@@ -3,7 +3,11 @@
 import asyncio
 import errno
 import gc
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import structlog
 import uvicorn
@@ -17,9 +21,9 @@ from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
 
-_BACKLOG = 1024
-_KEEP_ALIVE_SECONDS = 75
-_DRAIN_SECONDS = 10
+_BACKLOG: Final = 1024
+_KEEP_ALIVE_SECONDS: Final = 75
+_DRAIN_SECONDS: Final = 10
 
 
 def run(settings: ApiSettings) -> None:
@@ -41,9 +45,28 @@ async def serve(settings: ApiSettings) -> None:
             _log.info("api_stopped")
 
 
+class _Server(uvicorn.Server):
+    """Stops at SIGTERM and SIGINT and then returns, so that what the routes work with is closed in order.
+
+    Uvicorn's own way raises the signal again once it has stopped serving, which ends the process there and then.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        for number in numbers:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
 def uvicorn_server(app: FastAPI) -> uvicorn.Server:
     """A server that logs nothing itself: request_context does, without what a client may have put into a path."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             http="httptools",
@@ -61,8 +84,11 @@ def uvicorn_server(app: FastAPI) -> uvicorn.Server:
 
 def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises UnavailableError, which says what to do."""
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise _unusable(host, port, error) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
@@ -71,6 +97,11 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        why = "is taken by another program" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
-        raise UnavailableError(f"the API's address {host}:{port} {why}; choose another port") from error
+        raise _unusable(host, port, error) from error
     return listener
+
+
+def _unusable(host: str, port: int, error: OSError) -> UnavailableError:
+    taken = error.errno == errno.EADDRINUSE
+    why = "is taken by another program" if taken else f"cannot be used: {error.strerror}"
+    return UnavailableError(f"the API's address {host}:{port} {why}; choose another port or host")
