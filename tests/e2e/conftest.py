@@ -1,0 +1,61 @@
+"""One instance for all tests that leave it whole; each test calls paths of its own."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from headgate.demo.certificates import write_service_certificate
+from tests.e2e.clients import Administrator, Agent
+from tests.e2e.instance import Instance, running
+from tests.e2e.upstream import Upstream, serving
+
+LOOPBACK = {"host": "127.0.0.1", "private": True}
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(the root, the upstream's certificate with its key), for 127.0.0.1."""
+    return write_service_certificate(tmp_path_factory.mktemp("certificates"), "127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
+    with serving(certificates[1]) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]) -> Iterator[Instance]:
+    with running(tmp_path_factory.mktemp("instance"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
+        with closing(Administrator(started)) as administrator:
+            administrator.allow_destinations(LOOPBACK)
+        yield started
+
+
+@pytest.fixture
+def administrator(instance: Instance) -> Iterator[Administrator]:
+    with closing(Administrator(instance)) as administrator:
+        yield administrator
+
+
+@pytest.fixture
+def agent(instance: Instance) -> Iterator[Agent]:
+    with closing(Agent(instance)) as agent:
+        yield agent
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def new_path(request: pytest.FixtureRequest) -> Callable[[], str]:
+    """A path that no other call uses, with the test's name in it."""
+    return lambda: f"/{request.node.name.partition('[')[0]}/{next(_numbers)}"
+
+
+@pytest.fixture
+def path(new_path: Callable[[], str]) -> str:
+    return new_path()

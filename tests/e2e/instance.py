@@ -1,0 +1,138 @@
+"""A whole instance, started as people start it, and the runtime file as the only way in."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from tests.e2e.waiting import wait_for
+
+HOLD_SECONDS = 3
+
+
+class Instance:
+    """``headgate up`` as a child process."""
+
+    def __init__(self, folder: Path, upstream_roots: Path, settings: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.runtime_file = folder / "runtime.json"
+        self.log = folder / "instance.log"
+        # Without bytecode every start of a part would compile all that it imports.
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self._environment = {name: value for name, value in inherited.items() if not name.startswith("HEADGATE_")} | {
+            "HEADGATE_UPSTREAM_CA_FILE": str(upstream_roots),
+            "HEADGATE_HOLD_SECONDS": str(HOLD_SECONDS),
+            "HEADGATE_RATE_LIMITS": "off",
+            **settings,
+        }
+        command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
+        command += ["--runtime-file", str(self.runtime_file), "--api-port", "0", "--proxy-port", "0"]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
+        wait_for(lambda: self.runtime_file.exists() or self._has_ended(), "the instance is ready", seconds=110)
+        assert self.runtime_file.exists(), self.log.read_text()
+
+    def _has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    @property
+    def runtime(self) -> dict[str, Any]:
+        """What the runtime file says now."""
+        document: dict[str, Any] = json.loads(self.runtime_file.read_text())
+        return document
+
+    def pids(self, part: str) -> list[int]:
+        found: list[int] = self.runtime["pids"][part]
+        return found
+
+    def kill(self, part: str, number: signal.Signals = signal.SIGKILL) -> list[int]:
+        """Signal every process of a part; returns which."""
+        pids = self.pids(part)
+        assert pids, f"{part} does not run"
+        for pid in pids:
+            os.kill(pid, number)
+        return pids
+
+    def wait_until_restarted(self, part: str, killed: list[int]) -> None:
+        """New processes, as many as before, that serve."""
+
+        def restarted() -> bool:
+            pids = self.pids(part)
+            return len(pids) == len(killed) and not set(pids) & set(killed)
+
+        wait_for(restarted, f"{part} is started again", seconds=90)
+        if part == "proxy":
+            wait_for(lambda: all(listens(pid) for pid in self.pids("proxy")), "the proxies listen", seconds=90)
+
+    def rows(self, sql: str, *values: object) -> list[dict[str, Any]]:
+        """Behind the API: what the database itself holds."""
+        with psycopg.connect(self.runtime["database_url"], autocommit=True, row_factory=dict_row) as connection:
+            return connection.execute(sql.encode(), values).fetchall()
+
+    def execute(self, sql: str, *values: object) -> None:
+        with psycopg.connect(self.runtime["database_url"], autocommit=True) as connection:
+            connection.execute(sql.encode(), values)
+
+    def environment_of(self, part: str) -> dict[str, str]:
+        """With what the supervisor started this part, to start one more of it."""
+        entries = Path(f"/proc/{self.pids(part)[0]}/environ").read_bytes().split(b"\0")
+        return dict(entry.decode().split("=", 1) for entry in entries if b"=" in entry)
+
+    def stop(self) -> int:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise
+
+
+@contextmanager
+def running(folder: Path, upstream_roots: Path, **settings: str) -> Iterator[Instance]:
+    """An instance for as long as the block runs; its log is shown where it does not stop in an orderly way."""
+    instance = Instance(folder, upstream_roots, settings)
+    try:
+        yield instance
+    finally:
+        status = instance.stop()
+    assert status == 0, instance.log.read_text()[-4000:]
+
+
+@contextmanager
+def one_more_proxy(instance: Instance) -> Iterator[str]:
+    """``headgate proxy`` on a port of its own, against the instance's servers; yields its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = instance.environment_of("proxy") | {"HEADGATE_PROXY_PORT": str(port)}
+    command = [sys.executable, "-P", "-m", "headgate.cli.main", "proxy"]
+    log_path = instance.folder / f"proxy-{port}.log"
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for(lambda: listens(process.pid) or process.poll() is not None, "the second proxy listens", seconds=90)
+        assert process.poll() is None, log_path.read_text()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def listens(pid: int) -> bool:
+    """Whether the process has a listening TCP socket (proc(5), /proc/net/tcp: state 0A)."""
+    try:
+        own = {link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir()}
+    except OSError:
+        return False
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return any(line.split()[3] == "0A" and f"socket:[{line.split()[9]}]" in own for line in lines)
