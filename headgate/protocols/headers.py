@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import read_document
+from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.kernel.secrets import MASK
@@ -54,13 +54,25 @@ class Headers:
 @cache
 def header_lists() -> HeaderLists:
     """Read once in the life of a process."""
-    digest = read_document(resource_path("digest.yaml"))
-    masking = read_document(resource_path("masking.yaml"))
+    return make_header_lists(read_document(resource_path("digest.yaml")), read_document(resource_path("masking.yaml")))
+
+
+def make_header_lists(digest: Section, masking: Section) -> HeaderLists:
+    """Raises ValidationError for a name that could never match: an approval would cover, or a record show, it."""
+    digest.only("ignored_headers", "ignored_prefixes")
     return HeaderLists(
-        ignored=frozenset(digest.strings("ignored_headers")),
-        ignored_prefixes=tuple(digest.strings("ignored_prefixes")),
-        secret=frozenset(masking.strings("headers")),
+        ignored=frozenset(_lower_names(digest, "ignored_headers")),
+        ignored_prefixes=tuple(_lower_names(digest, "ignored_prefixes")),
+        secret=frozenset(_lower_names(masking, "headers")),
     )
+
+
+def _lower_names(section: Section, key: str) -> Sequence[str]:
+    names = section.strings(key)
+    for name in names:
+        if name != name.lower() or _TOKEN.fullmatch(name.encode()) is None:
+            raise section.fail(key, f"{name!r} is not a header name in lower case")
+    return names
 
 
 def is_secret_header(name: str) -> bool:

@@ -30,6 +30,8 @@ CREDENTIALS = {
     "pem_alone": "-----BEGIN PRIVATE KEY-----\nMIIEow",
     "headgate": "hg_" + _ALNUM[:49],
     "bearer": "Bearer " + _ALNUM[:20],
+    "discord": "https://discord.com/api/webhooks/123456789012345678/" + _ALNUM + _ALNUM[:17],
+    "telegram": "https://api.telegram.org/bot123456789:" + _ALNUM[:35],
     "npm": "npm_" + _ALNUM[:36],
     "url": "https://user:hunter2@example.com/x",
 }

@@ -2,9 +2,10 @@
 
 import pytest
 
-from headgate.kernel.errors import AmbiguousRequestError
+from headgate.configuration.yaml_document import parse_document
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.kernel.secrets import MASK
-from headgate.protocols.headers import is_secret_header, read_headers, without_secrets
+from headgate.protocols.headers import is_secret_header, make_header_lists, read_headers, without_secrets
 
 
 def test_selections() -> None:
@@ -66,3 +67,11 @@ def test_names_are_tokens(name: bytes) -> None:
 def test_secret_names() -> None:
     assert is_secret_header("authorization")
     assert not is_secret_header("accept")
+
+
+@pytest.mark.parametrize("text", ["ignored_headers: [Date]", "ignored_prefixes: ['a b']", "ignored: [date]"])
+def test_lists_that_could_never_match_are_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match=r"digest\.yaml\.ignored"):
+        make_header_lists(
+            parse_document(text, where="digest.yaml"), parse_document("headers: []", where="masking.yaml")
+        )
