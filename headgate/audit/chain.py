@@ -234,7 +234,7 @@ class ChainVerifier:
                 FaultReason.LINK_BROKEN,
                 f"prev_hash is sha256:{header.prev_hash}, the event before has sha256:{self._expected_prev}",
             )
-        if header.sealed_at != _quoted(rfc3339(event.sealed_at)):
+        if _instant(header.sealed_at) != event.sealed_at:
             return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.sealed_at))
         if self._sealed_at is not None and event.sealed_at < self._sealed_at:
             return _fault(event, FaultReason.TIME_REVERSED, "sealed before the event that precedes it")
@@ -248,11 +248,13 @@ class ChainVerifier:
             ("event_type", header.type, event.event_type),
             ("action_id", header.action, event.action_id),
             ("agent_id", header.agent, event.agent_id),
-            ("created_at", header.created_at, rfc3339(event.created_at)),
-            ("sealed_at", header.sealed_at, rfc3339(event.event_sealed_at)),
         ):
             if sealed != _quoted(stored):
                 return _changed(event, name, sealed, stored)
+        if _instant(header.created_at) != event.created_at:
+            return _changed(event, "created_at", header.created_at, rfc3339(event.created_at))
+        if event.event_sealed_at != event.sealed_at:  # the chain's own was compared with the header
+            return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.event_sealed_at))
         if event.payload is None and event.salt is None:
             return None
         if (
@@ -273,6 +275,14 @@ def _fault(event: StoredEvent, reason: FaultReason, message: str) -> ChainFault:
 
 def _changed(event: StoredEvent, column: str, sealed: str, stored: str | None) -> ChainFault:
     return _fault(event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {_quoted(stored)}")
+
+
+def _instant(quoted: str) -> datetime | None:
+    """A header's time; None, which equals no column, where it is none. Parsing is a fifth of formatting's cost."""
+    try:
+        return datetime.fromisoformat(quoted[1:-1])
+    except ValueError:
+        return None
 
 
 def verify(org_id: str, events: Iterable[StoredEvent], first_seq: int, last_seq: int) -> Verification:

@@ -17,7 +17,7 @@ from headgate.kernel.errors import NotFoundError, ValidationError
 EXACT_TOTAL_LIMIT: Final = 10_000
 """Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
 
-_FETCH_ROWS: Final = 500  # few enough that verifying them does not hold up the event loop
+_WINDOW_EVENTS: Final = 500  # few enough that verifying them does not hold up the event loop
 
 _APPEND: Final = """
     INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
@@ -46,12 +46,17 @@ _AROUND: Final = """
             ORDER BY sealed_at, seq LIMIT 1) AS following
 """
 
+_FOLLOWING: Final = "SELECT min(seq) AS seq FROM audit_chain WHERE org_id = %s AND seq > %s"
+
+# A window of the run at a time, bounded on both sides by values: the planner joins and sorts it in memory. One
+# cursor over the whole run sorts all of it on disk first (measured: half the speed, and no first row for long).
 _STREAM: Final = """
     SELECT c.seq, c.header, c.hash, c.sealed_at, e.event_id, e.event_type, e.action_id, e.agent_id, e.created_at,
            e.sealed_at, e.salt, e.payload
-    FROM audit_chain c LEFT JOIN audit_events e ON e.org_id = c.org_id AND e.seq = c.seq
-    WHERE c.org_id = %(org)s AND c.seq BETWEEN %(first)s - 1
-      AND coalesce((SELECT min(n.seq) FROM audit_chain n WHERE n.org_id = %(org)s AND n.seq > %(last)s), %(last)s)
+    FROM audit_chain c
+    LEFT JOIN audit_events e ON e.org_id = c.org_id AND e.seq = c.seq
+        AND e.org_id = %(org)s AND e.seq BETWEEN %(first)s AND %(last)s
+    WHERE c.org_id = %(org)s AND c.seq BETWEEN %(first)s AND %(last)s
     ORDER BY c.seq
 """
 
@@ -179,13 +184,16 @@ async def range_of(
 async def stream_chain(
     connection: Connection, org_id: str, first_seq: int, last_seq: int
 ) -> AsyncGenerator[StoredEvent]:
-    """The run and its neighbours (ChainVerifier wants them), through a server-side cursor: constant memory."""
-    rows: TupleRow
-    async with connection.cursor("chain", row_factory=tuple_row) as cursor:
-        cursor.itersize = _FETCH_ROWS
-        await cursor.execute(_STREAM, {"org": org_id, "first": first_seq, "last": last_seq}, binary=True)
-        async for rows in cursor:
-            yield StoredEvent(*rows)
+    """The run and its neighbours (ChainVerifier wants them), a window at a time: constant memory."""
+    following = await (await connection.execute(_FOLLOWING, [org_id, last_seq])).fetchone()
+    end = last_seq if following is None or following["seq"] is None else int(following["seq"])
+    row: TupleRow
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        for first in range(first_seq - 1, end + 1, _WINDOW_EVENTS):
+            window = {"org": org_id, "first": first, "last": min(first + _WINDOW_EVENTS - 1, end)}
+            await cursor.execute(_STREAM, window)
+            async for row in cursor:
+                yield StoredEvent(*row)
 
 
 def _conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str, object]]:

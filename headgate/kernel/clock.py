@@ -14,4 +14,4 @@ def system_clock() -> datetime:
 
 def rfc3339(instant: datetime) -> str:
     """``2026-11-21T08:00:00.000000Z``: always UTC, always six digits, so that text sorts as time (RFC 3339)."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return instant.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
