@@ -39,6 +39,7 @@ class GateConnection(server.LiveConnectionHandler):
         self._tasks = tasks
         self._queue: deque[events.Event] = deque()
         self._busy = False
+        self._outgoing: list[tuple[StreamWriter, list[bytes]]] = []
         self._closing = False
         self._crashed = False
         self.layer = layers.modes.HttpProxy(self.layer.context)
@@ -79,6 +80,7 @@ class GateConnection(server.LiveConnectionHandler):
             while self._queue:
                 self._handle(self._queue.popleft())
         finally:
+            self._flush()
             self._busy = False
 
     def _handle(self, event: events.Event) -> None:
@@ -98,8 +100,8 @@ class GateConnection(server.LiveConnectionHandler):
             self._start_hook(command)
         elif isinstance(command, commands.SendData):
             io = self.transports.get(command.connection)
-            if io is not None and io.writer is not None and not io.writer.is_closing():
-                io.writer.write(command.data)
+            if io is not None and isinstance(io.writer, StreamWriter):
+                self._write(io.writer, command.data)
         elif isinstance(command, commands.Log):
             self.log(command.message, command.level)
         elif isinstance(command, commands.OpenConnection):
@@ -111,10 +113,24 @@ class GateConnection(server.LiveConnectionHandler):
             self.wakeup_timer.add(self._tasks.start(self.wakeup(command), name="wakeup"))
         elif isinstance(command, commands.CloseConnection):
             if command.connection in self.transports:
+                self._flush()
                 half = isinstance(command, commands.CloseTcpConnection) and command.half_close
                 self.close_connection(command.connection, half)
         else:
             raise TypeError(f"unexpected command: {command}")
+
+    def _write(self, writer: StreamWriter, data: bytes) -> None:
+        """Head and body of a message come as two commands; written as one they are one packet and one system call."""
+        if self._outgoing and self._outgoing[-1][0] is writer:
+            self._outgoing[-1][1].append(data)
+        else:
+            self._outgoing.append((writer, [data]))
+
+    def _flush(self) -> None:
+        outgoing, self._outgoing = self._outgoing, []
+        for writer, pieces in outgoing:
+            if not writer.is_closing():
+                writer.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def _start_hook(self, hook: commands.StartHook) -> None:
         chain = self._addons.hook_chain(hook)

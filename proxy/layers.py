@@ -316,12 +316,15 @@ class GateHttpLayer(HttpLayer):
         if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
             # mitmproxy keeps what it finds here.
             self.connections[self.context.client] = GateHttp1Server(self.context.fork(), self._limits)
-        elif isinstance(event, events.ConnectionEvent) and event.connection in self._failed:
-            return
+        self._handle_event = super()._handle_event  # type: ignore[method-assign] # one call less for each event
         yield from super()._handle_event(event)
 
+    def _handle_event_unless_failed(self, event: events.Event) -> Commands[None]:
+        if not (isinstance(event, events.ConnectionEvent) and event.connection in self._failed):
+            yield from super()._handle_event(event)
+
     def make_stream(self, stream_id: int) -> Commands[None]:
-        stream = GateStream(self.context.fork(), stream_id, self._limits, self._budget)
+        stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())
 
@@ -336,4 +339,15 @@ class GateHttpLayer(HttpLayer):
             ):
                 del self.connections[connection]
                 self._failed.add(connection)
+                self._handle_event = self._handle_event_unless_failed  # type: ignore[method-assign] # as above
         yield from super().get_connection(event, reuse=reuse)
+
+
+def _fork(context: Context) -> Context:
+    """``Context.fork`` without the server connection that it makes, with an identifier, and throws away."""
+    forked = Context.__new__(Context)
+    forked.client = context.client
+    forked.server = context.server
+    forked.options = context.options
+    forked.layers = context.layers.copy()
+    return forked

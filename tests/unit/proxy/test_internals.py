@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 from mitmproxy import addonmanager, http, master
 from mitmproxy.addons import next_layer, proxyserver, tlsconfig
-from mitmproxy.proxy import layer, mode_servers, server, tunnel
+from mitmproxy.proxy import context, layer, mode_servers, server, tunnel
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers import tls
 from mitmproxy.proxy.layers.http import _http1, _http2
@@ -30,6 +30,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     mode_servers.ProxyConnectionHandler: "10e340d70b3f23d9",
     mode_servers.ServerInstance.handle_stream: "21eea06f208c752e",
     # proxy.layers
+    context.Context: "dd52bbec90eacace",
     layer.Layer: "e98dedd896fb7cd2",
     layer.NextLayer: "3cbcbafad282cba3",
     http_layers.HttpStream: "baaac4f7cdb36a32",
