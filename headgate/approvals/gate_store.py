@@ -95,6 +95,6 @@ async def record_retry(
 
 async def _answer(connection: Connection, function: str, row: tuple[object, ...]) -> str:
     parameters = ", ".join(["%s"] * len(row))
-    cursor = await connection.execute(f"SELECT {function}({parameters}) AS outcome", row)  # noqa: S608 - own names
+    cursor = await connection.execute(f"SELECT {function}({parameters}) AS outcome", row)
     answer = await cursor.fetchone()
     return "" if answer is None else str(answer["outcome"])

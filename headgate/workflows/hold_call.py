@@ -210,8 +210,10 @@ class Holds:
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
         if left_seconds <= 0:
             raise self._still_pending(pending, decision)
+        # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
+        until_expiry = (pending.expires_at - self._clock()).total_seconds()
         async with self._wake_ups.waiting(pending.approval_id, held.waiter):
-            await held.waiter.wait(left_seconds)
+            await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
         # Also at the deadline: the approval is read once more before the agent is told to come back.
