@@ -13,13 +13,14 @@ from typing import Final, Protocol
 
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.gate_store import HoldOutcome, UseOutcome, UseRow, hold_action, record_retry, use_approval
-from headgate.approvals.model import Approval, RetryAnswer, answer_for_retry
+from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
 from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import Decision, requirements_cover
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.decide_action import Candidate, decided_payload, hold_row, retried_payload, started_payload
@@ -119,6 +120,9 @@ class Holds:
             newest = await newest_for_digest(connection, identity.org_id, candidate.agent_id, candidate.digest)
             answer = answer_for_retry(newest, self._clock())
             outgrown = newest is not None and not requirements_cover(newest.requirements, decision.requirements)
+            if newest is not None and newest.approval_id == held.approval_id and _ran_out(newest, self._clock()):
+                # Asking anew by itself, each time, would bury the reviewers; the agent may.
+                raise _expired(newest)
             if newest is None or answer is RetryAnswer.ANEW:
                 return await self._open(connection, identity, candidate, decision, newest, None)
             if answer is RetryAnswer.DENIED:
@@ -128,6 +132,10 @@ class Holds:
                 return await self._open(connection, identity, candidate, decision, newest, answer)
             if answer is RetryAnswer.USE:
                 return newest
+            if await stored_generation(connection, identity.org_id) != identity.generation:
+                # Nothing is written where a call only goes on waiting, so nothing else compares: the policies of
+                # now may refuse it, or demand more than the approval that it waits for.
+                return Again.STALE
             if held.approval_id != newest.approval_id:
                 now = self._clock()
                 payload = retried_payload(identity, newest.approval_id)
@@ -240,6 +248,17 @@ class _Pending:
     approval_id: str
     action_id: str
     expires_at: datetime
+
+
+def _ran_out(approval: Approval, now: datetime) -> bool:
+    return state_at(approval, now) is ApprovalStatus.EXPIRED
+
+
+def _expired(approval: Approval) -> ApprovalDeniedError:
+    return ApprovalDeniedError(
+        f"approval {approval.approval_id} expired before anybody decided; send the request again to ask anew",
+        details={"approval_id": approval.approval_id, "action_id": approval.action_id, "expired": True},
+    )
 
 
 def _denied(approval: Approval) -> ApprovalDeniedError:
