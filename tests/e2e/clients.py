@@ -135,16 +135,21 @@ class Administrator:
     def event_types(self, action_id: str) -> list[str]:
         return [event["event_type"] for event in self.events(action_id)]
 
-    @contextlib.contextmanager
-    def policy(self, rego: str, *, priority: int = 10) -> Iterator[dict[str, Any]]:
-        """A policy for as long as the block runs."""
+    def add_policy(self, rego: str, *, priority: int = 10) -> dict[str, Any]:
         name = rego.split()[1]
         created = self.api.post("/admin/policies", json={"name": name, "rego_policy": rego, "priority": priority})
         assert created.status_code == 201, created.text
+        policy: dict[str, Any] = created.json()
+        return policy
+
+    @contextlib.contextmanager
+    def policy(self, rego: str, *, priority: int = 10) -> Iterator[dict[str, Any]]:
+        """A policy for as long as the block runs."""
+        policy = self.add_policy(rego, priority=priority)
         try:
-            yield created.json()
+            yield policy
         finally:
-            self.api.delete(f"/admin/policies/{created.json()['id']}")
+            self.api.delete(f"/admin/policies/{policy['id']}")
 
     def allow_destinations(self, *entries: dict[str, Any]) -> None:
         document = {"destinations": list(entries), "tools": []}

@@ -13,6 +13,16 @@ from tests.e2e.instance import Instance, running
 from tests.e2e.upstream import Upstream, serving
 
 LOOPBACK = {"host": "127.0.0.1", "private": True}
+PATIENT = """package e2e.patient
+
+# Calls that a test decides while they are held: however busy the machine is, they wait for it.
+require_approval contains "a reviewer decides" if {
+    startswith(input.http.path, "/patient/")
+    input.http.method != "GET"
+}
+
+approval := {"hold_seconds": 90}
+"""
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +42,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
     with running(tmp_path_factory.mktemp("instance"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)
+            administrator.add_policy(PATIENT, priority=500)
         yield started
 
 
@@ -59,3 +70,9 @@ def new_path(request: pytest.FixtureRequest) -> Callable[[], str]:
 @pytest.fixture
 def path(new_path: Callable[[], str]) -> str:
     return new_path()
+
+
+@pytest.fixture
+def patient_path(new_path: Callable[[], str]) -> str:
+    """As ``path``; a write there is held until somebody decides."""
+    return "/patient" + new_path()

@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 
 from tests.e2e.waiting import wait_for
 
-HOLD_SECONDS = 3
+HOLD_SECONDS = 2
 
 
 class Instance:

@@ -27,7 +27,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     upstream: "Upstream"
 
-    def process_request_thread(self, request, client_address) -> None:  # type: ignore[no-untyped-def] - as socketserver
+    def process_request_thread(self, request, client_address) -> None:
         # The handshake is made here, in the connection's own thread: a client that is slow delays nobody else.
         try:
             request.settimeout(30)
@@ -39,7 +39,7 @@ class _Server(ThreadingHTTPServer):
             self.upstream.connections += 1
         super().process_request_thread(secure, client_address)
 
-    def handle_error(self, request, client_address) -> None:  # type: ignore[no-untyped-def] - as socketserver
+    def handle_error(self, request, client_address) -> None:
         """A client that went away is what some tests are about."""
 
 
