@@ -2,11 +2,13 @@
 # The image is built from the same lock as every other installation: nothing that is not pinned by its hash.
 
 FROM rust:1.95-slim-bookworm AS engine
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends python3-pip python3-venv gcc g++ cmake && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 COPY requirements-dev.lock ./
-RUN python3 -m venv /venv && grep --extended-regexp --after-context=20 '^maturin==' requirements-dev.lock \
-    | awk 'NR > 1 && /^[a-z]/ { exit } { print }' > maturin.lock && /venv/bin/pip install --require-hashes --requirement maturin.lock
+# The lock's entry of maturin with its hashes, and nothing else of the tools for development.
+RUN awk '/^maturin==/ { on = 1; print; next } /^[a-z]/ { on = 0 } on' requirements-dev.lock > maturin.lock \
+    && python3 -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes --requirement maturin.lock
 COPY regorus-py ./regorus-py
 RUN /venv/bin/maturin build --release --locked --manifest-path regorus-py/Cargo.toml --out /wheels
 
@@ -27,11 +29,11 @@ RUN /opt/headgate/bin/pip install --no-cache-dir --no-deps .
 FROM python:3.12-slim-bookworm
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/headgate headgate
 COPY --from=program /opt/headgate /opt/headgate
-ENV PATH=/opt/headgate/bin:$PATH PYTHONUNBUFFERED=1 HEADGATE_DATA_DIR=/var/lib/headgate
+ENV PATH=/opt/headgate/bin:$PATH PYTHONUNBUFFERED=1 HEADGATE_DATA_DIR=/var/lib/headgate \
+    HEADGATE_API_HOST=0.0.0.0 HEADGATE_PROXY_HOST=0.0.0.0
 USER 10001
 WORKDIR /var/lib/headgate
 VOLUME /var/lib/headgate
-EXPOSE 8080 8443
-HEALTHCHECK --interval=10s --timeout=3s CMD ["headgate", "doctor", "--quiet"]
+EXPOSE 8470 8471
 ENTRYPOINT ["headgate"]
 CMD ["up"]
