@@ -6,8 +6,8 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from admin_api.actions.routes import router as actions
 from admin_api.agents.key_routes import router as agent_keys
@@ -16,7 +16,13 @@ from admin_api.approvals.routes import router as approvals
 from admin_api.audit.routes import router as audit
 from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.dependencies import Dependencies
-from admin_api.errors import answer_headgate_error, answer_http_exception, answer_validation_error
+from admin_api.direct_dispatch import DirectDispatch
+from admin_api.errors import (
+    answer_defect,
+    answer_headgate_error,
+    answer_http_exception,
+    answer_validation_error,
+)
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
@@ -44,26 +50,39 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 
+class _Application(FastAPI):
+    """FastAPI with our layers around its own: ``add_middleware`` would put them inside of three that the hot path
+    does not need."""
+
+    body_limit_bytes: int = BODY_LIMIT_BYTES
+
+    def build_middleware_stack(self) -> ASGIApp:
+        direct = DirectDispatch(super().build_middleware_stack(), routes=self.routes)
+        return RequestContext(direct, body_limit_bytes=self.body_limit_bytes)
+
+
 def create_app(dependencies: Dependencies | None, *, body_limit_bytes: int = BODY_LIMIT_BYTES) -> FastAPI:
     """``dependencies`` None: for the description of the interface only; nothing can be called."""
-    app = FastAPI(
+    routes = _guarded(ROUTERS)
+    app = _Application(
         title="Headgate",
         summary="Decides, holds and records what AI agents do.",
         version=INTERFACE_VERSION,
         # Not ``include_router``: it would put a second layer of routing between a request and its route.
-        routes=_guarded(ROUTERS),
+        routes=routes,
         openapi_url=None,  # a guarded route of our own answers it
         docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[Middleware(RequestContext, body_limit_bytes=body_limit_bytes)],
         exception_handlers={
             HeadgateError: answer_headgate_error,
             RequestValidationError: answer_validation_error,
             HTTPException: answer_http_exception,
+            Exception: answer_defect,
         },
     )
     app.state.dependencies = dependencies
+    app.body_limit_bytes = body_limit_bytes
     return app
 
 

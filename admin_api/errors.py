@@ -19,6 +19,7 @@ from headgate.kernel.clock import rfc3339, system_clock
 from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError
 
 JSON: Final = "application/json"
+DEFECT: Final = "an error inside Headgate; its log has the cause under this requestId"
 
 _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     400: (ErrorCode.VALIDATION_ERROR, "the request is malformed"),
@@ -58,6 +59,12 @@ async def answer_headgate_error(request: Request, error: Exception) -> Response:
         error.code, error.message, request_id=request_state(request.scope).request_id, details=error.details
     )
     return Response(body, error.http_status, error_headers(error), JSON)
+
+
+async def answer_defect(request: Request, error: Exception) -> Response:
+    """Anything else; ``request_context`` logs it."""
+    body = error_body(ErrorCode.INTERNAL_ERROR, DEFECT, request_id=request_state(request.scope).request_id)
+    return Response(body, HTTP_STATUS[ErrorCode.INTERNAL_ERROR], media_type=JSON)
 
 
 async def answer_validation_error(request: Request, error: Exception) -> Response:

@@ -37,12 +37,18 @@ class StrictRequest(Request):
 
 
 class GuardedRoute(APIRoute):
-    """Raises LookupError when it is declared without its place in the table."""
+    """Raises LookupError when it is declared without its place in the table.
+
+    ``plain_handler``: the guarded endpoint, where that takes the request as it is (``direct_dispatch``).
+    """
+
+    plain_handler: Endpoint | None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         (method,) = (self.methods or set()) - _IMPLIED_METHODS
         access = access_of(method, self.path_format)
-        endpoint: Endpoint = self.endpoint if _is_plain(self.endpoint) else super().get_route_handler()
+        is_plain = _is_plain(self.endpoint)
+        endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
         route = self.path_format
 
         async def guarded(request: Request) -> Response:
@@ -51,6 +57,7 @@ class GuardedRoute(APIRoute):
                 await _admit(request, access, dependencies_of(request))
             return await endpoint(StrictRequest(request.scope, request.receive))
 
+        self.plain_handler = guarded if is_plain else None
         return guarded
 
 

@@ -5,13 +5,15 @@ this together.
 """
 
 import time
+from functools import lru_cache
 from typing import Final
 
 import structlog
+from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admin_api.body_limit import limit_body
-from admin_api.errors import error_body, error_headers
+from admin_api.errors import DEFECT, error_body, error_headers
 from admin_api.metrics import REQUEST_SECONDS, REQUESTS
 from admin_api.request_state import RequestState, attach, new_request_state
 from headgate.kernel.errors import ErrorCode, HeadgateError
@@ -82,7 +84,7 @@ async def _answer(error: HeadgateError, state: RequestState, send: Send, *, answ
         return
     message = error.message
     if error.code is ErrorCode.INTERNAL_ERROR:
-        message = "an error inside Headgate; its log has the cause under this requestId"
+        message = DEFECT
     body = error_body(error.code, message, request_id=state.request_id, details=error.details)
     headers = [(name.lower().encode(), value.encode()) for name, value in error_headers(error).items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
@@ -93,8 +95,9 @@ async def _answer(error: HeadgateError, state: RequestState, send: Send, *, answ
 def _account(scope: Scope, state: RequestState, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "OTHER"
     # 499, as nginx logs it: the client went away before there was an answer.
-    REQUESTS.labels(method, state.route, status or 499).inc()
-    REQUEST_SECONDS.labels(method, state.route).observe(seconds)
+    requests, request_seconds = _counters(method, state.route, status or 499)
+    requests.inc()
+    request_seconds.observe(seconds)
     principal = state.principal
     _log.info(
         "request",
@@ -107,3 +110,9 @@ def _account(scope: Scope, state: RequestState, status: int, seconds: float) -> 
         key_id=None if principal is None else principal.key_id,
         user_id=None if principal is None else principal.user_id,
     )
+
+
+@lru_cache(maxsize=4096)
+def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    """Looking a metric up by its labels costs more than counting."""
+    return REQUESTS.labels(method, route, status), REQUEST_SECONDS.labels(method, route)

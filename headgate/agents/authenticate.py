@@ -82,10 +82,10 @@ class KeyRing:
         Raises UnauthorizedError (the same message for unknown, revoked and deactivated: an outsider learns
         nothing), before any look-up where it cannot be a key; UnavailableError where the database is.
         """
-        if not is_well_formed(key):
-            raise UnauthorizedError("this is not an API key of this service: it begins with hg_ and has a checksum")
         if not fresh and (identity := self.cached(key)) is not None:
             return identity
+        if not is_well_formed(key):
+            raise UnauthorizedError("this is not an API key of this service: it begins with hg_ and has a checksum")
         mac = self._mac(key)
         refusal = self._refusals.get(mac)
         if refusal is not None and self._monotonic() < refusal.until:
