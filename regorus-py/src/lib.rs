@@ -5,6 +5,7 @@ mod errors;
 pub mod json;
 mod json_functions;
 pub mod rego;
+pub mod stack;
 
 use pyo3::prelude::*;
 

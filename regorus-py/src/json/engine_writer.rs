@@ -9,12 +9,19 @@ use super::text::{compare_keys, write_double, write_string};
 /// Binary digits that are sure to fit into the decimal digits that readers accept.
 const INTEGER_BITS_MAX: u64 = INTEGER_DIGITS_MAX as u64 * 3;
 
+/// A value that holds another many times over (x := [y, y], z := [x, x] …) is small in memory and has no end
+/// when written.
+pub const OUTPUT_BYTES_MAX: usize = 8 << 20;
+
 /// Appends the JSON of `value`; the error says why it has none.
 pub fn write(out: &mut Vec<u8>, value: &Value) -> Result<(), String> {
     write_value(out, value, 0)
 }
 
 fn write_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<(), String> {
+    if out.len() > OUTPUT_BYTES_MAX {
+        return Err(format!("a value of more than {OUTPUT_BYTES_MAX} bytes"));
+    }
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),

@@ -16,6 +16,11 @@ pub const VERDICTS: [&str; 3] = ["deny", "require_approval", "allow"];
 /// a policy that says nothing must not count, or leaving that policy out would change the outcome.
 pub const DETAILS: [&str; 3] = ["reason", "risk_level", "approval"];
 
+/// Whether the entry asks for the rule `name`.
+pub fn is_asked(name: &str) -> bool {
+    VERDICTS.contains(&name) || DETAILS.contains(&name)
+}
+
 /// The module for a policy in `package` (a reference such as `data.hg.p1`) that has the rules in `names`.
 /// False, an empty set or list, and undefined say nothing.
 pub fn module(package: &str, has_rule: impl Fn(&str) -> bool) -> String {

@@ -1,37 +1,56 @@
 //! One evaluation: limited in time and memory, on a stack of its own, no panic getting out.
 
-use regorus::{Engine, LimitError, Value};
+use cpu_time::ThreadTime;
+use regorus::{LimitError, Value};
 
 use crate::contain::contained;
 use crate::json::engine_writer;
+use crate::rego::compile::{Compiled, Limits};
 use crate::rego::complaint::place_in;
 use crate::rego::failure::{Failure, FailureKind};
 use crate::rego::memory::MemoryLimit;
+use crate::stack;
 
-/// Address space, of which only what is used is ever touched: what a policy nests in the time it has must
-/// also be compared and dropped, which the engine does by recursion.
-const STACK_BYTES: usize = 256 << 20;
+/// Evaluations of one call that ran out of time while others had the processor.
+const PREEMPTED_MAX: u32 = 3;
 
 /// Runs `work` on a big stack; a panic in it is the error.
-pub fn on_big_stack<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
-    stacker::grow(STACK_BYTES, || contained(work)).map_err(|panic| Failure::panic(&*panic))
+pub fn on_big_stack<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    let contained = || contained(work).unwrap_or_else(|panic| Err(Failure::panic(&*panic)));
+    stack::on_big_stack(contained, Result::is_ok)
+        .unwrap_or_else(|error| Err(Failure::memory(format!("no stack to evaluate on: {error}"))))
 }
 
-/// Evaluates `rule` with a copy of `engine` (a few reference counts) and hands its value to `finish`.
+/// Evaluates `rule` with a copy of the engine (a few reference counts) and hands its value to `finish`.
+///
+/// The engine's timer knows only the clock on the wall. Where it ends an evaluation that did not have the
+/// processor for as long, the machine was busy, not the policy: it is evaluated again.
 pub fn evaluate<T>(
-    engine: &Engine,
-    memory_limit_bytes: u64,
+    compiled: &Compiled,
     rule: &str,
     input: Value,
-    finish: impl FnOnce(&Value) -> Result<T, Failure>,
+    finish: impl Fn(&Value) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    on_big_stack(|| {
-        let _limit = MemoryLimit::above_present_use(memory_limit_bytes);
-        let mut engine = engine.clone();
-        engine.set_input(input);
-        let value = engine.eval_rule(rule.to_owned()).map_err(|error| failure_of(&error))?;
-        finish(&value)
-    })?
+    let Limits { time_milliseconds, memory_bytes } = compiled.limits;
+    on_big_stack(move || {
+        let _limit = MemoryLimit::above_present_use(memory_bytes);
+        for _ in 0..PREEMPTED_MAX {
+            let started = ThreadTime::now();
+            let mut engine = compiled.engine.clone();
+            engine.set_input(input.clone());
+            match engine.eval_rule(rule.to_owned()) {
+                Ok(value) => return finish(&value),
+                Err(error) => {
+                    let failure = failure_of(&error);
+                    let used = started.elapsed().as_millis();
+                    if failure.kind != FailureKind::TimeLimit || used >= u128::from(time_milliseconds) {
+                        return Err(failure);
+                    }
+                }
+            }
+        }
+        Err(Failure::time("the machine is too busy to evaluate the policy in time"))
+    })
 }
 
 fn failure_of(error: &anyhow::Error) -> Failure {

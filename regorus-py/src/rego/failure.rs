@@ -32,6 +32,14 @@ impl Failure {
         Self { reason: reason.into(), kind: FailureKind::Error }
     }
 
+    pub fn time(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), kind: FailureKind::TimeLimit }
+    }
+
+    pub fn memory(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), kind: FailureKind::MemoryLimit }
+    }
+
     /// What `catch_unwind` caught.
     pub fn panic(payload: &(dyn Any + Send)) -> Self {
         let what = payload

@@ -1,5 +1,7 @@
 //! Rego policies: checked, compiled, evaluated.
 
+pub mod builtins;
+pub mod checks;
 pub mod compile;
 pub mod complaint;
 pub mod document;
@@ -7,4 +9,8 @@ pub mod entry;
 pub mod evaluate;
 pub mod failure;
 pub mod memory;
+pub mod parse;
 pub mod policy;
+pub mod program;
+pub mod source;
+pub mod syntax;

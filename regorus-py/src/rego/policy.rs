@@ -5,15 +5,19 @@ use pyo3::types::PyBytes;
 use regorus::Value;
 
 use crate::errors::{evaluation_error, input_error, rego_error};
-use crate::rego::compile::{Compiled, Limits, Source, compile};
+use crate::rego::compile::{Compiled, Limits, compile, reference};
 use crate::rego::document::{Data, Input, read_input};
 use crate::rego::entry;
-use crate::rego::evaluate::{evaluate, write_answer, write_value};
+use crate::rego::evaluate::{evaluate, on_big_stack, write_answer, write_value};
 use crate::rego::failure::Failure;
+use crate::rego::parse;
+use crate::rego::source::Source;
 
 #[pyclass(frozen, module = "regorus")]
 pub struct Policy {
     compiled: Compiled,
+    path: String,
+    text: String,
 }
 
 /// An `Input`, or the bytes of one.
@@ -43,9 +47,9 @@ impl Policy {
         let data = data.map(|data| data.get().value.clone());
         py.detach(|| {
             let libraries: Vec<_> = libraries.iter().map(|(path, text)| Source { path, text }).collect();
-            compile(&Source { path, text: source }, data.as_ref(), &libraries, limits)
+            compile(Source { path, text: source }, data.as_ref(), &libraries, limits)
         })
-        .map(|compiled| Self { compiled })
+        .map(|compiled| Self { compiled, path: path.to_owned(), text: source.to_owned() })
         .map_err(|complaint| rego_error(py, complaint))
     }
 
@@ -68,11 +72,14 @@ impl Policy {
         if !self.compiled.rules.iter().any(|name| name == rule) {
             return Err(evaluation_error(py, Failure::error(format!("the policy has no rule {rule:?}"))));
         }
-        self.ask(py, &format!("{}.{rule}", self.compiled.reference), value, write_value)
+        self.ask(py, &reference(&format!("{}{}{rule}", self.compiled.package, if rule.starts_with('[') { "" } else { "." })), value, write_value)
     }
 
-    fn ast<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.compiled.ast.as_bytes())
+    fn ast<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let source = Source { path: &self.path, text: &self.text };
+        py.detach(|| on_big_stack(|| parse::tree(&source).map_err(Failure::error)))
+            .map(|tree| PyBytes::new(py, tree.as_bytes()))
+            .map_err(|failure| evaluation_error(py, failure))
     }
 }
 
@@ -84,8 +91,7 @@ impl Policy {
         input: Value,
         finish: fn(&Value) -> Result<Vec<u8>, Failure>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let Compiled { engine, limits, .. } = &self.compiled;
-        py.detach(|| evaluate(engine, limits.memory_bytes, rule, input, finish))
+        py.detach(|| evaluate(&self.compiled, rule, input, finish))
             .map(|answer| PyBytes::new(py, &answer))
             .map_err(|failure| evaluation_error(py, failure))
     }

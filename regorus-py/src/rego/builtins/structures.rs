@@ -1,0 +1,74 @@
+//! Guards of builtins that read or write whole values.
+
+use regorus::Value;
+
+use super::guard::Guard;
+use super::weight::{WEIGHT_MAX, length, text, weigh};
+use crate::json::{engine_reader, engine_writer};
+
+const YAML_BYTES_MAX: usize = 64 << 10;
+const WALKED_WEIGHT_MAX: usize = 2 << 20;
+const PATCHES_MAX: usize = 1_000;
+const TIME_TEXT_BYTES_MAX: usize = 256;
+
+pub fn guard_of(name: &str) -> Option<Guard> {
+    Some(match name {
+        "json.marshal" => Guard::Instead(marshal),
+        "json.unmarshal" => Guard::Instead(unmarshal),
+        "json.is_valid" => Guard::Instead(is_valid),
+        "json.marshal_with_options" | "yaml.marshal" | "json.filter" | "json.remove" | "object.subset"
+        | "object.union" | "object.union_n" | "graph.reachable" | "sort" | "urlquery.encode_object"
+        | "urlquery.decode_object" => Guard::Check(weighed),
+        "json.patch" => Guard::Check(patch),
+        "yaml.unmarshal" | "yaml.is_valid" => Guard::Check(yaml),
+        "walk" => Guard::Check(|values| weigh(values, WALKED_WEIGHT_MAX).map(|_| ())),
+        "time.format" | "time.parse_ns" | "time.parse_duration_ns" | "time.parse_rfc3339_ns" => Guard::Check(time),
+        _ => return None,
+    })
+}
+
+fn weighed(values: &[Value]) -> Result<(), String> {
+    weigh(values, WEIGHT_MAX).map(|_| ())
+}
+
+fn marshal(values: &[Value]) -> Result<Value, String> {
+    weighed(values)?;
+    let mut json = Vec::new();
+    engine_writer::write(&mut json, values.first().unwrap_or(&Value::Null))?;
+    String::from_utf8(json).map(Value::from).map_err(|_| String::from("the value is no text"))
+}
+
+/// The engine's own rounds integers above 64 bits, and takes the last of two equal keys.
+fn unmarshal(values: &[Value]) -> Result<Value, String> {
+    let string = text(values, 0).ok_or_else(|| String::from("the argument must be a string"))?;
+    engine_reader::read(string.as_bytes()).map_err(|refusal| refusal.describe(string.as_bytes()))
+}
+
+fn is_valid(values: &[Value]) -> Result<Value, String> {
+    Ok(Value::Bool(text(values, 0).is_some_and(|string| engine_reader::read(string.as_bytes()).is_ok())))
+}
+
+fn patch(values: &[Value]) -> Result<(), String> {
+    weighed(values)?;
+    match values.get(1) {
+        Some(Value::Array(patches)) if patches.iter().count() > PATCHES_MAX => {
+            Err(format!("more than {PATCHES_MAX} patches"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Aliases can make a value of any size from a small text; the engine's reader limits how often they repeat.
+fn yaml(values: &[Value]) -> Result<(), String> {
+    if length(values, 0) > YAML_BYTES_MAX {
+        return Err(format!("a text of more than {YAML_BYTES_MAX} bytes"));
+    }
+    if text(values, 0).is_some_and(|string| string.contains('*')) {
+        return Err(String::from("a text with aliases"));
+    }
+    Ok(())
+}
+
+fn time(values: &[Value]) -> Result<(), String> {
+    weigh(values, 2 * TIME_TEXT_BYTES_MAX).map(|_| ())
+}

@@ -1,0 +1,130 @@
+//! Guards of builtins on strings.
+
+use regorus::Value;
+
+use super::guard::Guard;
+use super::weight::{WEIGHT_MAX, length, text, weigh};
+
+/// Digits of a width or precision: `%999d` at most.
+const WIDTH_DIGITS_MAX: usize = 3;
+const COMPARISONS_MAX: usize = 1 << 20;
+const SPLIT_BYTES_MAX: usize = 1 << 20;
+const CUTSET_BYTES_MAX: usize = 256;
+
+pub fn guard_of(name: &str) -> Option<Guard> {
+    Some(match name {
+        "sprintf" => Guard::Check(sprintf),
+        "replace" => Guard::Check(replace),
+        "strings.replace_n" => Guard::Instead(replace_n),
+        "strings.count" => Guard::Instead(count),
+        "concat" => Guard::Check(concat),
+        "split" | "indexof" | "indexof_n" => Guard::Check(split),
+        "strings.any_prefix_match" | "strings.any_suffix_match" => Guard::Check(any_match),
+        "trim" | "trim_left" | "trim_right" => Guard::Check(trim),
+        _ => return None,
+    })
+}
+
+fn too_large() -> String {
+    String::from("the result could be too large")
+}
+
+fn sprintf(values: &[Value]) -> Result<(), String> {
+    weigh(values, WEIGHT_MAX)?;
+    let mut digits = 0;
+    for character in text(values, 0).unwrap_or_default().chars() {
+        digits = if character.is_numeric() { digits + 1 } else { 0 };
+        if digits > WIDTH_DIGITS_MAX {
+            return Err(format!("a number of more than {WIDTH_DIGITS_MAX} digits in the format"));
+        }
+    }
+    Ok(())
+}
+
+/// Doubling a string thirty times makes a gigabyte: the result is measured before it is made.
+fn replace(values: &[Value]) -> Result<(), String> {
+    let (Some(string), Some(old), Some(new)) = (text(values, 0), text(values, 1), text(values, 2)) else {
+        return Ok(());
+    };
+    measured(string, old, new)
+}
+
+fn measured(string: &str, old: &str, new: &str) -> Result<(), String> {
+    if string.len() + old.len() > WEIGHT_MAX {
+        return Err(too_large());
+    }
+    let matches = if old.is_empty() { string.chars().count() + 1 } else { string.matches(old).count() };
+    match matches.checked_mul(new.len()).map(|added| added + string.len()) {
+        Some(size) if size <= WEIGHT_MAX => Ok(()),
+        _ => Err(too_large()),
+    }
+}
+
+/// As the engine does it, one pattern after the other, measured each time.
+fn replace_n(values: &[Value]) -> Result<Value, String> {
+    let (Some(Value::Object(patterns)), Some(string)) = (values.first(), text(values, 1)) else {
+        return Err(String::from("the arguments must be an object of strings and a string"));
+    };
+    let mut string = string.to_owned();
+    if patterns.len().saturating_mul(string.len()) > WEIGHT_MAX {
+        return Err(String::from("the arguments are too large"));
+    }
+    for (old, new) in patterns.iter_sorted() {
+        let (Value::String(old), Value::String(new)) = (old, new) else {
+            return Err(String::from("the patterns and their replacements must be strings"));
+        };
+        measured(&string, old, new)?;
+        string = string.replace(old.as_ref(), new);
+    }
+    Ok(Value::from(string))
+}
+
+/// Of matches that do not overlap, and with an empty one between all characters, as OPA counts; the engine's
+/// own counts others, and panics on an empty string.
+fn count(values: &[Value]) -> Result<Value, String> {
+    let (Some(string), Some(part)) = (text(values, 0), text(values, 1)) else {
+        return Err(String::from("the arguments must be strings"));
+    };
+    let found = if part.is_empty() { string.chars().count() + 1 } else { string.matches(part).count() };
+    Ok(Value::from(found))
+}
+
+fn concat(values: &[Value]) -> Result<(), String> {
+    let parts = match values.get(1) {
+        Some(Value::Array(items)) => items.iter().count(),
+        Some(Value::Set(items)) => items.len(),
+        _ => 0,
+    };
+    let between = length(values, 0).saturating_mul(parts);
+    if between > WEIGHT_MAX {
+        return Err(too_large());
+    }
+    weigh(values, WEIGHT_MAX - between).map(|_| ())
+}
+
+fn split(values: &[Value]) -> Result<(), String> {
+    if length(values, 0) > SPLIT_BYTES_MAX {
+        return Err(format!("a text of more than {SPLIT_BYTES_MAX} bytes"));
+    }
+    Ok(())
+}
+
+fn any_match(values: &[Value]) -> Result<(), String> {
+    let size = |value: &Value| match value {
+        Value::Array(items) => items.iter().count(),
+        Value::Set(items) => items.len(),
+        _ => 1,
+    };
+    if values.iter().map(size).fold(1, usize::saturating_mul) > COMPARISONS_MAX {
+        return Err(String::from("the arguments are too large"));
+    }
+    Ok(())
+}
+
+/// Every character is looked up in the set.
+fn trim(values: &[Value]) -> Result<(), String> {
+    if length(values, 1) > CUTSET_BYTES_MAX {
+        return Err(format!("a set of more than {CUTSET_BYTES_MAX} bytes"));
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! What is refused before a policy may be evaluated.
+
+pub mod calls;
+pub mod packages;
+pub mod recursion;
+pub mod size;
+pub mod text;

@@ -1,0 +1,72 @@
+//! Limits on what a parsed policy is made of: what is deeper ends on the stack, in evaluation and in drop.
+
+use regorus::unstable::{ArithOp, Expr, Module};
+
+use crate::rego::complaint::Complaint;
+use crate::rego::source::Source;
+use crate::rego::syntax::scope::Scope;
+use crate::rego::syntax::visit::{Visitor, visit_rule};
+
+pub const RULES_MAX: usize = 500;
+pub const OPERATORS_MAX: usize = 500;
+/// In one rule; the engine orders them by what they need of each other, in the square of their number.
+pub const STATEMENTS_MAX: usize = 500;
+
+pub fn check(source: &Source<'_>, module: &Module) -> Result<(), Complaint> {
+    if module.policy.len() > RULES_MAX {
+        let message = format!("{} rules; at most {RULES_MAX} are allowed", module.policy.len());
+        return Err(Complaint::about(source.path, message));
+    }
+    for rule in &module.policy {
+        let mut operators = Operators::default();
+        visit_rule(rule, &mut operators);
+        if operators.count > OPERATORS_MAX {
+            let message = format!("a rule with {} operators; at most {OPERATORS_MAX} are allowed", operators.count);
+            return Err(source.complain(rule.span(), message));
+        }
+        if operators.statements > STATEMENTS_MAX {
+            let message = format!("a rule with {} statements; at most {STATEMENTS_MAX} are allowed", operators.statements);
+            return Err(source.complain(rule.span(), message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether numbers may grow by multiplication, each time to twice their length.
+pub fn multiplies(module: &Module) -> bool {
+    module.policy.iter().any(|rule| {
+        let mut operators = Operators::default();
+        visit_rule(rule, &mut operators);
+        operators.multiplications > 0
+    })
+}
+
+#[derive(Default)]
+struct Operators {
+    count: usize,
+    multiplications: usize,
+    statements: usize,
+}
+
+impl Visitor for Operators {
+    fn statement(&mut self) {
+        self.statements += 1;
+    }
+
+    fn expression(&mut self, expression: &Expr, _scope: &Scope<'_>) {
+        if let Expr::ArithExpr { op: ArithOp::Mul, .. } = expression {
+            self.multiplications += 1;
+        }
+        if matches!(
+            expression,
+            Expr::UnaryExpr { .. }
+                | Expr::BinExpr { .. }
+                | Expr::BoolExpr { .. }
+                | Expr::ArithExpr { .. }
+                | Expr::AssignExpr { .. }
+                | Expr::Membership { .. }
+        ) {
+            self.count += 1;
+        }
+    }
+}
