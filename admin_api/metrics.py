@@ -24,6 +24,9 @@ FORBIDDEN: Final = Counter(
     "headgate_api_forbidden", "Requests refused with 403 for a missing scope, by the scope.", ["scope"]
 )
 RATE_LIMITED: Final = Counter("headgate_api_rate_limited", "Requests refused with 429, by rate class.", ["rate_class"])
+DECISIONS: Final = Counter(
+    "headgate_api_decisions", "Explicit actions by what was decided: allow, deny, require_approval.", ["decision"]
+)
 BATCH_ROWS: Final = Histogram(
     "headgate_api_record_batch_rows",
     "Actions that one commit made durable.",

@@ -20,6 +20,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, depend
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.listing import CamelPage, CursorPage, ListRequest, camel_pagination, cursor_pagination, list_request
+from admin_api.metrics import DECISIONS
 from admin_api.principal import Principal
 from headgate.actions.model import ActionStatus, parse_status
 from headgate.actions.request import ActionSubmission, draft_of, parse_submission
@@ -88,6 +89,7 @@ async def submit(request: Request) -> Response:
             await fold_outcomes(connection, principal.org_id)
             original = await get_action(connection, principal.org_id, submitted.action_id, agent_id=principal.agent_id)
         return _answer(duplicate_answer(original.action), 200)
+    DECISIONS.labels(submitted.decision.verdict.value).inc()
     status = 202 if submitted.status is ActionStatus.PENDING_APPROVAL else 201
     return _answer(submitted_answer(submitted), status)
 

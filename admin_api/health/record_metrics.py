@@ -1,4 +1,5 @@
-"""How far the chain is behind the record: asked of the database whenever Prometheus asks us."""
+"""How far the chain is behind the record, and how many approvals are open: asked of the database whenever Prometheus
+asks us."""
 
 from typing import Final
 
@@ -14,13 +15,16 @@ UNSEALED_EVENTS: Final = Gauge(
 UNSEALED_SECONDS: Final = Gauge(
     "headgate_api_oldest_unsealed_event_seconds", "Age of the oldest event that is not yet in its chain."
 )
+OPEN_APPROVALS: Final = Gauge("headgate_api_open_approvals", "Approvals that wait for a person, of all organizations.")
 
 
 async def measure_record(database: Database) -> None:
     """Set the gauges; where the database is gone they keep their last values, and one says so."""
     try:
         async with database.across_organizations() as connection:
-            cursor = await connection.execute("SELECT events, oldest_seconds FROM audit_inbox_lag()")
+            cursor = await connection.execute(
+                "SELECT events, oldest_seconds, approvals_open() AS approvals FROM audit_inbox_lag()"
+            )
             row = await cursor.fetchone()
     except UnavailableError:
         DATABASE_UP.set(0)
@@ -29,3 +33,4 @@ async def measure_record(database: Database) -> None:
     if row is not None:
         UNSEALED_EVENTS.set(row["events"])
         UNSEALED_SECONDS.set(max(0.0, row["oldest_seconds"]))
+        OPEN_APPROVALS.set(row["approvals"])

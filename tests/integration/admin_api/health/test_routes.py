@@ -39,3 +39,16 @@ async def test_metrics_are_prometheus_text(running_api) -> None:
     ]
     assert {"method": "GET", "route": "/health/live", "status": "200"} in counted
     assert "headgate_api_unsealed_events" in families
+
+
+async def test_open_approvals_are_counted(start_api, organization, hold) -> None:
+    api = await start_api()
+
+    async def counted() -> float:
+        async with api.client() as client:
+            families = text_string_to_metric_families((await client.get("/health/metrics")).text)
+        return next(family.samples[0].value for family in families if family.name == "headgate_api_open_approvals")
+
+    before = await counted()
+    await hold(organization)
+    assert await counted() == before + 1
