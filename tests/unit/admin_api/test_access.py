@@ -6,6 +6,7 @@ from fastapi.routing import APIRoute
 
 from admin_api.access import ACCESS, Audience, access_of
 from admin_api.app import ROUTERS, create_app
+from admin_api.direct_dispatch import DirectDispatch
 from admin_api.guarded_route import GuardedRoute
 from headgate.agents.scopes import Scope
 from headgate.ratelimits.classes import RateClass
@@ -58,3 +59,11 @@ def test_an_unguarded_route_cannot_be_mounted(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("admin_api.app.ROUTERS", (*ROUTERS, router))
     with pytest.raises(TypeError, match="not a GuardedRoute"):
         create_app(None)
+
+
+def test_the_hot_path_takes_the_short_way_and_is_guarded_there() -> None:
+    direct = DirectDispatch(create_app(None), routes=create_app(None).routes)
+    assert ("POST", "/v1/actions") in direct._handlers
+    assert ("POST", "/admin/agents") not in direct._handlers, "its body is FastAPI's to check"
+    for route in direct._handlers:
+        assert route in ACCESS
