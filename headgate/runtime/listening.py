@@ -13,7 +13,10 @@ def listens_on(pid: int, port: int) -> bool:
     try:
         inodes = {inode for table in ("tcp", "tcp6") for inode in _listening(Path(f"/proc/{pid}/net/{table}"), port)}
         sockets = {f"socket:[{inode}]" for inode in inodes}
-        return bool(sockets) and any(_target(entry) in sockets for entry in os.scandir(f"/proc/{pid}/fd"))
+        if not sockets:
+            return False
+        with os.scandir(f"/proc/{pid}/fd") as descriptors:
+            return any(_target(entry) in sockets for entry in descriptors)
     except OSError:
         return False
 

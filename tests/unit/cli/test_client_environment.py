@@ -1,0 +1,73 @@
+"""The variables that bring a client to the gate."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.client_environment import TrustFiles, client_environment
+from headgate.kernel.secrets import Secret
+from headgate.runtime.runtime_file import RuntimeInformation
+
+FILES = TrustFiles(Path("/p/ca.pem"), Path("/p/bundle.pem"), Path("/p/trust.p12"), "changeit", Path("/p/wgetrc"))
+INSTANCE = RuntimeInformation(
+    api_url="http://127.0.0.1:8470",
+    proxy_url="http://127.0.0.1:8471",
+    ca_cert="/p/ca.pem",
+    agent_id="agt_1",
+    agent_key=Secret("hg_abc/d@e"),
+    admin_token=Secret("admin-token"),
+    dashboard_url="http://127.0.0.1:8470/",
+    database_url=Secret("postgresql://u:p@/x"),
+    redis_url=Secret("unix:///s"),
+    pids={},
+)
+VARIABLES = client_environment(INSTANCE, FILES)
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])
+def test_the_proxy_carries_the_key_as_a_password(name: str) -> None:
+    assert VARIABLES[name] == "http://agent:hg_abc%2Fd%40e@127.0.0.1:8471"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SSL_CERT_FILE",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "GIT_SSL_CAINFO",
+        "PIP_CERT",
+        "CARGO_HTTP_CAINFO",
+        "AWS_CA_BUNDLE",
+    ],
+)
+def test_variables_that_replace_the_roots_keep_the_public_ones(name: str) -> None:
+    assert VARIABLES[name] == "/p/bundle.pem"
+
+
+@pytest.mark.parametrize("name", ["NODE_EXTRA_CA_CERTS", "DENO_CERT"])
+def test_variables_that_add_roots_add_ours_alone(name: str) -> None:
+    assert VARIABLES[name] == "/p/ca.pem"
+
+
+def test_only_the_api_itself_is_reached_directly() -> None:
+    """Without its port the entry would let every service of this host pass the gate by."""
+    assert VARIABLES["NO_PROXY"] == VARIABLES["no_proxy"] == "127.0.0.1:8470"
+
+
+def test_no_credential_but_the_agents() -> None:
+    assert not [name for name, value in VARIABLES.items() if "admin-token" in value or "postgresql" in value]
+
+
+def test_java_gets_proxy_and_trust_store() -> None:
+    options = VARIABLES["JAVA_TOOL_OPTIONS"].split()
+    assert "-Dhttps.proxyHost=127.0.0.1" in options
+    assert "-Dhttps.proxyPort=8471" in options
+    assert "-Djavax.net.ssl.trustStore=/p/trust.p12" in options
+
+
+def test_java_options_with_a_space_are_quoted() -> None:
+    files = replace(FILES, java_store=Path("/my data/trust.p12"))
+    options = client_environment(INSTANCE, files)["JAVA_TOOL_OPTIONS"]
+    assert '"-Djavax.net.ssl.trustStore=/my data/trust.p12"' in options

@@ -1,0 +1,143 @@
+"""What the doctor finds, and says in plain words."""
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.diagnosis import (
+    Verdict,
+    check_api,
+    check_certificate,
+    check_parts,
+    check_proxy,
+    check_shell,
+    check_variables,
+)
+from headgate.kernel.secrets import Secret
+from headgate.runtime.runtime_file import RuntimeInformation
+from proxy.authority import LIFETIME, Authority
+
+NOBODY = Secret("")
+INSTANCE = RuntimeInformation("", "http://127.0.0.1:9", "", "", NOBODY, Secret("t"), "", NOBODY, NOBODY, {})
+
+
+@contextmanager
+def answering(status: int, body: object) -> Iterator[str]:
+    """A service that answers everything with this."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def do_CONNECT(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *arguments: object) -> None:
+            """Silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _closed_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def test_a_typing_error_in_a_variable_is_guessed() -> None:
+    findings = list(check_variables({"HEADGATE_PROXY_WORKER": "2", "HEADGATE_PORT": "tcp://10.0.0.1", "PATH": "/bin"}))
+    assert findings[0].verdict is Verdict.OK
+    assert any("did you mean HEADGATE_PROXY_WORKERS?" in finding.text for finding in findings)
+    assert all(finding.verdict is Verdict.NOTE for finding in findings[1:])
+
+
+def test_a_setting_that_cannot_be_read_is_wrong() -> None:
+    [finding] = check_variables({"HEADGATE_API_PORT": "x"})
+    assert finding.verdict is Verdict.WRONG
+    assert "HEADGATE_API_PORT" in finding.text
+
+
+def test_a_part_that_is_gone_is_wrong() -> None:
+    pids = {"api": (os.getpid(),), "worker": (2**22 + 1,), "valkey": ()}
+    verdicts = [finding.verdict for finding in check_parts(replace(INSTANCE, pids=pids))]
+    assert verdicts == [Verdict.OK, Verdict.WRONG]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "verdict", "says"),
+    [
+        (200, {"data": []}, Verdict.OK, "answers"),
+        (200, [], Verdict.WRONG, "is that Headgate's API?"),
+        (
+            401,
+            {"error": {"code": "UNAUTHORIZED", "message": "expired"}},
+            Verdict.WRONG,
+            "valid for a day",
+        ),
+        (500, "oops", Verdict.WRONG, "answered 500"),
+    ],
+)
+def test_the_api(status: int, body: object, verdict: Verdict, says: str) -> None:
+    with answering(status, body) as url:
+        finding = check_api(replace(INSTANCE, api_url=url))
+    assert finding.verdict is verdict
+    assert says in finding.text
+
+
+def test_an_api_that_is_not_there() -> None:
+    finding = check_api(replace(INSTANCE, api_url=_closed_port()))
+    assert finding.verdict is Verdict.WRONG
+    assert "does not answer" in finding.text
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(407, Verdict.OK), (200, Verdict.WRONG)])
+def test_a_proxy_must_ask_for_a_key(status: int, verdict: Verdict) -> None:
+    with answering(status, {}) as url:
+        assert check_proxy(replace(INSTANCE, proxy_url=url)).verdict is verdict
+
+
+def test_a_proxy_that_is_not_there() -> None:
+    assert check_proxy(replace(INSTANCE, proxy_url=_closed_port())).verdict is Verdict.WRONG
+
+
+def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    authority = Authority(tmp_path / "ca", tmp_path / "public")
+    authority.open(now)
+    assert check_certificate(authority.certificate_file, now).verdict is Verdict.OK
+    soon = now + LIFETIME - timedelta(days=10)
+    assert "headgate ca rotate" in check_certificate(authority.certificate_file, soon).text
+    assert check_certificate(tmp_path / "none.pem", now).verdict is Verdict.WRONG
+
+
+@pytest.mark.parametrize(
+    ("environment", "verdict"),
+    [
+        ({}, Verdict.NOTE),
+        ({"HTTPS_PROXY": "http://agent:k@other:1"}, Verdict.NOTE),
+        ({"https_proxy": "http://agent:k@127.0.0.1:9"}, Verdict.OK),
+    ],
+)
+def test_this_shell(environment: dict[str, str], verdict: Verdict) -> None:
+    assert check_shell(INSTANCE, environment).verdict is verdict

@@ -1,0 +1,33 @@
+"""The page of commands is what the commands say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from headgate.cli.main import headgate
+from headgate.cli.reference import cli_reference
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_reference_page_is_what_help_says() -> None:
+    page = ROOT / "docs" / "reference" / "cli.md"
+    assert page.read_text("utf-8") == cli_reference(), "run make reference"
+
+
+def test_the_overview_names_each_command_as_it_names_itself() -> None:
+    context = headgate.make_context("headgate", ["--help"], resilient_parsing=True)
+    for name in headgate.list_commands(context):
+        command = headgate.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+        assert command.help
+
+
+def test_the_entry_point_is_light() -> None:
+    """Every part of an instance starts with it: none should load the others' frameworks."""
+    program = (
+        "import sys, headgate.cli.main; print([m for m in ('fastapi', 'mitmproxy', 'psycopg') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

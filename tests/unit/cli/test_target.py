@@ -1,0 +1,53 @@
+"""Which instance a client command speaks to: the nearest that somebody named."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.target import find_target
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
+
+NOBODY = Secret("")
+PLAIN = RuntimeInformation("", "", "", "", NOBODY, Secret("t"), "", NOBODY, NOBODY, {})
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A runtime file in each place; each names itself by its URL."""
+    for name in ("option", "variable", "here/.headgate", "data", "xdg/headgate"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        write_runtime_file(folder / "runtime.json", replace(PLAIN, api_url=f"http://{name.split('/')[0]}"))
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path
+
+
+def test_the_order_of_places(places: Path) -> None:
+    environment = {"XDG_DATA_HOME": str(places / "xdg")}
+    assert find_target(None, environment).api_url == "http://here"
+    environment["HEADGATE_DATA_DIR"] = str(places / "data")
+    assert find_target(None, environment).api_url == "http://data"
+    environment |= {"HEADGATE_API_URL": "http://remote/", "HEADGATE_TOKEN": "remote-token"}
+    assert find_target(None, environment).api_url == "http://remote"
+    assert find_target(None, environment).token == Secret("remote-token")
+    environment["HEADGATE_RUNTIME_FILE"] = str(places / "variable" / "runtime.json")
+    assert find_target(None, environment).api_url == "http://variable"
+    assert find_target(places / "option" / "runtime.json", environment).api_url == "http://option"
+
+
+def test_the_users_own_directory_comes_last(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(places)
+    assert find_target(None, {"XDG_DATA_HOME": str(places / "xdg")}).api_url == "http://xdg"
+
+
+def test_none_at_all_says_how_to_name_one(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(places)
+    with pytest.raises(UnavailableError, match="headgate up"):
+        find_target(None, {"XDG_DATA_HOME": str(places / "nothing")})
+
+
+def test_an_address_without_a_token_is_not_half_used(places: Path) -> None:
+    assert find_target(None, {"HEADGATE_API_URL": "http://remote", "XDG_DATA_HOME": "/x"}).api_url == "http://here"
