@@ -126,7 +126,7 @@ def _spawn(program: Program) -> "subprocess.Popen[bytes]":
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=child_setup(program.death_signal, program.account),
+            preexec_fn=child_setup(program.death_signal, program.account),  # noqa: PLW1509 - as server_process does
         )
 
 

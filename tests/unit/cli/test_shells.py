@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headgate.cli.shells import FORMATS, render
 from headgate.kernel.errors import ValidationError
 
-HOSTILE = """a'b"c$HOME`id`\\n $(id) ; & | * ? ~ ! # ü ‘x’ """
+HOSTILE = """a'b"c$HOME`id`\\n $(id) ; & | * ? ~ ! # ü \u2018x\u2019 """
 
 PRINTABLE = st.text(st.characters(exclude_categories=("C", "Z")) | st.just(" "), max_size=60)
 
