@@ -34,6 +34,7 @@ from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
 from headgate.workflows.decide_action import candidate_for
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.workflows.hold_call import HeldCall
+from headgate.workflows.organization_state import OrganizationState
 from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
 
 _log = structlog.get_logger(__name__)
@@ -79,9 +80,6 @@ class Enforce:
             if self._limiter is not None:
                 subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
                 require_allowed(self._limiter.check(RateClass.PROXY, subject))
-            organization = await self._gate.state_for(caller)
-            state.client.rules = organization.allowlist
-            self._guard.recheck(flow, organization.allowlist)
             draft = interpret(http_call(flow), self._catalogue)
             await self._admit(flow, state, caller, draft)
         except HeadgateError as error:
@@ -94,11 +92,16 @@ class Enforce:
 
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, draft: ActionDraft) -> None:
         candidate = candidate_for(caller.identity, draft)
+
+        def enforce(organization: OrganizationState) -> None:
+            state.client.rules = organization.allowlist
+            self._guard.recheck(flow, organization.allowlist)
+
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
         began = self._monotonic()
         try:
-            admitted = await self._gate.admit(caller, candidate, held)
+            admitted = await self._gate.admit(caller, candidate, held, enforce)
         finally:
             state.on_abandoned = None
             STAGE_SECONDS.labels("held" if held.approval_id else "admit").observe(self._monotonic() - began)

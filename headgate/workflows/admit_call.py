@@ -4,10 +4,12 @@ The one way to an ``Admitted`` is through a committed record of a decision made 
 other way out of here is an exception, and the enforcement point forwards on nothing else.
 """
 
+from collections.abc import Callable
+
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
+from headgate.kernel.errors import ConflictError, DestinationBlockedError, UnauthorizedError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision, Verdict
 from headgate.workflows.admitted import Admitted
@@ -43,19 +45,30 @@ class CallGate:
         self._ends = ends
         self._clock = clock
 
-    async def state_for(self, caller: Caller) -> OrganizationState:
-        """The state of the caller's organization, with the caller brought to its generation (``agree``)."""
-        return await agree(caller, self._states, self._keys, self._clock)
-
-    async def admit(self, caller: Caller, candidate: Candidate, held: HeldCall) -> Admitted:
+    async def admit(
+        self, caller: Caller, candidate: Candidate, held: HeldCall, enforce: Callable[[OrganizationState], None]
+    ) -> Admitted:
         """Decide, record, and hold where a human has to agree.
 
-        Raises ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
+        ``enforce`` makes the enforcement point's own rules those of the state that is decided on, each time that
+        one is; it raises DestinationBlockedError where they refuse.
+
+        Raises that, ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
         UnauthorizedError, UnavailableError.
         """
         stale = 0
         while stale < MOST_DECISIONS:
-            state = await self.state_for(caller)
+            state = await agree(caller, self._states, self._keys, self._clock)
+            try:
+                enforce(state)
+            except DestinationBlockedError:
+                # Not an action yet, so no record compares the generation: a destination that was allowed a moment
+                # ago must not be refused on what was before.
+                await self._states.refresh()
+                if self._states.current(state.org_id) is state:
+                    raise
+                stale += 1
+                continue
             decision = decide(state, candidate)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
