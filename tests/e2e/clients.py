@@ -74,10 +74,10 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 class Administrator:
     """Speaks to the API with a token of all rights."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, *, token: str | None = None) -> None:
         self._instance = instance
         runtime = instance.runtime
-        headers = {"authorization": f"Bearer {runtime['admin_token']}"}
+        headers = {"authorization": f"Bearer {token or runtime['admin_token']}"}
         self.api = httpx.Client(base_url=runtime["api_url"], headers=headers, timeout=30, trust_env=False)
 
     def close(self) -> None:

@@ -82,6 +82,13 @@ class Instance:
         with psycopg.connect(self.runtime["database_url"], autocommit=True) as connection:
             connection.execute(sql.encode(), values)
 
+    def command(self, *words: str) -> str:
+        """What a ``headgate`` command prints, run against this instance as a person would."""
+        command = [sys.executable, "-m", "headgate.cli.main", *words, "--runtime-file", str(self.runtime_file)]
+        done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=110)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def environment_of(self, part: str) -> dict[str, str]:
         """With what the supervisor started this part, to start one more of it."""
         entries = Path(f"/proc/{self.pids(part)[0]}/environ").read_bytes().split(b"\0")

@@ -29,30 +29,36 @@ class _Server(ThreadingHTTPServer):
 
     def process_request_thread(self, request, client_address) -> None:
         # The handshake is made here, in the connection's own thread: a client that is slow delays nobody else.
-        try:
-            request.settimeout(30)
-            secure = self.upstream.tls.wrap_socket(request, server_side=True)
-        except OSError:
-            self.shutdown_request(request)
-            return
+        if self.upstream.tls is not None:
+            try:
+                request.settimeout(30)
+                request = self.upstream.tls.wrap_socket(request, server_side=True)
+            except OSError:
+                self.shutdown_request(request)
+                return
         with self.upstream.lock:
             self.upstream.connections += 1
-        super().process_request_thread(secure, client_address)
+        super().process_request_thread(request, client_address)
 
     def handle_error(self, request, client_address) -> None:
         """A client that went away is what some tests are about."""
 
 
 class Upstream:
-    """``GET /slow/…`` answers when ``go_on`` is set; everything else at once, with what it received."""
+    """``/slow/…`` is answered when ``go_on`` is set; everything else at once, with what was received.
 
-    def __init__(self, certificate: Path, port: int = 0) -> None:
+    Without a certificate it speaks plain HTTP.
+    """
+
+    def __init__(self, certificate: Path | None, port: int = 0) -> None:
         self.lock = threading.Lock()
         self.connections = 0
         self.received: list[Received] = []
         self.go_on = threading.Event()
-        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.tls.load_cert_chain(certificate)
+        self.tls: ssl.SSLContext | None = None
+        if certificate is not None:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificate)
         upstream = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -91,7 +97,7 @@ class Upstream:
 
     @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}"
+        return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self.port}"
 
     def of(self, path: str) -> list[Received]:
         """What arrived at this path; a query is not looked at."""
@@ -106,7 +112,7 @@ class Upstream:
 
 
 @contextmanager
-def serving(certificate: Path, port: int = 0) -> Iterator[Upstream]:
+def serving(certificate: Path | None, port: int = 0) -> Iterator[Upstream]:
     upstream = Upstream(certificate, port)
     try:
         yield upstream
