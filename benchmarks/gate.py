@@ -7,25 +7,21 @@ machine's drift falls on all alike; medians of the rounds, ratios within each ro
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from benchmarks.load.client import Load
+from benchmarks.load.instance import Instance, process, start_instance, wait_for
 from headgate.demo.certificates import write_service_certificate
 
-_ALLOW_ALL = 'package bench\n\nallow if input.http.host == "127.0.0.1"\n'
 _CASES = {
     "GET 1 KB": {"method": "GET", "path": "/bytes/1024", "body_bytes": 0},
     "POST 4 KB": {"method": "POST", "path": "/bytes/1024", "body_bytes": 4096},
@@ -49,27 +45,6 @@ class SetUp:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@contextmanager
-def process(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    child = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
-    try:
-        yield child
-    finally:
-        child.send_signal(signal.SIGTERM)
-        try:
-            child.wait(20)
-        except subprocess.TimeoutExpired:
-            child.kill()
-
-
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("a part did not start")
-        time.sleep(0.05)
-
-
 def start_mitmproxy(stack: ExitStack, folder: Path, name: str, port: int, command: list[str]) -> SetUp:
     child = stack.enter_context(process(command))
     ca_file = folder / name / "mitmproxy-ca-cert.pem"
@@ -80,32 +55,6 @@ def start_mitmproxy(stack: ExitStack, folder: Path, name: str, port: int, comman
 def _listens(port: int) -> bool:
     needle = f":{port:04X} "
     return any(needle in line and " 0A " in line for line in Path("/proc/net/tcp").read_text().splitlines())
-
-
-def start_gate(stack: ExitStack, folder: Path, root: Path) -> tuple[SetUp, dict[str, Any]]:
-    runtime_file = folder / "runtime.json"
-    environment = {
-        **os.environ,
-        "HEADGATE_UPSTREAM_CA_FILE": str(root),
-        "HEADGATE_RATE_LIMITS": "off",
-        "HEADGATE_PROXY_WORKERS": "1",
-        "HEADGATE_LOG_LEVEL": "warning",
-    }
-    command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
-    command += ["--runtime-file", str(runtime_file), "--api-port", "0", "--proxy-port", "0"]
-    stack.enter_context(process(command, env=environment))
-    wait_for(runtime_file.exists)
-    runtime = json.loads(runtime_file.read_text())
-    with httpx.Client(
-        base_url=runtime["api_url"], headers={"authorization": f"Bearer {runtime['admin_token']}"}, trust_env=False
-    ) as api:
-        allowlist = {"destinations": [{"host": "127.0.0.1", "private": True}], "tools": []}
-        api.put("/admin/settings/allowlist", json=allowlist).raise_for_status()
-        policy = {"name": "Benchmark", "rego_policy": _ALLOW_ALL, "priority": 1}
-        api.post("/admin/policies", json=policy).raise_for_status()
-    port = int(runtime["proxy_url"].rsplit(":", 1)[1])
-    gate = SetUp("headgate", port, runtime["ca_cert"], runtime["agent_key"], runtime["pids"]["proxy"][0])
-    return gate, runtime
 
 
 def measure(
@@ -143,7 +92,11 @@ def main() -> None:
         upstream = stack.enter_context(process([sys.executable, "-m", "benchmarks.load.upstream", str(certificate)]))
         assert upstream.stdout is not None
         target_port = int(upstream.stdout.readline())
-        gate, runtime = start_gate(stack, folder, root)
+        instance = start_instance(stack, folder, root)
+        runtime = instance.runtime
+        gate = SetUp(
+            "headgate", instance.proxy_port, runtime["ca_cert"], runtime["agent_key"], runtime["pids"]["proxy"][0]
+        )
         bare = [sys.executable, "-m", "benchmarks.load.bare_master", "18181", str(folder / "bare"), str(root)]
         dump = [str(Path(sys.executable).with_name("mitmdump")), "--quiet", "--listen-port", "18182"]
         dump += ["--set", f"confdir={folder / 'mitmdump'}", "--set", f"ssl_verify_upstream_trusted_ca={root}"]
@@ -173,21 +126,15 @@ def main() -> None:
                 errors = sum(one[name]["errors"] for one in rounds for name in one)
                 if errors:
                     print(f"   {errors:.0f} errors")
-        check_every_request_is_recorded(runtime)
+        check_every_request_is_recorded(instance)
 
 
-def check_every_request_is_recorded(runtime: dict[str, Any]) -> None:
-    """Count exactly: as many completed actions as requests that were answered (facts: only a count showed a loss)."""
-    with httpx.Client(
-        base_url=runtime["api_url"], headers={"x-agent-key": runtime["agent_key"]}, timeout=120, trust_env=False
-    ) as api:
-        total = api.get("/v1/actions", params={"limit": 1, "total": "exact"}).json()["pagination"]["total"]
-        deadline = time.monotonic() + 120
-        running = total
-        while running and time.monotonic() < deadline:
-            page = api.get("/v1/actions", params={"limit": 1, "status": "executing", "total": "exact"}).json()
-            running = page["pagination"]["total"]
-    print(f"recorded: {total} actions, {running} without an outcome")
+def check_every_request_is_recorded(instance: Instance) -> None:
+    """Every action has its outcome, a moment later."""
+    deadline = time.monotonic() + 120
+    while (running := instance.count_actions(status="executing")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    print(f"recorded: {instance.count_actions()} actions, {running} without an outcome")
 
 
 if __name__ == "__main__":
