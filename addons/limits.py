@@ -25,7 +25,10 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """In bytes, but for ``header_fields``. ``buffered`` is for all request bodies of one process together."""
+    """In bytes, but for ``header_fields`` and ``upload_seconds`` (from the head of a request to the end of its body).
+
+    ``buffered`` is for all request bodies of one process together.
+    """
 
     body: int = 10 * MIB
     decoded_body: int = 50 * MIB
@@ -33,6 +36,7 @@ class RequestLimits:
     head: int = 64 << 10
     header_fields: int = 200
     target: int = 16 << 10
+    upload_seconds: float = 120.0
 
 
 class Limits:

@@ -46,6 +46,7 @@ from headgate.kernel.errors import (
     ProtocolRefusedError,
     UnavailableError,
     UpstreamFailedError,
+    ValidationError,
 )
 from proxy.budget import BufferBudget
 
@@ -106,6 +107,10 @@ class GateStream(HttpStream):
                 refuse_with(self.flow, self._overflow)
             if flow_state(self.flow).refusal is not None:
                 yield from self._answer_early()
+            elif not any(isinstance(queued, RequestEndOfMessage) for queued in self._paused_event_queue):
+                # Uploads that stall would keep others out of the budget.
+                self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+                yield commands.RequestWakeup(self._limits.upload_seconds)
 
     def check_body_size(self, request: bool) -> Commands[bool]:
         """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
@@ -140,11 +145,17 @@ class GateStream(HttpStream):
                 "the gate holds as many request bodies as it may; send the request again", retry_after_seconds=1
             )
         self._reserved = size
-        # From here on the end of the request has something to give back.
-        self.handle_event = self._handle_event_and_release  # type: ignore[method-assign] # only for requests with a body
+        self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
         return None
 
-    def _handle_event_and_release(self, event: events.Event) -> Commands[None]:
+    def _handle_event_with_body(self, event: events.Event) -> Commands[None]:
+        """In place of ``handle_event`` for requests with a body: a deadline, and something to give back at the end."""
+        if isinstance(event, events.Wakeup) and self._handle_event != self._lingering:
+            if self.client_state == self.state_consume_request_body and self._paused is None:
+                error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
+                refuse_with(self.flow, error)
+                yield from self._answer_early()
+            return
         yield from super().handle_event(event)
         if not self.flow.live:
             self._release()

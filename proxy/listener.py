@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from mitmproxy.connection import Client
@@ -19,6 +19,10 @@ from proxy.dispatch import GateAddonManager
 from proxy.options import OptionsSnapshot
 
 _log = structlog.get_logger(__name__)
+
+
+_READ_AHEAD_BYTES: Final = 32 << 10
+"""asyncio reads up to twice of this from a client before anybody asks for it."""
 
 
 class Listener:
@@ -61,7 +65,7 @@ class Listener:
         self._options = OptionsSnapshot(options)
         try:
             self._server = await asyncio.start_server(
-                self._accept, self._host, self._port, reuse_port=True, backlog=1024
+                self._accept, self._host, self._port, limit=_READ_AHEAD_BYTES, reuse_port=True, backlog=1024
             )
         except OSError as error:
             raise UnavailableError(f"cannot listen on {self._host} port {self._port}: {error.strerror}") from error

@@ -140,6 +140,36 @@ async def test_bytes_that_arrive_while_a_hook_waits_count(start) -> None:
     assert running.gate.budget.used_bytes == 0
 
 
+@pytest.mark.parametrize("sent", [0, 1000])
+async def test_an_upload_that_stalls(start, answer, sent) -> None:
+    running = await start(limits=RequestLimits(upload_seconds=0.2))
+    head = running.get("/", method="POST", headers="Content-Length: 5000\r\n")
+    received = answer(await running.secure(head + bytes(sent)))
+    assert received.status == 400
+    assert "did not arrive" in json.loads(received.body)["error"]["message"]
+    assert running.upstream.connections == 0
+    assert running.gate.budget.used_bytes == 0
+
+
+async def test_the_deadline_is_for_the_upload_only(start, answer) -> None:
+    running = await start(limits=RequestLimits(upload_seconds=0.2))
+
+    async def hold(_) -> None:
+        await asyncio.sleep(0.5)
+
+    running.decide.before = hold
+    reader, writer = await running.tunnel()
+    for _ in range(2):
+        writer.write(
+            running.get("/", method="POST", headers="Content-Length: 4\r\n").replace(b"Connection: close\r\n", b"")
+        )
+        await asyncio.sleep(0.05)
+        writer.write(b"body")
+        assert answer(await reader.read(65536)).status == 200
+    writer.close()
+    assert running.upstream.bodies == [b"body", b"body"]
+
+
 async def test_bytes_pipelined_behind_a_held_request_are_bounded(start) -> None:
     running = await start()
 
