@@ -28,7 +28,6 @@ def api() -> None:
             claims=ClaimNames(settings.jwt_organization_claim, settings.jwt_roles_claim, settings.jwt_aal_claim),
             default_organization=settings.jwt_default_organization,
         )
-    certificate = settings.data.public / "ca.pem"
     run(
         ApiSettings(
             database_dsn=settings.database_url_of(Part.API),
@@ -39,8 +38,9 @@ def api() -> None:
             rate_limits=settings.rate_limits,
             local_tokens=settings.jwt_local_issuer,
             oidc=oidc,
-            ca_certificate=certificate if certificate.exists() else None,
+            ca_certificate=settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
+            body_limit_bytes=settings.api_body_limit_bytes,
         )
     )
 
