@@ -37,8 +37,8 @@ fn measure(name: &str, policy: &str, data: &Value, input: &str) -> anyhow::Resul
     for _ in 0..ROUNDS {
         let start = Instant::now();
         let value = read_input(input.as_bytes()).map_err(anyhow::Error::msg)?;
-        let answer = evaluate(&compiled, entry::RULE, value, write_answer)
-            .map_err(|failure| anyhow::anyhow!(failure.reason))?;
+        let answer =
+            evaluate(&compiled, entry::RULE, value, write_answer).map_err(|failure| anyhow::anyhow!(failure.reason))?;
         ours.push(start.elapsed());
         std::hint::black_box(answer);
         let start = Instant::now();

@@ -63,11 +63,7 @@ fn write_number(out: &mut Vec<u8>, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn write_items<'a>(
-    out: &mut Vec<u8>,
-    items: impl Iterator<Item = &'a Value>,
-    depth: usize,
-) -> Result<(), String> {
+fn write_items<'a>(out: &mut Vec<u8>, items: impl Iterator<Item = &'a Value>, depth: usize) -> Result<(), String> {
     out.push(b'[');
     for (index, item) in items.enumerate() {
         if index > 0 {

@@ -46,8 +46,7 @@ pub trait Builder {
 
 /// Reads one text.
 pub fn read<B: Builder>(text: &[u8], builder: &mut B) -> Result<B::Value, B::Error> {
-    let valid = std::str::from_utf8(text)
-        .map_err(|error| Refusal::new(error.valid_up_to(), "invalid UTF-8"))?;
+    let valid = std::str::from_utf8(text).map_err(|error| Refusal::new(error.valid_up_to(), "invalid UTF-8"))?;
     let mut scanner = Scanner { text: valid, bytes: valid.as_bytes(), at: 0, depth: 0, builder };
     scanner.skip_space();
     let value = scanner.value()?;
@@ -111,10 +110,7 @@ impl<'a, B: Builder> Scanner<'a, '_, B> {
         }
     }
 
-    fn nested(
-        &mut self,
-        read: fn(&mut Self) -> Result<B::Value, B::Error>,
-    ) -> Result<B::Value, B::Error> {
+    fn nested(&mut self, read: fn(&mut Self) -> Result<B::Value, B::Error>) -> Result<B::Value, B::Error> {
         if self.depth >= NESTING_MAX {
             return Err(self.refuse(format!("nested more than {NESTING_MAX} deep")).into());
         }
@@ -268,10 +264,7 @@ impl<'a, B: Builder> Scanner<'a, '_, B> {
 
     fn skip_plain(&mut self) {
         let rest = &self.bytes[self.at..];
-        self.at += rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-            .unwrap_or(rest.len());
+        self.at += rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)).unwrap_or(rest.len());
     }
 
     fn escape(&mut self) -> Result<char, Refusal> {
@@ -315,9 +308,7 @@ impl<'a, B: Builder> Scanner<'a, '_, B> {
         let Some(digits) = digits else {
             return Err(self.refuse("\\u needs four hexadecimal digits"));
         };
-        let unit = digits
-            .iter()
-            .fold(0, |unit, digit| unit << 4 | char::from(*digit).to_digit(16).unwrap_or(0));
+        let unit = digits.iter().fold(0, |unit, digit| unit << 4 | char::from(*digit).to_digit(16).unwrap_or(0));
         self.at += 6;
         Ok(unit)
     }

@@ -32,6 +32,8 @@ impl Complaint {
             Some((_, message)) => message.trim(),
             None => text.trim(),
         };
+        // What follows shows another place with a picture of its own.
+        let message = message.lines().next().unwrap_or_default();
         match place_in(path, text) {
             Some((line, column)) => Self::at(path, source, line, column, message),
             None => Self::about(path, message),

@@ -18,7 +18,7 @@ pub struct Input {
 impl Input {
     #[new]
     fn new(py: Python<'_>, text: &[u8]) -> PyResult<Self> {
-        read_input(text).map(|value| Self { value }).map_err(|reason| input_error(py, reason))
+        py.detach(|| read_input(text)).map(|value| Self { value }).map_err(|reason| input_error(py, reason))
     }
 }
 
@@ -32,7 +32,9 @@ pub struct Data {
 impl Data {
     #[new]
     fn new(py: Python<'_>, text: &[u8]) -> PyResult<Self> {
-        read_object(text, "the data").map(|value| Self { value }).map_err(|reason| input_error(py, reason))
+        py.detach(|| read_object(text, "the data"))
+            .map(|value| Self { value })
+            .map_err(|reason| input_error(py, reason))
     }
 }
 

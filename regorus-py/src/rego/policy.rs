@@ -72,7 +72,12 @@ impl Policy {
         if !self.compiled.rules.iter().any(|name| name == rule) {
             return Err(evaluation_error(py, Failure::error(format!("the policy has no rule {rule:?}"))));
         }
-        self.ask(py, &reference(&format!("{}{}{rule}", self.compiled.package, if rule.starts_with('[') { "" } else { "." })), value, write_value)
+        self.ask(
+            py,
+            &reference(&format!("{}{}{rule}", self.compiled.package, if rule.starts_with('[') { "" } else { "." })),
+            value,
+            write_value,
+        )
     }
 
     fn ast<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

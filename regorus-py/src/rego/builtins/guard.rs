@@ -29,7 +29,11 @@ pub fn install<'n>(engine: &mut Engine, names: impl IntoIterator<Item = &'n &'st
     for name in names {
         if let (Some(guard), Some((_, arity))) = (guard_of(name), BUILTINS.get(name)) {
             let name: &'static str = name;
-            engine.add_extension(name.to_owned(), *arity, Box::new(move |values: Vec<Value>| call(name, guard, &values)))?;
+            engine.add_extension(
+                name.to_owned(),
+                *arity,
+                Box::new(move |values: Vec<Value>| call(name, guard, &values)),
+            )?;
         }
     }
     Ok(())

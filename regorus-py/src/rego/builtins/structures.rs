@@ -16,8 +16,16 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "json.marshal" => Guard::Instead(marshal),
         "json.unmarshal" => Guard::Instead(unmarshal),
         "json.is_valid" => Guard::Instead(is_valid),
-        "json.marshal_with_options" | "yaml.marshal" | "json.filter" | "json.remove" | "object.subset"
-        | "object.union" | "object.union_n" | "graph.reachable" | "sort" | "urlquery.encode_object"
+        "json.marshal_with_options"
+        | "yaml.marshal"
+        | "json.filter"
+        | "json.remove"
+        | "object.subset"
+        | "object.union"
+        | "object.union_n"
+        | "graph.reachable"
+        | "sort"
+        | "urlquery.encode_object"
         | "urlquery.decode_object" => Guard::Check(weighed),
         "json.patch" => Guard::Check(patch),
         "yaml.unmarshal" | "yaml.is_valid" => Guard::Check(yaml),

@@ -29,7 +29,10 @@ pub fn check_library(path: &str, package: &[String]) -> Result<(), Complaint> {
 
 /// Refuses `import input`, of which the engine can only warn on standard error.
 pub fn check_imports(source: &Source<'_>, module: &Module) -> Result<(), Complaint> {
-    let needless = module.imports.iter().find(|import| matches!(import.refr.as_ref(), Expr::Var { span, .. } if span.text() == "input"));
+    let needless = module
+        .imports
+        .iter()
+        .find(|import| matches!(import.refr.as_ref(), Expr::Var { span, .. } if span.text() == "input"));
     match needless {
         Some(import) => Err(source.complain(import.refr.span(), "input needs no import")),
         None => Ok(()),

@@ -27,19 +27,21 @@ pub fn check(program: &Program<'_>) -> Result<(), Complaint> {
             }
         }
     }
-    for index in 0..nodes.len() {
-        let mut uses = Uses { program, part: nodes[index].rules[0].0, paths: Vec::new(), reads_entry: None };
-        for (part, rule) in &nodes[index].rules {
+    let mut edges = Vec::with_capacity(nodes.len());
+    for node in &nodes {
+        let mut uses = Uses { program, part: node.rules[0].0, paths: Vec::new(), reads_entry: None };
+        for (part, rule) in &node.rules {
             uses.part = part;
             visit_rule(rule, &mut uses);
         }
         if let Some(complaint) = uses.reads_entry {
             return Err(complaint);
         }
-        let needs = (0..nodes.len())
-            .filter(|other| uses.paths.iter().any(|path| overlap(path, &nodes[*other].path)))
-            .collect();
-        nodes[index].needs = needs;
+        let is_needed = |other: &Node<'_, '_>| uses.paths.iter().any(|path| overlap(path, &other.path));
+        edges.push(nodes.iter().enumerate().filter(|(_, other)| is_needed(other)).map(|(index, _)| index).collect());
+    }
+    for (node, needs) in nodes.iter_mut().zip(edges) {
+        node.needs = needs;
     }
     let mut search = Search { nodes: &nodes, states: vec![State::New; nodes.len()], trail: Vec::new() };
     for index in 0..nodes.len() {

@@ -25,7 +25,8 @@ pub fn check(source: &Source<'_>, module: &Module) -> Result<(), Complaint> {
             return Err(source.complain(rule.span(), message));
         }
         if operators.statements > STATEMENTS_MAX {
-            let message = format!("a rule with {} statements; at most {STATEMENTS_MAX} are allowed", operators.statements);
+            let message =
+                format!("a rule with {} statements; at most {STATEMENTS_MAX} are allowed", operators.statements);
             return Err(source.complain(rule.span(), message));
         }
     }

@@ -51,7 +51,8 @@ pub fn check(path: &str, text: &str) -> Result<(), Complaint> {
             b'[' | b'{' | b'(' => {
                 depth += 1;
                 if depth > NESTING_MAX {
-                    let message = format!("brackets are nested more than {NESTING_MAX} deep; use a rule for the inner part");
+                    let message =
+                        format!("brackets are nested more than {NESTING_MAX} deep; use a rule for the inner part");
                     return Err(Complaint::at(path, text, line, column(line_start, at), message));
                 }
             }

@@ -55,7 +55,10 @@ pub fn package_path(module: &Module) -> Vec<String> {
 /// The reference in a rule's head.
 pub fn head_reference(rule: &Rule) -> &Ref<Expr> {
     match rule {
-        Rule::Spec { head: RuleHead::Compr { refr, .. } | RuleHead::Set { refr, .. } | RuleHead::Func { refr, .. }, .. }
+        Rule::Spec {
+            head: RuleHead::Compr { refr, .. } | RuleHead::Set { refr, .. } | RuleHead::Func { refr, .. },
+            ..
+        }
         | Rule::Default { refr, .. } => refr,
     }
 }

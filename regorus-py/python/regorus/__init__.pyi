@@ -1,0 +1,87 @@
+"""Microsoft's regorus engine for Rego policies, and strict canonical JSON."""
+
+from collections.abc import Sequence
+from typing import final
+
+class JsonError(ValueError):
+    """A text that is not strict JSON, or a value that has no canonical JSON; says where and what."""
+
+class RegoError(ValueError):
+    """A policy that is refused before it is evaluated: syntax, limits, recursion, unknown builtins, arity."""
+
+    message: str
+    path: str
+    line: int | None
+    column: int | None
+    snippet: str
+    def __init__(self, message: str, path: str, line: int | None, column: int | None, snippet: str) -> None: ...
+
+class EvaluationError(RuntimeError):
+    """A policy that could not be evaluated; kind: error, time_limit, memory_limit, panic or input."""
+
+    reason: str
+    kind: str
+    def __init__(self, reason: str, kind: str) -> None: ...
+
+class InputError(EvaluationError, JsonError):
+    """An input or data document that is not strict JSON; kind: input."""
+
+    def __init__(self, reason: str, kind: str = "input") -> None: ...
+
+def parse_json(text: bytes) -> object:
+    """One RFC 8259 text as Python objects; integers exact. Raises JsonError."""
+
+def canonical_json(value: object) -> bytes:
+    """RFC 8785, with integers exact whatever their size. Raises JsonError."""
+
+@final
+class Input:
+    """A parsed input, shared between policies; ``input.action`` is the whole input once more."""
+
+    def __new__(cls, text: bytes) -> Input:
+        """Raises InputError."""
+
+@final
+class Data:
+    """The documents that policies read as ``data.…``, shared between them."""
+
+    def __new__(cls, text: bytes) -> Data:
+        """Raises InputError."""
+
+@final
+class Policy:
+    """A policy, compiled and checked, with an engine of its own."""
+
+    def __new__(
+        cls,
+        source: str,
+        *,
+        path: str = "policy.rego",
+        data: Data | None = None,
+        libraries: Sequence[tuple[str, str]] = (),
+        time_limit_milliseconds: int = 50,
+        memory_limit_bytes: int = 67_108_864,
+    ) -> Policy:
+        """``libraries`` are pairs of path and source. Raises RegoError."""
+
+    @property
+    def package(self) -> str:
+        """``hg.p1``"""
+
+    @property
+    def rules(self) -> list[str]:
+        """Names of the rules of its own package, functions left out."""
+
+    def decide(self, input: Input | bytes) -> bytes:  # noqa: A002 - the word of Rego
+        """A JSON object with those of deny, require_approval, allow, reason, risk_level and approval that are
+        defined; the last three only where one of the first three says something. Raises EvaluationError.
+        """
+
+    def query(self, rule: str, input: Input | bytes) -> bytes:  # noqa: A002 - the word of Rego
+        """The value of one rule as JSON; empty where it is undefined. Raises EvaluationError."""
+
+    def ast(self) -> bytes:
+        """The engine's syntax tree of the policy, as JSON."""
+
+def engine_version() -> str:
+    """The version of the regorus crate."""
