@@ -16,6 +16,7 @@ from admin_api.metrics import observe_batch
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
+from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
@@ -89,7 +90,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
 
 async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":
     """Policies that mark what they evaluate; what killed a process before this one is quarantined first."""
-    folder = settings.data_dir / "evaluating"
+    folder = DataDirectory(settings.data_dir).evaluating
     await quarantine_suspects(database, folder)
     marker = Marker(folder)
     stack.callback(marker.close)

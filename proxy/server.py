@@ -20,6 +20,7 @@ from addons.metrics import HELD, observe_batch
 from addons.order import in_order
 from addons.streaming import Streaming
 from headgate.agents.authenticate import KeyRing
+from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
@@ -88,7 +89,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
 
-    suspects = settings.data_dir / "evaluating"
+    suspects = DataDirectory(settings.data_dir).evaluating
     await quarantine_suspects(database, suspects)
     marker = Marker(suspects)
     stack.callback(marker.close)

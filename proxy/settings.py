@@ -11,8 +11,8 @@ from headgate.kernel.secrets import Secret
 class GateSettings:
     """``database_dsn`` logs in as headgate_proxy. Without ``valkey_url`` held calls wake by polling only.
 
-    ``data_dir`` holds the certificate authority (private) and what clients need; ``workers`` processes share
-    the port. ``public_api_url`` is where agents ask about a held action; its origin passes the guard.
+    ``data_dir`` holds the certificate authority (private) and what clients need. ``public_api_url`` is where
+    agents ask about a held action; its origin passes the guard.
     """
 
     database_dsn: Secret
@@ -20,7 +20,6 @@ class GateSettings:
     data_dir: Path
     host: str
     port: int
-    workers: int
     public_api_url: str
     upstream_ca_file: Path | None = None
     hold_seconds: float = 50.0

@@ -47,20 +47,28 @@ def api() -> None:
 
 @click.command()
 def proxy() -> None:
-    """Run one proxy process until SIGTERM or SIGINT; several share one port."""
+    """Run the proxy until SIGTERM or SIGINT: HEADGATE_PROXY_WORKERS processes on one port."""
+    settings = _begin()
+    if settings.proxy_workers > 1:
+        from headgate.runtime.proxy_workers import run_proxy_workers  # noqa: PLC0415 - loaded by this command only
+
+        asyncio.run(run_proxy_workers(settings))
+    else:
+        _serve_proxy(settings)
+
+
+def _serve_proxy(settings: Settings) -> None:
     from dataclasses import replace  # noqa: PLC0415 - loaded by this part only
 
     from proxy.server import serve  # noqa: PLC0415
     from proxy.settings import GateSettings  # noqa: PLC0415
 
-    settings = _begin()
     gate = GateSettings(
         database_dsn=settings.database_url_of(Part.PROXY),
         valkey_url=settings.redis_url,
         data_dir=settings.data_dir,
         host=settings.proxy_host,
         port=settings.proxy_port,
-        workers=settings.proxy_workers,
         public_api_url=settings.api_url,
         upstream_ca_file=settings.upstream_ca_file,
         hold_seconds=settings.hold_seconds,

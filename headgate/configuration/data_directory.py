@@ -57,6 +57,11 @@ class DataDirectory:
         return self.root / "public"
 
     @property
+    def evaluating(self) -> Path:
+        """Which policy each deciding process is in the middle of; read by the next one when it died."""
+        return self.root / "evaluating"
+
+    @property
     def issuer(self) -> Path:
         """The key that signs local tokens (0700)."""
         return self.root / "issuer"

@@ -6,6 +6,7 @@ parsers could read differently: duplicate keys, lone surrogates, non-finite numb
 """
 
 import hashlib
+from typing import cast
 
 from regorus import JsonError, canonical_json, parse_json
 
@@ -26,10 +27,9 @@ def canonical_bytes(value: object) -> bytes:
 def parse_strict(text: bytes) -> JsonValue:
     """One JSON text (RFC 8259, UTF-8), read in the only way it can be read. Raises ValidationError."""
     try:
-        value: JsonValue = parse_json(text)
+        return cast("JsonValue", parse_json(text))
     except JsonError as error:
         raise ValidationError(f"not unambiguous JSON: {error}") from error
-    return value
 
 
 def sha256_hex(value: bytes) -> str:

@@ -4,10 +4,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
+from headgate.policies.marker import note_death
 from headgate.runtime.listening import listens_on
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.servers import Servers
@@ -27,19 +30,27 @@ def api_part(settings: Settings, servers: Servers) -> Part:
     async def ready(running: RunningProgram) -> None:
         await wait_until(answers, running, seconds=_READY_SECONDS)
 
-    return Part(_program("api", Login.API, settings, servers), ready)
+    return Part(
+        _program("api", Login.API, settings, servers), ready, killed=partial(note_death, settings.data.evaluating)
+    )
 
 
 def proxy_part(settings: Settings, servers: Servers) -> Part:
-    """One of several on the same port: ready when this very process listens."""
+    """One of several on the same port."""
+    program = _program("proxy", Login.PROXY, settings, servers)
+    return kept_proxy(program, settings.proxy_port, settings.data.evaluating)
+
+
+def kept_proxy(program: Program, port: int, evaluating: Path) -> Part:
+    """Ready when this very process listens; when a signal ends it, what it was evaluating is noted."""
 
     async def listens(running: RunningProgram) -> bool:
-        return listens_on(running.pid, settings.proxy_port)
+        return listens_on(running.pid, port)
 
     async def ready(running: RunningProgram) -> None:
         await wait_until(listens, running, seconds=_READY_SECONDS)
 
-    return Part(_program("proxy", Login.PROXY, settings, servers), ready)
+    return Part(program, ready, killed=partial(note_death, evaluating))
 
 
 def worker_part(settings: Settings, servers: Servers) -> Part:
@@ -72,7 +83,7 @@ def child_environment(
         "HEADGATE_PUBLIC_API_URL": settings.api_url,
         "HEADGATE_PROXY_HOST": settings.proxy_host,
         "HEADGATE_PROXY_PORT": str(settings.proxy_port),
-        "HEADGATE_PROXY_WORKERS": str(settings.proxy_workers),
+        "HEADGATE_PROXY_WORKERS": "1",  # this process is one of them
     }
 
 

@@ -53,6 +53,17 @@ async def test_what_is_killed_is_started_again_and_told() -> None:
     assert supervisor.pids == {}
 
 
+async def test_a_death_by_signal_is_told_before_the_part_is_started_again() -> None:
+    deaths: list[tuple[int, int]] = []
+    supervisor = Supervisor(jitter=lambda: 0.0)
+    await supervisor.start(Part(_program("one"), killed=lambda pid, number: deaths.append((pid, number))))
+    (pid,) = supervisor.pids["one"]
+    os.kill(pid, signal.SIGSEGV)
+    await _eventually(lambda: supervisor.pids.get("one", [pid]) != [pid])
+    assert deaths == [(pid, signal.SIGSEGV)]
+    await supervisor.stop([])
+
+
 async def test_what_is_prepared_before_a_start_is_prepared_before_every_start() -> None:
     prepared: list[int] = []
 
