@@ -17,7 +17,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
-from proxy.dispatch import GateAddonManager, fail_closed
+from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
 
 _log = structlog.get_logger(__name__)
 
@@ -62,13 +62,24 @@ class GateConnection(server.LiveConnectionHandler):
         if chain is None:
             return
         data = getattr(hook, chain.field)
-        if chain.waits:
-            with self.timeout_watchdog.disarm():
-                failure = await chain.run_waiting(data)
-        else:
-            failure = chain.run(data)
+        outcome = chain.begin(data)
+        if isinstance(outcome, Waiting):
+            await self._finish(hook, chain, data, outcome)
+        elif outcome is not None:
+            fail_closed(hook.name, data, outcome, self.hard_close)
+
+    async def _finish(self, hook: commands.StartHook, chain: HookChain, data: object, waiting: Waiting) -> None:
+        with self.timeout_watchdog.disarm():
+            failure = await chain.finish(data, waiting)
         if failure is not None:
             fail_closed(hook.name, data, failure, self.hard_close)
+
+    async def _finish_and_go_on(
+        self, hook: commands.StartHook, chain: HookChain, data: object, waiting: Waiting
+    ) -> None:
+        await self._finish(hook, chain, data, waiting)
+        if hook.blocking:
+            await self.server_event(events.HookCompleted(hook))
 
     async def server_event(self, event: events.Event) -> None:
         self._queue.append(event)
@@ -134,13 +145,13 @@ class GateConnection(server.LiveConnectionHandler):
 
     def _start_hook(self, hook: commands.StartHook) -> None:
         chain = self._addons.hook_chain(hook)
-        if chain is not None and chain.waits:
-            self._tasks.start(self.hook_task(hook), name=hook.name)
-            return
         if chain is not None:
             data = getattr(hook, chain.field)
-            failure = chain.run(data)
-            if failure is not None:
-                fail_closed(hook.name, data, failure, self.hard_close)
+            outcome = chain.begin(data)
+            if isinstance(outcome, Waiting):
+                self._tasks.start(self._finish_and_go_on(hook, chain, data, outcome), name=hook.name)
+                return
+            if outcome is not None:
+                fail_closed(hook.name, data, outcome, self.hard_close)
         if hook.blocking:
             self._queue.append(events.HookCompleted(hook))

@@ -2,17 +2,18 @@
 
 mitmproxy logs what a hook raises and goes on, which forwards the request. Here a hook that raises, whatever it
 raises, refuses its request or closes its connection. And mitmproxy walks all addons for each hook, sends an
-``update`` event after it and starts a task for it, which is half of its CPU; here a table is built once, and
-hooks that are plain functions run where they are called (``proxy.connection``).
+``update`` event after it and starts a task for it, which is half of its CPU; here a table is built once, and a
+task is started only for a hook that waits.
 
 Stands on internals of mitmproxy; ``tests/unit/proxy/test_internals.py`` fails when they change.
 """
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, fields
 from traceback import format_exc, format_exception
+from types import CoroutineType
 from typing import Any, Final
 
 import structlog
@@ -45,21 +46,42 @@ GATE_FAILED: Final = "the gate failed"
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A chain that has come to a hook that waits: what to wait for, where to go on, what has failed so far."""
+
+    coroutine: Coroutine[Any, Any, object]
+    next: int
+    failure: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
 class HookChain:
-    """The functions of one hook, in the order of the addons. ``field`` names the hook's one argument."""
+    """The functions of one hook, in the order of the addons. ``field`` names the hook's one argument.
+
+    A function acts and returns nothing, or returns a coroutine to wait for: a coroutine function always does, a
+    plain function where it has to. Only then a task is started.
+    """
 
     field: str
-    functions: tuple[tuple[Callable[[Any], Any], bool], ...]  # function, whether it is a coroutine function
-    waits: bool
+    functions: tuple[Callable[[Any], object], ...]
+    may_wait: bool
     stops_at_failure: bool
 
-    def run(self, data: object) -> BaseException | None:
-        """Run a chain that does not wait. The first exception is returned, never raised."""
-        failure: BaseException | None = None
-        for function, _ in self.functions:
+    def begin(
+        self, data: object, first: int = 0, failure: BaseException | None = None
+    ) -> BaseException | Waiting | None:
+        """Run until a function waits or the chain ends. The first exception is returned, never raised."""
+        for index in range(first, len(self.functions)):
+            function = self.functions[index]
             try:
-                if function(data) is not None:
-                    raise TypeError(f"{function.__qualname__} returned something: a hook only acts")
+                result = function(data)
+                if result is None:
+                    continue
+                if type(result) is CoroutineType:
+                    if self.may_wait:
+                        return Waiting(result, index + 1, failure)
+                    result.close()
+                raise TypeError(f"{function.__qualname__} returned something that this hook cannot wait for")
             # A hook may raise anything, cancellation and exit included, and each has to deny.
             except BaseException as error:  # noqa: BLE001
                 failure = failure or error
@@ -67,23 +89,21 @@ class HookChain:
                     break
         return failure
 
-    async def run_waiting(self, data: object) -> BaseException | None:
-        """Run a chain that may wait, within HOOK_DEADLINE_SECONDS. As ``run``."""
-        failure: BaseException | None = None
-        for function, waits in self.functions:
+    async def finish(self, data: object, waiting: Waiting) -> BaseException | None:
+        """Wait, within HOOK_DEADLINE_SECONDS for each function, and run the rest. As ``begin``."""
+        outcome: BaseException | Waiting | None = waiting
+        while isinstance(outcome, Waiting):
+            failure = outcome.failure
             try:
-                if waits:
-                    async with asyncio.timeout(HOOK_DEADLINE_SECONDS):
-                        result = await function(data)
-                else:
-                    result = function(data)
-                if result is not None:
-                    raise TypeError(f"{function.__qualname__} returned something: a hook only acts")
-            except BaseException as error:  # noqa: BLE001 - as in run
+                async with asyncio.timeout(HOOK_DEADLINE_SECONDS):
+                    if await outcome.coroutine is not None:
+                        raise TypeError("a hook returned something: a hook only acts")
+            except BaseException as error:  # noqa: BLE001 - as in begin
                 failure = failure or error
                 if self.stops_at_failure:
-                    break
-        return failure
+                    return failure
+            outcome = self.begin(data, outcome.next, failure)
+        return outcome
 
 
 class GateAddonManager(AddonManager):
@@ -114,15 +134,11 @@ class GateAddonManager(AddonManager):
             return chain
 
     def _build(self, hook: hooks.Hook) -> HookChain | None:
-        functions = tuple(
-            (function, inspect.iscoroutinefunction(function))
-            for addon in self.chain
-            for _, function in self._iter_hooks(addon, hook)
-        )
+        functions = tuple(function for addon in self.chain for _, function in self._iter_hooks(addon, hook))
         if not functions:
             return None
         (argument,) = fields(hook)  # type: ignore[arg-type] # every hook is a dataclass; mitmproxy says so elsewhere
-        return HookChain(argument.name, functions, any(waits for _, waits in functions), hook.name in DECIDING)
+        return HookChain(argument.name, functions, hook.name not in SYNC_ONLY, hook.name in DECIDING)
 
     async def trigger_event(self, event: hooks.Hook) -> None:
         """Lifecycle events of the process. What fails in ``running`` ends the start, in ``done`` only itself."""

@@ -5,13 +5,17 @@ import asyncio
 import pytest
 
 from proxy import dispatch
-from proxy.dispatch import HookChain
+from proxy.dispatch import HookChain, Waiting
 from proxy.options import FROZEN
 
 
-def chain(*functions, stops: bool = True) -> HookChain:
-    pairs = tuple((function, asyncio.iscoroutinefunction(function)) for function in functions)
-    return HookChain("flow", pairs, any(waits for _, waits in pairs), stops)
+def chain(*functions, stops: bool = True, may_wait: bool = True) -> HookChain:
+    return HookChain("flow", functions, may_wait, stops)
+
+
+async def run(hooks: HookChain) -> BaseException | None:
+    outcome = hooks.begin(None)
+    return await hooks.finish(None, outcome) if isinstance(outcome, Waiting) else outcome
 
 
 class Boom(BaseException):
@@ -32,8 +36,7 @@ async def later_boom(_: object) -> None:
 async def test_order_and_failure(stops, ran, middle) -> None:
     calls: list[int] = []
     hooks = chain(lambda _: calls.append(1), middle, lambda _: calls.append(2), stops=stops)
-    failure = await hooks.run_waiting(None) if hooks.waits else hooks.run(None)
-    assert isinstance(failure, Boom)
+    assert isinstance(await run(hooks), Boom)
     assert calls == ran
 
 
@@ -41,8 +44,37 @@ async def test_nothing_fails() -> None:
     async def waits(_: object) -> None:
         await asyncio.sleep(0)
 
-    assert chain(lambda _: None).run(None) is None
-    assert await chain(waits).run_waiting(None) is None
+    assert await run(chain(lambda _: None)) is None
+    assert await run(chain(waits)) is None
+
+
+async def test_a_plain_function_may_wait_where_it_has_to() -> None:
+    calls: list[str] = []
+
+    async def later(name: str) -> None:
+        await asyncio.sleep(0)
+        calls.append(name)
+
+    hooks = chain(lambda _: None, lambda _: later("a"), lambda _: calls.append("b"), lambda _: later("c"))
+    assert await run(hooks) is None
+    assert calls == ["a", "b", "c"]
+
+
+async def test_failures_before_and_after_a_wait() -> None:
+    async def later(_: object) -> None:
+        await asyncio.sleep(0)
+
+    calls: list[int] = []
+    for first, last in ((boom, later), (later, boom), (later, later_boom)):
+        assert isinstance(await run(chain(first, later, last, lambda _: calls.append(1), stops=False)), Boom)
+    assert calls == [1, 1, 1]
+
+
+def test_a_hook_that_must_not_wait() -> None:
+    async def later(_: object) -> None:
+        await asyncio.sleep(0)
+
+    assert isinstance(chain(later, may_wait=False).begin(None), TypeError)
 
 
 async def test_a_hook_that_never_ends_is_a_failure(monkeypatch) -> None:
@@ -51,7 +83,7 @@ async def test_a_hook_that_never_ends_is_a_failure(monkeypatch) -> None:
     async def forever(_: object) -> None:
         await asyncio.Event().wait()
 
-    assert isinstance(await chain(forever).run_waiting(None), TimeoutError)
+    assert isinstance(await run(chain(forever)), TimeoutError)
 
 
 def test_the_deadline_is_below_the_connections() -> None:
@@ -60,5 +92,9 @@ def test_the_deadline_is_below_the_connections() -> None:
     assert timeout > dispatch.HOOK_DEADLINE_SECONDS
 
 
-def test_a_hook_that_returns_something_is_a_failure() -> None:
-    assert isinstance(chain(lambda _: "allow").run(None), TypeError)
+async def test_a_hook_that_returns_something_is_a_failure() -> None:
+    async def answers(_: object) -> str:
+        return "allow"
+
+    assert isinstance(await run(chain(lambda _: "allow")), TypeError)
+    assert isinstance(await run(chain(answers)), TypeError)
