@@ -1,6 +1,6 @@
 """Which variables send a program's HTTP through the gate, and make it trust the gate's certificates.
 
-There is no standard for either: each library has names of its own (docs/agents/clients.md lists what each one
+There is no standard for either: each library has names of its own (docs/guides/clients.md lists what each one
 reads). Variables that *replace* a client's roots get the public roots and the gate's; those that *add* get the
 gate's alone.
 """
@@ -64,7 +64,8 @@ def client_environment(instance: RuntimeInformation, files: TrustFiles) -> dict[
 
 def _java_options(host: str, port: int, files: TrustFiles) -> str:
     """Java reads no proxy variables. The key it takes from the program's Authenticator; Basic is off by default for
-    tunnels (the networking properties' ``jdk.http.auth.tunneling.disabledSchemes``)."""
+    tunnels (the networking properties' ``jdk.http.auth.tunneling.disabledSchemes``). The key is not among these
+    options: every JVM prints them when it starts."""
     properties = {
         "https.proxyHost": host,
         "https.proxyPort": str(port),
