@@ -8,7 +8,6 @@ from enum import IntEnum, StrEnum
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from regorus import JsonError, canonical_json
 
 
@@ -34,7 +33,7 @@ class Size(IntEnum):
         ({Color.RED: Size.SMALL}, b'{"red":1}'),
         ((1, [2, ()]), b"[1,[2,[]]]"),
         (OrderedDict(b=1, a=2), b'{"a":2,"b":1}'),
-        ("\0\x1f\b\t\n\f\r\"\\/\x7f", b'"\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\/\x7f"'),
+        ('\0\x1f\b\t\n\f\r"\\/\x7f', b'"\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\/\x7f"'),
         ("é\u2028\U0001f600", '"é\u2028\U0001f600"'.encode()),
         ({}, b"{}"),
         ([], b"[]"),

@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import pytest
-
 from regorus import EvaluationError, InputError, Policy, RegoError
 
 
@@ -72,7 +71,12 @@ def test_a_function_may_have_the_name_of_a_builtin() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [RegoError("m", "p", 1, 2, "s"), RegoError("m", "p", None, None, ""), EvaluationError("r", "panic"), InputError("r")],
+    [
+        RegoError("m", "p", 1, 2, "s"),
+        RegoError("m", "p", None, None, ""),
+        EvaluationError("r", "panic"),
+        InputError("r"),
+    ],
 )
 def test_errors_survive_copying(error: Exception) -> None:
     for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
 
 import pytest
-
 from regorus import Data, EvaluationError, Input, InputError, Policy, RegoError, engine_version
 
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from regorus import Data, Policy
 
 BIG = 123456789012345678901  # 67 bits; its neighbours are the same double

@@ -6,7 +6,6 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from regorus import JsonError, canonical_json, parse_json
 
 JSON = st.recursive(

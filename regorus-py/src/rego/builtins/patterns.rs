@@ -3,10 +3,12 @@
 use regorus::Value;
 
 use super::guard::Guard;
-use super::weight::{WEIGHT_MAX, length};
+use super::weight::{WEIGHT_MAX, length, text};
 
 const REGEX_BYTES_MAX: usize = 8 << 10;
 const REGEX_TEXT_BYTES_MAX: usize = 1 << 20;
+/// A counted repetition can take its count in steps for each byte: `[ab]*a[ab]{400}c` takes 8 s over 1 MiB.
+const REPEATED_BYTES_MAX: usize = 16 << 20;
 /// Finding all matches takes the square of the text's length for patterns such as `.*[^A-Z]|[A-Z]`.
 const SEARCHED_BYTES_MAX: usize = 8 << 10;
 /// Each brace of a pattern is a level of the matcher's recursion.
@@ -15,7 +17,7 @@ const GLOB_TEXT_BYTES_MAX: usize = 64 << 10;
 
 pub fn guard_of(name: &str) -> Option<Guard> {
     Some(match name {
-        "regex.match" => Guard::Check(|values| regex(length(values, 0), length(values, 1), REGEX_TEXT_BYTES_MAX)),
+        "regex.match" => Guard::Check(matching),
         "regex.is_valid" => Guard::Check(|values| regex(length(values, 0), 0, 0)),
         "regex.find_n" | "regex.find_all_string_submatch_n" | "regex.split" => {
             Guard::Check(|values| regex(length(values, 0), length(values, 1), SEARCHED_BYTES_MAX))
@@ -38,6 +40,23 @@ fn regex(pattern: usize, searched: usize, searched_max: usize) -> Result<(), Str
         return Err(format!("a text of more than {searched_max} bytes"));
     }
     Ok(())
+}
+
+fn matching(values: &[Value]) -> Result<(), String> {
+    let searched = length(values, 1);
+    regex(length(values, 0), searched, REGEX_TEXT_BYTES_MAX)?;
+    let steps = 1 + repetitions(text(values, 0).unwrap_or_default());
+    if searched.saturating_mul(steps) > REPEATED_BYTES_MAX {
+        return Err(format!("a text of {searched} bytes is too long for a pattern that counts to {}", steps - 1));
+    }
+    Ok(())
+}
+
+/// The sum of the counts in `{3}`, `{3,}` and `{3,5}`.
+fn repetitions(pattern: &str) -> usize {
+    let counts = pattern.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(counts, _)| counts);
+    let largest = |counts: &str| counts.split(',').filter_map(|count| count.trim().parse::<usize>().ok()).max();
+    counts.filter_map(largest).fold(0, usize::saturating_add)
 }
 
 /// `regex.replace(text, pattern, replacement)`; `$0` in the replacement is the whole match.

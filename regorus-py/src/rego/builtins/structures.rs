@@ -7,8 +7,12 @@ use super::weight::{WEIGHT_MAX, length, text, weigh};
 use crate::json::{engine_reader, engine_writer};
 
 const YAML_BYTES_MAX: usize = 64 << 10;
+/// What surely fits into 64 bits.
+const YAML_DIGITS_MAX: usize = 18;
 const WALKED_WEIGHT_MAX: usize = 2 << 20;
-const PATCHES_MAX: usize = 1_000;
+const PATCHES_MAX: usize = 100;
+const PAIRS_MAX: usize = 1 << 30;
+const UNITED_WEIGHT_MAX: usize = 1 << 26;
 const TIME_TEXT_BYTES_MAX: usize = 256;
 
 pub fn guard_of(name: &str) -> Option<Guard> {
@@ -16,17 +20,12 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "json.marshal" => Guard::Instead(marshal),
         "json.unmarshal" => Guard::Instead(unmarshal),
         "json.is_valid" => Guard::Instead(is_valid),
-        "json.marshal_with_options"
-        | "yaml.marshal"
-        | "json.filter"
-        | "json.remove"
-        | "object.subset"
-        | "object.union"
-        | "object.union_n"
-        | "graph.reachable"
-        | "sort"
-        | "urlquery.encode_object"
-        | "urlquery.decode_object" => Guard::Check(weighed),
+        "json.marshal_with_options" | "yaml.marshal" => Guard::Check(rounded),
+        "object.union" | "graph.reachable" | "sort" | "urlquery.encode_object" | "urlquery.decode_object" => {
+            Guard::Check(weighed)
+        }
+        "json.filter" | "json.remove" | "object.subset" => Guard::Check(pairwise),
+        "object.union_n" => Guard::Check(union_n),
         "json.patch" => Guard::Check(patch),
         "yaml.unmarshal" | "yaml.is_valid" => Guard::Check(yaml),
         "walk" => Guard::Check(|values| weigh(values, WALKED_WEIGHT_MAX).map(|_| ())),
@@ -37,6 +36,50 @@ pub fn guard_of(name: &str) -> Option<Guard> {
 
 fn weighed(values: &[Value]) -> Result<(), String> {
     weigh(values, WEIGHT_MAX).map(|_| ())
+}
+
+/// Each part of the first is compared with each of the second.
+fn pairwise(values: &[Value]) -> Result<(), String> {
+    weighed(values)?;
+    let pairs = values.iter().try_fold(1_usize, |product, value| {
+        weigh(std::slice::from_ref(value), WEIGHT_MAX).map(|weight| product.saturating_mul(weight))
+    })?;
+    if pairs > PAIRS_MAX { Err(String::from("the arguments are too large")) } else { Ok(()) }
+}
+
+/// The union so far is copied for each object.
+fn union_n(values: &[Value]) -> Result<(), String> {
+    let weight = weigh(values, WEIGHT_MAX)?;
+    let objects = match values.first() {
+        Some(Value::Array(items)) => items.iter().count(),
+        _ => 1,
+    };
+    if weight.saturating_mul(objects) > UNITED_WEIGHT_MAX {
+        return Err(String::from("the arguments are too large"));
+    }
+    Ok(())
+}
+
+/// The engine writes integers above 64 bits as doubles here.
+fn rounded(values: &[Value]) -> Result<(), String> {
+    weighed(values)?;
+    if values.iter().any(holds_big_integer) {
+        return Err(String::from("an integer of more than 64 bits would be rounded; use json.marshal"));
+    }
+    Ok(())
+}
+
+/// Only after `weighed`, which limits depth and size.
+fn holds_big_integer(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_integer() && number.as_u64().is_none() && number.as_i64().is_none(),
+        Value::Array(items) => items.iter().any(holds_big_integer),
+        Value::Set(items) => items.iter_sorted().any(holds_big_integer),
+        Value::Object(members) => {
+            members.iter_sorted().any(|(key, member)| holds_big_integer(key) || holds_big_integer(member))
+        }
+        _ => false,
+    }
 }
 
 fn marshal(values: &[Value]) -> Result<Value, String> {
@@ -73,6 +116,11 @@ fn yaml(values: &[Value]) -> Result<(), String> {
     }
     if text(values, 0).is_some_and(|string| string.contains('*')) {
         return Err(String::from("a text with aliases"));
+    }
+    let is_digit = |character: char| character.is_ascii_digit() || character == '_';
+    if text(values, 0).is_some_and(|string| string.split(|c| !is_digit(c)).any(|digits| digits.len() > YAML_DIGITS_MAX))
+    {
+        return Err(format!("a number of more than {YAML_DIGITS_MAX} digits would be rounded"));
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use super::weight::{WEIGHT_MAX, length, text, weigh};
 
 /// Digits of a width or precision: `%999d` at most.
 const WIDTH_DIGITS_MAX: usize = 3;
-const COMPARISONS_MAX: usize = 1 << 20;
+const COMPARED_BYTES_MAX: usize = 1 << 28;
+const REPLACED_BYTES_MAX: usize = 16 << 20;
 const SPLIT_BYTES_MAX: usize = 1 << 20;
 const CUTSET_BYTES_MAX: usize = 256;
 
@@ -18,7 +19,8 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "strings.replace_n" => Guard::Instead(replace_n),
         "strings.count" => Guard::Instead(count),
         "concat" => Guard::Check(concat),
-        "split" | "indexof" | "indexof_n" => Guard::Check(split),
+        "split" => Guard::Check(split),
+        "indexof" | "indexof_n" => Guard::Check(indexof),
         "strings.any_prefix_match" | "strings.any_suffix_match" => Guard::Check(any_match),
         "trim" | "trim_left" | "trim_right" => Guard::Check(trim),
         _ => return None,
@@ -66,13 +68,15 @@ fn replace_n(values: &[Value]) -> Result<Value, String> {
         return Err(String::from("the arguments must be an object of strings and a string"));
     };
     let mut string = string.to_owned();
-    if patterns.len().saturating_mul(string.len()) > WEIGHT_MAX {
-        return Err(String::from("the arguments are too large"));
-    }
+    let mut work = 0;
     for (old, new) in patterns.iter_sorted() {
         let (Value::String(old), Value::String(new)) = (old, new) else {
             return Err(String::from("the patterns and their replacements must be strings"));
         };
+        work += string.len() + old.len() + 1;
+        if work > REPLACED_BYTES_MAX {
+            return Err(String::from("the arguments are too large"));
+        }
         measured(&string, old, new)?;
         string = string.replace(old.as_ref(), new);
     }
@@ -109,13 +113,24 @@ fn split(values: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
+/// The part is compared at every character.
+fn indexof(values: &[Value]) -> Result<(), String> {
+    split(values)?;
+    if length(values, 0).saturating_mul(length(values, 1)) > COMPARED_BYTES_MAX {
+        return Err(String::from("the arguments are too large"));
+    }
+    Ok(())
+}
+
+/// Each of the first is compared with each of the second.
 fn any_match(values: &[Value]) -> Result<(), String> {
     let size = |value: &Value| match value {
         Value::Array(items) => items.iter().count(),
         Value::Set(items) => items.len(),
         _ => 1,
     };
-    if values.iter().map(size).fold(1, usize::saturating_mul) > COMPARISONS_MAX {
+    let searched = weigh(values.get(..1).unwrap_or_default(), WEIGHT_MAX)?;
+    if searched.saturating_mul(values.get(1).map_or(1, size)) > COMPARED_BYTES_MAX {
         return Err(String::from("the arguments are too large"));
     }
     Ok(())
