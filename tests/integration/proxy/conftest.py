@@ -182,7 +182,7 @@ class Running:
     async def settled(self) -> None:
         """Wait until the gate has no client connection any more."""
         async with asyncio.timeout(5):
-            while self.gate.listener.connection_count:  # noqa: ASYNC110 - the gate has no event for it
+            while self.gate.listener.connection_count:
                 await asyncio.sleep(0.01)
 
     def get(self, path: str = "/", *, method: str = "GET", headers: str = "", body: str = "") -> bytes:

@@ -87,7 +87,7 @@ async def test_many_uploads_at_once_stay_within_the_budget(start, answer) -> Non
     running.decide.before = hold
     uploads = [asyncio.ensure_future(running.secure(post(running, bytes(90_000)), wait_seconds=20)) for _ in range(40)]
     async with asyncio.timeout(20):
-        while sum(upload.done() for upload in uploads) < 37:  # noqa: ASYNC110 - nothing to wait for
+        while sum(upload.done() for upload in uploads) < 37:
             await asyncio.sleep(0.02)
     assert 0 < running.gate.budget.used_bytes <= SMALL.buffered
     held.set()
@@ -115,7 +115,7 @@ async def test_every_byte_is_given_back(start, moment) -> None:
     writer.write(request[:-1000] if moment == "in the body" else request)
     if moment == "in the body":
         async with asyncio.timeout(5):
-            while not running.gate.budget.used_bytes:  # noqa: ASYNC110 - as above
+            while not running.gate.budget.used_bytes:
                 await asyncio.sleep(0.01)
     else:
         await reached.wait()

@@ -128,11 +128,11 @@ async def test_stopping_settles_what_is_in_flight(start, hold) -> None:
     _, events = await running.tunnel()
     events.write(running.get("/events"))
     async with asyncio.timeout(3):
-        while len(running.upstream.heads) < 2:  # noqa: ASYNC110 - nothing to wait for
+        while len(running.upstream.heads) < 2:
             await asyncio.sleep(0.01)
     running.gate.stop()
     async with asyncio.timeout(5):
-        while len(running.decide.completions) < 2:  # noqa: ASYNC110 - as above
+        while len(running.decide.completions) < 2:
             await asyncio.sleep(0.01)
     assert sorted(completion.ending for completion in running.decide.completions) == [Ending.BROKEN, Ending.COMPLETE]
     writer.close()

@@ -1,7 +1,7 @@
 """The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
 
-``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.next_layer`` and ``proxy.resolver`` extend
-internals. When one of these fails after an upgrade: read what changed in the named function, check the gate's
+``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.http1``, ``proxy.next_layer``
+and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what changed in the named function, check the gate's
 own code against it, run tests/integration/proxy, and then take over the new value.
 """
 
@@ -29,7 +29,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     server.LiveConnectionHandler: "7e512dd40fb290b9",
     mode_servers.ProxyConnectionHandler: "10e340d70b3f23d9",
     mode_servers.ServerInstance.handle_stream: "21eea06f208c752e",
-    # proxy.layers
+    # proxy.layers, proxy.stream, proxy.http1
     context.Context: "dd52bbec90eacace",
     layer.Layer: "e98dedd896fb7cd2",
     layer.NextLayer: "3cbcbafad282cba3",

@@ -1,0 +1,238 @@
+"""One request and its response, closed where mitmproxy is open: bodies are bounded, an upload has a deadline, errors
+say why, and nothing is written upstream for a request that was not lifted.
+
+Extends an internal class of mitmproxy; see ``proxy.layers``.
+"""
+
+from collections import deque
+from typing import Any, Final
+
+from mitmproxy.http import Response
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import (
+    DropStream,
+    HTTPMode,
+    HttpStream,
+    SendHttp,
+)
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._hooks import HttpConnectHook, HttpRequestHeadersHook, HttpResponseHook
+
+from addons.limits import RequestLimits, body_too_large
+from addons.refusal import refusal_response, refuse_with
+from addons.verdict import LATCH, client_state, flow_state, open_flow
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import (
+    HeadgateError,
+    UnavailableError,
+    UpstreamFailedError,
+    ValidationError,
+)
+from proxy.budget import BufferBudget
+
+# mitmproxy's generators yield commands and are sent replies of any type.
+type Commands[T] = layer.CommandGenerator[T]
+
+LINGER_SECONDS: Final = 5.0
+"""How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a
+reset connection (RFC 9112, 9.6)."""
+
+
+class _PausedQueue(deque[events.Event]):
+    """What arrives for a request while one of its hooks waits: counted, and looked at for the client's leaving."""
+
+    def __init__(self, stream: "GateStream") -> None:
+        super().__init__()
+        self._stream = stream
+
+    def append(self, event: events.Event) -> None:
+        if isinstance(event, RequestData) and not self._stream.arrived_while_paused(len(event.data)):
+            return
+        super().append(event)
+        if isinstance(event, RequestProtocolError):
+            self._stream.left_while_paused()
+
+
+class GateStream(HttpStream):
+    """One request and its response."""
+
+    def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:
+        super().__init__(context, stream_id)
+        self._limits = limits
+        self._budget = budget
+        self._reserved = 0
+        self._overflow: HeadgateError | None = None
+        self.abandoned = False
+        self._paused_event_queue = _PausedQueue(self)
+
+    def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
+        regular = self.mode is HTTPMode.regular
+        origin_form = regular and not event.request.data.host
+        inner = super().state_wait_for_request_headers(event)
+        reply: Any = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration:
+                break
+            opens = isinstance(command, HttpRequestHeadersHook | HttpConnectHook)
+            if opens:
+                open_flow(self.flow, self, origin_form=origin_form, tunnelled=not regular)
+            reply = yield command
+            if opens and flow_state(self.flow).refusal is not None:
+                # Never ask for a body (100 Continue) that is refused already.
+                self.flow.request.headers.pop("expect", None)
+        if self.client_state == self.state_consume_request_body and not event.end_stream:
+            if self._overflow is not None:
+                refuse_with(self.flow, self._overflow)
+            if flow_state(self.flow).refusal is not None:
+                yield from self._answer_early()
+            elif not any(isinstance(queued, RequestEndOfMessage) for queued in self._paused_event_queue):
+                # Uploads that stall would keep others out of the budget.
+                self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+                yield commands.RequestWakeup(self._limits.upload_seconds)
+
+    def check_body_size(self, request: bool) -> Commands[bool]:
+        """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
+        size = len(self.request_body_buf) if request else 0
+        # What arrived while a hook waited is counted already.
+        error = self._admit(size) if size > self._reserved else None
+        if error is None:
+            return False
+        refuse_with(self.flow, error)
+        yield from self._answer_early()
+        return True
+
+    def arrived_while_paused(self, size: int) -> bool:
+        """Whether bytes that came while a hook ran are kept; where not, the request is refused after the hook."""
+        if self._overflow is None:
+            self._overflow = self._admit(self._reserved + size)
+        return self._overflow is None
+
+    def left_while_paused(self) -> None:
+        self.abandoned = True
+        state = flow_state(self.flow)
+        told, state.on_abandoned = state.on_abandoned, None
+        if told is not None:
+            told()
+
+    def _admit(self, size: int) -> HeadgateError | None:
+        client = flow_state(self.flow).client
+        if size > self._limits.body:
+            return body_too_large(self._limits.body)
+        if not self._budget.reserve(client, size - self._reserved):
+            return UnavailableError(
+                "the gate holds as many request bodies as it may; send the request again", retry_after_seconds=1
+            )
+        self._reserved = size
+        self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+        return None
+
+    def _handle_event_with_body(self, event: events.Event) -> Commands[None]:
+        """In place of ``handle_event`` for requests with a body: a deadline, and something to give back at the end."""
+        if isinstance(event, events.Wakeup) and self._handle_event != self._lingering:
+            if self.client_state == self.state_consume_request_body and self._paused is None:
+                error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
+                refuse_with(self.flow, error)
+                yield from self._answer_early()
+            return
+        yield from super().handle_event(event)
+        if not self.flow.live:
+            self._release()
+
+    def _release(self) -> None:
+        if self._reserved:
+            self._budget.release(client_state(self.context.client), self._reserved)
+            self._reserved = 0
+        # The stream is part of a reference cycle: without this the body would wait for the garbage collector.
+        self.request_body_buf.clear()
+        self.flow.request.data.content = None
+
+    def _answer_early(self) -> Commands[None]:
+        """Answer before the request has ended, then read what still comes and drop it."""
+        response = self.flow.response
+        if response is None or response is LATCH:
+            raise RuntimeError("refused without an answer")
+        self.request_body_buf.clear()
+        self._release()
+        self._handle_event = self._lingering
+        self.client_state = self.server_state = self.state_errored
+        yield HttpResponseHook(self.flow)
+        yield from self._send(response, close=True)
+        yield commands.RequestWakeup(LINGER_SECONDS)
+
+    def _lingering(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.Wakeup) and self.flow.live:
+            if self.context.client.alpn == b"h2":
+                yield SendHttp(ResponseProtocolError(self.stream_id, "refused", ErrorCode.CANCEL), self.context.client)
+            else:
+                yield commands.CloseConnection(self.context.client)
+        if isinstance(event, events.Wakeup | RequestEndOfMessage | RequestProtocolError) and self.flow.live:
+            self.flow.live = False
+            yield DropStream(self.stream_id)
+
+    def _send(self, response: Response, *, close: bool) -> Commands[None]:
+        if close and self.context.client.alpn != b"h2":
+            response.headers["connection"] = "close"
+        content = response.raw_content
+        yield SendHttp(ResponseHeaders(self.stream_id, response, not content), self.context.client)
+        if content:
+            yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
+    def make_server_connection(self) -> Commands[bool]:
+        """The one way upstream. Only for what the last addon has lifted, whatever ``flow.response`` says."""
+        state = flow_state(self.flow)
+        if not state.lifted or self._overflow is not None:
+            yield from self.handle_protocol_error(
+                ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
+            )
+            return False
+        connected = yield from super().make_server_connection()
+        # The next command writes the head of the request.
+        state.sent_upstream = bool(connected)
+        return bool(connected)
+
+    def handle_protocol_error(self, event: RequestProtocolError | ResponseProtocolError) -> Commands[None]:
+        """As mitmproxy does it, but with an answer that says why, where none has begun yet."""
+        unanswered = self.server_state == self.state_wait_for_response_headers
+        state = flow_state(self.flow)
+        if isinstance(event, ResponseProtocolError) and state.refusal is None and not state.sent_upstream:
+            data = self.flow.request.data
+            state.refusal = state.client.blocked.get((data.host, data.port))
+        for command in super().handle_protocol_error(event):
+            if (
+                unanswered
+                and isinstance(command, SendHttp)
+                and command.event is event
+                and isinstance(event, ResponseProtocolError)
+                and event.code.http_status_code() is not None
+            ):
+                yield from self._send(self._explain(event), close=False)
+            else:
+                yield command
+
+    def _explain(self, event: ResponseProtocolError) -> Response:
+        state = flow_state(self.flow)
+        data = self.flow.request.data
+        error = state.refusal
+        if error is None and not state.lifted:
+            error = UnavailableError("the gate did not decide; nothing was forwarded")
+        if error is None:
+            what = "answered with something that is not HTTP" if state.sent_upstream else "could not be reached"
+            error = UpstreamFailedError(
+                f"{data.host} port {data.port} {what}: {event.message}",
+                details={"host": data.host, "port": data.port, "sent": state.sent_upstream},
+            )
+        return refusal_response(error, request_id=state.request_id, now=system_clock(), head=data.method == b"HEAD")
