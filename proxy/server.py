@@ -46,6 +46,7 @@ _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
+_HELD_REPORT_SECONDS: Final = 1.0
 _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 
@@ -99,7 +100,6 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     ends = ExecutionEnds(recorder, instance)
     refusals = RefusalCounts(database, clock)
     wake_ups = WakeUps(database)
-    HELD.set_function(lambda: wake_ups.held)
     keys = KeyRing(database, clock=clock)
     states = OrganizationStates(database, compile_policies=partial(PolicySet, marker=marker))
     holds = Holds(
@@ -157,8 +157,15 @@ def _keep_running(
     tasks.start(instance.keep_beating(), name="heartbeat")
     tasks.start(refusals.keep_writing(), name="refusals")
     tasks.start(wake_ups.poll(), name="wake-up poll")
+    tasks.start(_report_held(wake_ups), name="held requests")
     if valkey is not None:
         tasks.start(wake_ups.listen(valkey), name="wake-up channel")
+
+
+async def _report_held(wake_ups: WakeUps) -> None:
+    while True:
+        HELD.set(wake_ups.held)
+        await asyncio.sleep(_HELD_REPORT_SECONDS)
 
 
 def _origin(url: str) -> tuple[str, int] | None:

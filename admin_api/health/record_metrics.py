@@ -8,14 +8,24 @@ from prometheus_client import Gauge
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 
-DATABASE_UP: Final = Gauge("headgate_api_database_up", "1 while the database answers this process, else 0.")
+DATABASE_UP: Final = Gauge(
+    "headgate_api_database_up", "1 while the database answers the API, else 0.", multiprocess_mode="mostrecent"
+)
 UNSEALED_EVENTS: Final = Gauge(
-    "headgate_api_unsealed_events", "Events that are durable and not yet in their organization's chain."
+    "headgate_api_unsealed_events",
+    "Events that are durable and not yet in their organization's chain.",
+    multiprocess_mode="mostrecent",
 )
 UNSEALED_SECONDS: Final = Gauge(
-    "headgate_api_oldest_unsealed_event_seconds", "Age of the oldest event that is not yet in its chain."
+    "headgate_api_oldest_unsealed_event_seconds",
+    "Age of the oldest event that is not yet in its chain.",
+    multiprocess_mode="mostrecent",
 )
-OPEN_APPROVALS: Final = Gauge("headgate_api_open_approvals", "Approvals that wait for a person, of all organizations.")
+OPEN_APPROVALS: Final = Gauge(
+    "headgate_api_open_approvals",
+    "Approvals that wait for a person, of all organizations.",
+    multiprocess_mode="mostrecent",
+)
 
 
 async def measure_record(database: Database) -> None:

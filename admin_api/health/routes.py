@@ -1,11 +1,13 @@
 """/health and /ready: for probes and for Prometheus. Open to all: they tell states and counts, no names."""
 
 import json
+import os
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from fastapi import APIRouter
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -63,9 +65,18 @@ async def program_version(request: Request) -> Response:
 
 @router.get("/health/metrics", response_class=Response)
 async def metrics(request: Request) -> Response:
-    """This process's metrics, in Prometheus' text format; docs/reference/metrics.md says what they mean."""
+    """The metrics of this machine's processes in Prometheus' text format; docs/reference/metrics.md explains them."""
     await measure_record(dependencies_of(request).database)
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(_registry()), media_type=CONTENT_TYPE_LATEST)
+
+
+def _registry() -> CollectorRegistry:
+    """Everything that is counted beside this process too, where the processes share a folder."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # the library leaves it untyped
+    return registry
 
 
 def _of(health: Health) -> Response:

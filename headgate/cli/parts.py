@@ -9,16 +9,17 @@ import click
 
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Part, Settings, read_settings
+from headgate.configuration.shared_metrics import share_metrics
 
 
 @click.command()
 def api() -> None:
     """Run one API process until SIGTERM or SIGINT. Settings: docs/reference/settings.md."""
+    settings = _begin()
     from admin_api.process_settings import ApiSettings, OidcSettings  # noqa: PLC0415 - loaded by this part only
     from admin_api.server import run  # noqa: PLC0415
     from admin_api.tokens import ClaimNames  # noqa: PLC0415
 
-    settings = _begin()
     oidc = None
     if settings.jwt_issuer is not None:
         oidc = OidcSettings(
@@ -117,4 +118,5 @@ def migrate() -> None:
 def _begin() -> Settings:
     settings = read_settings()
     configure_logs(settings)
+    share_metrics(settings.data.metrics)
     return settings

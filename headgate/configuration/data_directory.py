@@ -57,6 +57,11 @@ class DataDirectory:
         return self.root / "public"
 
     @property
+    def metrics(self) -> Path:
+        """What each process counts; /health/metrics adds it up."""
+        return self.root / "metrics"
+
+    @property
     def evaluating(self) -> Path:
         """Which policy each deciding process is in the middle of; read by the next one when it died."""
         return self.root / "evaluating"

@@ -13,6 +13,7 @@ import structlog
 
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
+from headgate.configuration.shared_metrics import forget_metrics
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.secrets import Secret
@@ -58,6 +59,7 @@ class Instance:
             self._listen_for_signals(stop)
             tasks = TaskSet(lambda name, error: stop.set())
             self._forget()
+            forget_metrics(self._settings.data.metrics)
             try:
                 starting = tasks.start(self._start(), name="start")
                 stopping = tasks.start(stop.wait(), name="stop")

@@ -5,9 +5,11 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlsplit
 
+from prometheus_client.multiprocess import mark_process_dead
+
+from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
 from headgate.policies.marker import note_death
@@ -30,19 +32,17 @@ def api_part(settings: Settings, servers: Servers) -> Part:
     async def ready(running: RunningProgram) -> None:
         await wait_until(answers, running, seconds=_READY_SECONDS)
 
-    return Part(
-        _program("api", Login.API, settings, servers), ready, killed=partial(note_death, settings.data.evaluating)
-    )
+    return Part(_program("api", Login.API, settings, servers), ready, died=partial(after_death, settings.data))
 
 
 def proxy_part(settings: Settings, servers: Servers) -> Part:
     """One of several on the same port."""
     program = _program("proxy", Login.PROXY, settings, servers)
-    return kept_proxy(program, settings.proxy_port, settings.data.evaluating)
+    return kept_proxy(program, settings.proxy_port, settings.data)
 
 
-def kept_proxy(program: Program, port: int, evaluating: Path) -> Part:
-    """Ready when this very process listens; when a signal ends it, what it was evaluating is noted."""
+def kept_proxy(program: Program, port: int, data: DataDirectory) -> Part:
+    """Ready when this very process listens."""
 
     async def listens(running: RunningProgram) -> bool:
         return listens_on(running.pid, port)
@@ -50,7 +50,15 @@ def kept_proxy(program: Program, port: int, evaluating: Path) -> Part:
     async def ready(running: RunningProgram) -> None:
         await wait_until(listens, running, seconds=_READY_SECONDS)
 
-    return Part(program, ready, killed=partial(note_death, evaluating))
+    return Part(program, ready, died=partial(after_death, data))
+
+
+def after_death(data: DataDirectory, pid: int, status: int) -> None:
+    """What a process that decides was evaluating when a signal ended it is noted for the next that starts; what it
+    measured of itself (connections, held requests) ends with it."""
+    if status < 0:
+        note_death(data.evaluating, pid, -status)
+    mark_process_dead(pid, str(data.metrics))  # type: ignore[no-untyped-call] # the library leaves it untyped
 
 
 def worker_part(settings: Settings, servers: Servers) -> Part:

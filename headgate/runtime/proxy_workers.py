@@ -29,7 +29,7 @@ async def run_proxy_workers(settings: Settings) -> None:
             stop_seconds=_STOP_SECONDS,
         )
         supervisor = Supervisor()
-        part = kept_proxy(program, port, settings.data.evaluating)
+        part = kept_proxy(program, port, settings.data)
         try:
             await together(*(supervisor.start(part) for _ in range(settings.proxy_workers)))
             await stop.wait()

@@ -37,13 +37,13 @@ async def ready_at_once(running: RunningProgram) -> None:
 class Part:
     """A program that is kept running, how to know that it serves, what to do before each start and after a death.
 
-    ``killed`` is told the process and the signal that ended it.
+    ``died`` is told the process and its exit status (negative: the signal that ended it).
     """
 
     program: Program
     ready: Ready = ready_at_once
     before: Callable[[], Awaitable[None]] = field(default=_nothing)
-    killed: Callable[[int, int], None] = lambda pid, signal_number: None
+    died: Callable[[int, int], None] = lambda pid, status: None
 
 
 class Supervisor:
@@ -98,8 +98,7 @@ class Supervisor:
             status = await running.wait()
             if self._is_stopping:
                 return
-            if status < 0:
-                part.killed(running.pid, -status)
+            part.died(running.pid, status)
             restarts = restarts.after_death(time.monotonic() - running.started_at)
             delay = restarts.delay_seconds(self._jitter())
             _log.error(

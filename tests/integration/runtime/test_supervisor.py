@@ -53,14 +53,14 @@ async def test_what_is_killed_is_started_again_and_told() -> None:
     assert supervisor.pids == {}
 
 
-async def test_a_death_by_signal_is_told_before_the_part_is_started_again() -> None:
+async def test_a_death_is_told_before_the_part_is_started_again() -> None:
     deaths: list[tuple[int, int]] = []
     supervisor = Supervisor(jitter=lambda: 0.0)
-    await supervisor.start(Part(_program("one"), killed=lambda pid, number: deaths.append((pid, number))))
+    await supervisor.start(Part(_program("one"), died=lambda pid, status: deaths.append((pid, status))))
     (pid,) = supervisor.pids["one"]
     os.kill(pid, signal.SIGSEGV)
     await _eventually(lambda: supervisor.pids.get("one", [pid]) != [pid])
-    assert deaths == [(pid, signal.SIGSEGV)]
+    assert deaths == [(pid, -signal.SIGSEGV)]
     await supervisor.stop([])
 
 
