@@ -1,8 +1,8 @@
 """The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
 
 ``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.http1``, ``proxy.next_layer``
-and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what changed in the named function, check the gate's
-own code against it, run tests/integration/proxy, and then take over the new value.
+and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what changed in the named
+function, check the gate's own code against it, run tests/integration/proxy, and then take over the new value.
 """
 
 import asyncio
