@@ -161,8 +161,8 @@ def allow(flow: HTTPFlow, on_complete: Callable[[Completion], None] | None = Non
     if state.refusal is not None:
         raise AlreadyRefusedError(f"refused already: {state.refusal.message}")
     state.allowed = True
-    state.on_complete = on_complete
     if on_complete is not None:
+        state.on_complete = on_complete
         state.client.unfinished.add(state)
 
 
