@@ -74,6 +74,7 @@ class Enforce:
         state = flow_state(flow)
         caller = caller_of(state.client)
         draft: ActionDraft | None = None
+        began = self._monotonic()
         try:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
@@ -81,6 +82,7 @@ class Enforce:
                 subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
                 require_allowed(self._limiter.check(RateClass.PROXY, subject))
             draft = interpret(http_call(flow), self._catalogue)
+            STAGE_SECONDS.labels("interpret").observe(self._monotonic() - began)
             await self._admit(flow, state, caller, draft)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)

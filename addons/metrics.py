@@ -4,6 +4,8 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from headgate.policies.model import Decision
+
 DECISIONS: Final = Counter(
     "headgate_proxy_decisions",
     "Intercepted calls by what became of them: allow, approved, action_denied, approval_denied, approval_pending.",
@@ -14,9 +16,15 @@ REFUSALS: Final = Counter(
     "Requests refused before they were actions, by error code.",
     ["code"],
 )
+ENGINE_SECONDS: Final = Histogram(
+    "headgate_engine_seconds",
+    "Time that the policies took for one decision.",
+    buckets=(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1),
+)
 STAGE_SECONDS: Final = Histogram(
     "headgate_proxy_stage_seconds",
-    "Time a request spends in a stage: admit (decide and record), held (waiting for a human included).",
+    "Time a request spends in a stage: interpret (identity, guard, mapping to an action), admit (decide and record),"
+    " held (waiting for a human included).",
     ["stage"],
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 60),
 )
@@ -51,6 +59,11 @@ RECORD_BATCH_SECONDS: Final = Histogram(
     "From sending a batch of records to its commit.",
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
 )
+
+
+def observe_decision(decision: Decision) -> None:
+    """For the decision point."""
+    ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

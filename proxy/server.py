@@ -16,7 +16,7 @@ from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
-from addons.metrics import HELD, observe_batch
+from addons.metrics import HELD, observe_batch, observe_decision
 from addons.order import in_order
 from addons.streaming import Streaming
 from headgate.agents.authenticate import KeyRing
@@ -111,7 +111,14 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
     )
     call_gate = CallGate(
-        states=states, keys=keys, recorder=recorder, holds=holds, instance=instance, ends=ends, clock=clock
+        states=states,
+        keys=keys,
+        recorder=recorder,
+        holds=holds,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        observe=observe_decision,
     )
 
     stack.push_async_callback(instance.end)

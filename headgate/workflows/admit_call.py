@@ -36,6 +36,7 @@ class CallGate:
         instance: Instance,
         ends: ExecutionEnds,
         clock: Clock,
+        observe: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         self._states = states
         self._keys = keys
@@ -44,6 +45,7 @@ class CallGate:
         self._instance = instance
         self._ends = ends
         self._clock = clock
+        self._observe = observe
 
     async def admit(
         self, caller: Caller, candidate: Candidate, held: HeldCall, enforce: Callable[[OrganizationState], None]
@@ -70,6 +72,7 @@ class CallGate:
                 stale += 1
                 continue
             decision = decide(state, candidate)
+            self._observe(decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
             else:
