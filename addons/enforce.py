@@ -8,14 +8,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import structlog
 from mitmproxy.http import HTTPFlow
 
 from addons.caller_of import caller_of
 from addons.guard import Guard
 from addons.http_call import http_call
 from addons.identify import as_proxy_refusal
-from addons.metrics import DECISIONS, REFUSALS, STAGE_SECONDS
+from addons.metrics import DECISIONS, STAGE_SECONDS
 from addons.outcome import outcome_of
 from addons.refusal import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
@@ -30,18 +29,13 @@ from headgate.tools.match import CatalogueIndex
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
 from headgate.workflows.decide_action import candidate_for
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.workflows.hold_call import HeldCall
 from headgate.workflows.organization_state import OrganizationState
-from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
+from headgate.workflows.refusals import ClientGoneError
 
-_log = structlog.get_logger(__name__)
-
-# These are decisions on an action that is on record already; everything else was refused before it was one.
-_RECORDED: Final = (ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError)
-_NOTHING_SENT: Final = "not forwarded: the client went away before anything was sent"
+_NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
 
 
 class Enforce:
@@ -54,7 +48,6 @@ class Enforce:
         catalogue: CatalogueIndex,
         guard: Guard,
         ends: ExecutionEnds,
-        refusals: RefusalCounts,
         limiter: LocalLimiter | None,
         clock: Clock,
         monotonic: Callable[[], float],
@@ -63,7 +56,6 @@ class Enforce:
         self._catalogue = catalogue
         self._guard = guard
         self._ends = ends
-        self._refusals = refusals
         self._limiter = limiter
         self._clock = clock
         self._monotonic = monotonic
@@ -86,7 +78,6 @@ class Enforce:
             await self._admit(flow, state, caller, draft)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
-            self._count(caller, refusal)
             if draft is not None and draft.mcp_id is not None:
                 refuse_mcp_with(flow, draft.mcp_id, refusal)
             else:
@@ -107,12 +98,15 @@ class Enforce:
         finally:
             state.on_abandoned = None
             STAGE_SECONDS.labels("held" if held.approval_id else "admit").observe(self._monotonic() - began)
-        if not state.connected:
-            # The use of an approval, if there was one, is given back with this outcome.
+        try:
+            if not state.connected:
+                raise ClientGoneError("the client has gone")
+            allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
+        except BaseException:
+            # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
             self._ends.finish(admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True))
-            raise ClientGoneError("the client has gone")
+            raise
         DECISIONS.labels("allow" if admitted.approval_id is None else "approved").inc()
-        allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
 
     def _ended(
         self, admitted: Admitted, flow: HTTPFlow, expected_status: Callable[[int], bool], completion: Completion
@@ -121,16 +115,4 @@ class Enforce:
         now = self._clock()
         self._ends.finish(
             admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
-        )
-
-    def _count(self, caller: Caller | None, error: HeadgateError) -> None:
-        if isinstance(error, _RECORDED):
-            DECISIONS.labels(error.code.value.lower()).inc()
-            return
-        REFUSALS.labels(error.code.value.lower()).inc()
-        if caller is None or caller.identity.agent_id is None:
-            _log.info("request_refused", code=error.code.value, reason=error.message)
-            return
-        self._refusals.add(
-            RefusedRequest(caller.identity.org_id, caller.identity.agent_id, error.code.value, type(error).__name__)
         )

@@ -94,6 +94,8 @@ class FlowState:
     refusal: HeadgateError | None = None
     sent_upstream: bool = False
     """Set before the first byte of the request is written to the destination."""
+    measured: bool = False
+    """Its refusal has been counted."""
     on_complete: Callable[[Completion], None] | None = None
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""

@@ -16,6 +16,7 @@ from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
+from addons.measure import Measure
 from addons.metrics import HELD, observe_batch, observe_decision
 from addons.order import in_order
 from addons.streaming import Streaming
@@ -140,11 +141,11 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
             catalogue=load_catalogues(),
             guard=guard,
             ends=ends,
-            refusals=refusals,
             limiter=LocalLimiter() if settings.rate_limits else None,
             clock=clock,
             monotonic=time.monotonic,
         ),
+        others=[Measure(refusals)],
     )
 
 

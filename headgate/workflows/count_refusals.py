@@ -23,12 +23,11 @@ _MOST_CAUSES: Final = 10_000
 
 
 class RefusedRequest(NamedTuple):
-    """What is counted together. ``code`` is the error's, ``cause`` one short line without the request's values."""
+    """What is counted together: nothing of the request itself, which could make each one a cause of its own."""
 
     org_id: str
     agent_id: str
     code: str
-    cause: str
 
 
 class RefusalCounts:
@@ -52,7 +51,7 @@ class RefusalCounts:
         payloads = [
             payload_text(
                 Actor(ActorType.AGENT, refused.agent_id),
-                {"code": refused.code, "cause": refused.cause, "count": count, "seconds": int(_PERIOD_SECONDS)},
+                {"code": refused.code, "count": count, "seconds": int(_PERIOD_SECONDS)},
             )
             for refused, count in counts.items()
         ]

@@ -1,0 +1,54 @@
+"""Counts what became of requests that were not forwarded, wherever on their way they were refused.
+
+A call with an identity that was refused before it was an action becomes part of one event a minute and cause
+(semantics.md, "Recording"); without an identity it is a metric and a line in the log.
+"""
+
+from typing import Final
+
+import structlog
+from mitmproxy.http import HTTPFlow
+
+from addons.caller_of import caller_of
+from addons.metrics import DECISIONS, REFUSALS
+from addons.verdict import flow_state
+from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
+from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
+
+_log = structlog.get_logger(__name__)
+
+# These are decisions on an action that is on record already.
+_RECORDED: Final = (ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError)
+
+
+class Measure:
+    """Looks at each refused request once, when it has its answer."""
+
+    def __init__(self, refusals: RefusalCounts) -> None:
+        self._refusals = refusals
+
+    def response(self, flow: HTTPFlow) -> None:
+        self._count(flow)
+
+    def error(self, flow: HTTPFlow) -> None:
+        self._count(flow)
+
+    def http_connect_error(self, flow: HTTPFlow) -> None:
+        self._count(flow)
+
+    def _count(self, flow: HTTPFlow) -> None:
+        state = flow_state(flow)
+        error = state.refusal
+        if error is None or state.measured:
+            return
+        state.measured = True
+        code = error.code.value
+        if isinstance(error, _RECORDED):
+            DECISIONS.labels(code.lower()).inc()
+            return
+        REFUSALS.labels(code.lower()).inc()
+        caller = caller_of(state.client)
+        if caller is None or caller.identity.agent_id is None:
+            _log.info("request_refused", code=code, reason=error.message)
+            return
+        self._refusals.add(RefusedRequest(caller.identity.org_id, caller.identity.agent_id, code))
