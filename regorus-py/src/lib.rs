@@ -8,10 +8,15 @@ pub mod rego;
 pub mod stack;
 
 use pyo3::prelude::*;
+use regorus::cache;
+
+/// Compiled patterns are shared by all policies of the process; one that is not kept is compiled for each call.
+const PATTERNS_KEPT: cache::Config = cache::Config { regex: 2_048, glob: 512 };
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     contain::silence_panics();
+    cache::configure(PATTERNS_KEPT);
     module.add_function(wrap_pyfunction!(json_functions::parse_json, module)?)?;
     module.add_function(wrap_pyfunction!(json_functions::canonical_json, module)?)?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;

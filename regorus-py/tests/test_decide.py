@@ -93,6 +93,12 @@ def test_keeps_packages_apart(source: str, options: dict[str, object], message: 
         Policy(source, **options)  # type: ignore[arg-type]  # options are the test's
 
 
+def test_policies_and_libraries_together_have_a_bound() -> None:
+    libraries = [(f"l{n}.rego", f"package lib.l{n}\n" + "x := 1\n" * 450) for n in range(5)]
+    with pytest.raises(RegoError, match="2250 rules with the libraries"):
+        Policy("package p", libraries=libraries)
+
+
 def test_data_beside_a_package_is_no_conflict() -> None:
     policy = Policy("package p.q\nallow if data.p.r == 1", data=Data(b'{"p": {"r": 1}}'))
     assert policy.decide(b"{}") == b'{"allow":true}'

@@ -68,6 +68,7 @@ fn build(
     }
     let mut engine = Engine::new();
     let mut modules = parse(&mut engine, &sources)?;
+    size::check_program(policy.path, &modules)?;
     let printless = without_any_prints(&modules, &sources)?;
     if printless.iter().any(Option::is_some) {
         let sources: Vec<_> = sources

@@ -11,8 +11,8 @@ use crate::rego::failure::{Failure, FailureKind};
 use crate::rego::memory::MemoryLimit;
 use crate::stack;
 
-/// Evaluations of one call that ran out of time while others had the processor.
-const PREEMPTED_MAX: u32 = 3;
+/// How often one call is evaluated on a machine that is too busy for it.
+const ATTEMPTS_MAX: u32 = 3;
 
 /// Runs `work` on a big stack; a panic in it is the error.
 pub fn on_big_stack<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
@@ -34,16 +34,16 @@ pub fn evaluate<T>(
     let Limits { time_milliseconds, memory_bytes } = compiled.limits;
     on_big_stack(move || {
         let _limit = MemoryLimit::above_present_use(memory_bytes);
-        for _ in 0..PREEMPTED_MAX {
-            let started = ThreadTime::now();
+        let allowed = u128::from(time_milliseconds);
+        let started = ThreadTime::now();
+        for _ in 0..ATTEMPTS_MAX {
             let mut engine = compiled.engine.clone();
             engine.set_input(input.clone());
             match engine.eval_rule(rule.to_owned()) {
                 Ok(value) => return finish(&value),
                 Err(error) => {
                     let failure = failure_of(&error);
-                    let used = started.elapsed().as_millis();
-                    if failure.kind != FailureKind::TimeLimit || used >= u128::from(time_milliseconds) {
+                    if failure.kind != FailureKind::TimeLimit || started.elapsed().as_millis() >= allowed {
                         return Err(failure);
                     }
                 }

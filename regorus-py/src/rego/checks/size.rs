@@ -1,6 +1,6 @@
 //! Limits on what a parsed policy is made of: what is deeper ends on the stack, in evaluation and in drop.
 
-use regorus::unstable::{ArithOp, Expr, Module};
+use regorus::unstable::{ArithOp, Expr, Module, Ref};
 
 use crate::rego::complaint::Complaint;
 use crate::rego::source::Source;
@@ -8,6 +8,8 @@ use crate::rego::syntax::scope::Scope;
 use crate::rego::syntax::visit::{Visitor, visit_rule};
 
 pub const RULES_MAX: usize = 500;
+/// With the libraries.
+pub const PROGRAM_RULES_MAX: usize = 2_000;
 pub const OPERATORS_MAX: usize = 500;
 /// In one rule; the engine orders them by what they need of each other, in the square of their number.
 pub const STATEMENTS_MAX: usize = 500;
@@ -29,6 +31,15 @@ pub fn check(source: &Source<'_>, module: &Module) -> Result<(), Complaint> {
                 format!("a rule with {} statements; at most {STATEMENTS_MAX} are allowed", operators.statements);
             return Err(source.complain(rule.span(), message));
         }
+    }
+    Ok(())
+}
+
+pub fn check_program(path: &str, modules: &[Ref<Module>]) -> Result<(), Complaint> {
+    let rules: usize = modules.iter().map(|module| module.policy.len()).sum();
+    if rules > PROGRAM_RULES_MAX {
+        let message = format!("{rules} rules with the libraries; at most {PROGRAM_RULES_MAX} are allowed");
+        return Err(Complaint::about(path, message));
     }
     Ok(())
 }
