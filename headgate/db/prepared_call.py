@@ -8,6 +8,7 @@ until then calls fail at once, so that requests are refused quickly instead of q
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import psycopg
 import structlog
@@ -24,8 +25,13 @@ _STATEMENT = b"call"
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.05, 1.0
 
 
+# Classes of SQLSTATE (PostgreSQL, Appendix A) that say something of the server and its moment, not of the rows:
+# connection, rollback after a deadlock, resources (a full disk), object in use, operator intervention, input/output.
+_OF_THE_SERVER = (b"08", b"40", b"53", b"55", b"57", b"58")
+
+
 class StatementRefusedError(UnavailableError):
-    """The server answered with an error: the connection is fine, the rows were not taken."""
+    """The server answered with an error that is of these rows: they will not be taken the next time either."""
 
 
 class PreparedCall:
@@ -38,6 +44,7 @@ class PreparedCall:
         self._formats = [pq.Format.BINARY] * len(parameter_types)
         self._deadline_seconds = deadline_seconds
         self._connection: psycopg.AsyncConnection[tuple[object, ...]] | None = None
+        self._socket = -1
         self._answer: asyncio.Future[pq.abc.PGresult] | None = None
         self._tasks = TaskSet(self._reconnecting_failed)
         self._closed = False
@@ -67,7 +74,12 @@ class PreparedCall:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[pq.abc.PGresult] = loop.create_future()
         if self._connection is None:
-            answer.set_exception(UnavailableError("the record cannot be written now: the database is out of reach"))
+            answer.set_exception(
+                UnavailableError(
+                    "the record cannot be written now: the database is out of reach; nothing was forwarded",
+                    retry_after_seconds=1,
+                )
+            )
             return answer
         if self._answer is not None:
             raise RuntimeError("one call at a time")
@@ -85,16 +97,16 @@ class PreparedCall:
         """Push what libpq could not hand to the socket in one go; large batches need the socket twice."""
         if self._connection is None:
             return
-        loop, socket = asyncio.get_running_loop(), self._connection.pgconn.socket
+        loop = asyncio.get_running_loop()
         try:
             unsent = self._connection.pgconn.flush()
         except psycopg.Error as error:
             self._lost(error)
             return
         if unsent:
-            loop.add_writer(socket, self._write)
+            loop.add_writer(self._socket, self._write)
         else:
-            loop.remove_writer(socket)
+            loop.remove_writer(self._socket)
 
     def _read(self) -> None:
         if self._connection is None:
@@ -109,6 +121,9 @@ class PreparedCall:
                 pass
         except psycopg.Error as error:
             self._lost(error)
+            return
+        if result is not None and result.status != pq.ExecStatus.TUPLES_OK and _is_of_the_server(result):
+            self._lost(psycopg.OperationalError(result.error_message.decode(errors="replace").strip()))
             return
         answer, self._answer = self._answer, None
         if result is None or answer.done():
@@ -130,6 +145,7 @@ class PreparedCall:
             "the record could not be written in time: nothing was forwarded", retry_after_seconds=1
         )
         error.__cause__ = cause
+        _log.warning("record_connection_lost", error=str(cause).strip() or type(cause).__name__)
         self._drop(error)
         if not self._closed:
             self._reconnect()
@@ -138,13 +154,18 @@ class PreparedCall:
         connection, self._connection = self._connection, None
         answer, self._answer = self._answer, None
         if connection is not None:
-            if connection.pgconn.status == pq.ConnStatus.OK:
-                loop = asyncio.get_running_loop()
-                loop.remove_reader(connection.pgconn.socket)
-                loop.remove_writer(connection.pgconn.socket)
+            self._stop_watching()
             connection.pgconn.finish()
         if answer is not None and not answer.done():
             answer.set_exception(error)
+
+    def _stop_watching(self) -> None:
+        """By the number kept: libpq has closed the socket of a connection that broke, and tells it no more. One left
+        behind in the loop would be the next connection's, an agent's perhaps, which then is never heard."""
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # a closed socket cannot be changed, which forgets it too
+            loop.remove_writer(self._socket)
+        loop.remove_reader(self._socket)
 
     async def _connect(self) -> None:
         try:
@@ -156,7 +177,8 @@ class PreparedCall:
         except psycopg.Error as error:
             await connection.close()
             raise UnavailableError(f"the database is not ready for this version: {str(error).strip()}") from error
-        asyncio.get_running_loop().add_reader(connection.pgconn.socket, self._read)
+        self._socket = connection.pgconn.socket
+        asyncio.get_running_loop().add_reader(self._socket, self._read)
         self._connection = connection
 
     def _prepare(self, pgconn: pq.abc.PGconn) -> PQGen[None]:
@@ -184,3 +206,8 @@ class PreparedCall:
     @staticmethod
     def _reconnecting_failed(name: str, error: BaseException) -> None:
         _log.error("record_reconnect_failed", task=name, error=repr(error))
+
+
+def _is_of_the_server(result: pq.abc.PGresult) -> bool:
+    """Whether the same rows may be taken later: the call counts as lost, and the connection is made anew."""
+    return (result.error_field(pq.DiagnosticField.SQLSTATE) or b"")[:2] in _OF_THE_SERVER

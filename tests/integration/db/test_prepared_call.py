@@ -1,0 +1,94 @@
+"""The one prepared call, against a server that ends its connection, or is not there."""
+
+import asyncio
+
+import psycopg
+import pytest
+
+from headgate.db.prepared_call import PreparedCall, StatementRefusedError
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+
+
+async def test_a_connection_that_the_server_ends_is_made_anew(database_urls) -> None:
+    call = PreparedCall(Secret(database_urls.proxy), "SELECT pg_backend_pid()", [], deadline_seconds=5)
+    await call.open()
+    try:
+        pid = await _backend(call)
+        with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+        async with asyncio.timeout(10):
+            while await _backend(call) in (pid, None):
+                await asyncio.sleep(0.01)
+    finally:
+        await call.close()
+
+
+async def test_ended_in_the_middle_of_a_call(database_urls) -> None:
+    """Lost, not refused: what the rows are worth is unknown. And the loop forgets the connection's descriptor: the
+    next connection, an agent's perhaps, gets its number, would be taken for watched, and never be heard."""
+    call = PreparedCall(Secret(database_urls.proxy), "SELECT pg_sleep(30)", [], deadline_seconds=30)
+    await call.open()
+    loop, still_watched = asyncio.get_running_loop(), []
+    try:
+        descriptor = call._connection.pgconn.socket
+        answer = call.call([])
+        # Told before the connection is made anew, which may take the same number.
+        answer.add_done_callback(lambda _: still_watched.append(loop.remove_reader(descriptor)))
+        with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%(30)'")
+        with pytest.raises(UnavailableError) as raised:
+            await answer
+        assert not isinstance(raised.value, StatementRefusedError)
+        assert still_watched == [False]
+    finally:
+        await call.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "refused"),
+    [
+        ("SELECT 1/0 WHERE random() >= 0", True),
+        ("SELECT error('55P03')", False),
+        ("SELECT error('40P01')", False),
+        ("SELECT error('53100')", False),
+        ("SELECT error('57014')", False),
+        ("SELECT error('23505')", True),
+        ("SELECT error('P0001')", True),
+    ],
+)
+async def test_whether_an_error_is_of_the_rows_or_of_the_server(database_urls, sql, refused) -> None:
+    with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION error(state text) RETURNS void LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'as asked' USING ERRCODE = state; END $$"
+        )
+    call = PreparedCall(Secret(database_urls.proxy), sql, [], deadline_seconds=5)
+    await call.open()
+    try:
+        with pytest.raises(UnavailableError) as raised:
+            await call.call([])
+        assert isinstance(raised.value, StatementRefusedError) is refused
+    finally:
+        await call.close()
+
+
+async def test_without_a_server_a_call_fails_at_once(database_urls) -> None:
+    call = PreparedCall(Secret(database_urls.proxy + "&port=1"), "SELECT 1", [], deadline_seconds=5)
+    try:
+        with pytest.raises(UnavailableError):
+            await call.open()
+        answer = call.call([])
+        assert answer.done()
+        error = answer.exception()
+        assert isinstance(error, UnavailableError)
+        assert error.retry_after_seconds == 1
+    finally:
+        await call.close()
+
+
+async def _backend(call: PreparedCall) -> int | None:
+    try:
+        return int.from_bytes((await call.call([])).get_value(0, 0))
+    except UnavailableError:
+        return None
