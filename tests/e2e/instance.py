@@ -62,6 +62,18 @@ class Instance:
             os.kill(pid, number)
         return pids
 
+    @contextmanager
+    def frozen(self, part: str) -> Iterator[None]:
+        """A part that is there and does nothing: its processes and their children are stopped meanwhile."""
+        pids = [pid for parent in self.pids(part) for pid in (parent, *children(parent))]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
     def wait_until_restarted(self, part: str, killed: list[int]) -> None:
         """New processes, as many as before, that serve."""
 
@@ -133,6 +145,10 @@ def one_more_proxy(instance: Instance) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def listens(pid: int) -> bool:
