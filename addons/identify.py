@@ -31,7 +31,10 @@ _HOW: Final = "set HTTPS_PROXY to http://agent:KEY@host:port with an agent's key
 class Identify:
     """No identity, no passage: 407."""
 
-    def __init__(self, *, keys: KeyRing, states: OrganizationStates, clock: Clock) -> None:
+    def __init__(
+        self, *, keys: KeyRing, states: OrganizationStates, clock: Clock, api_origin: tuple[str, int] | None
+    ) -> None:
+        self._api_origin = api_origin
         self._keys = keys
         self._states = states
         self._clock = clock
@@ -49,9 +52,14 @@ class Identify:
     def requestheaders(self, flow: HTTPFlow) -> Coroutine[None, None, None] | None:
         """Waits only for a key that this connection has not shown before: a task for each request costs 18 µs."""
         # Stripped from every request, refused ones included, inside tunnels too.
-        key = take_key(flow.request.headers)
+        headers = flow.request.headers
+        shown = headers.get("x-agent-key")
+        key = take_key(headers)
         if not is_open(flow):
             return None
+        if shown is not None and (flow.request.data.host, flow.request.data.port) == self._api_origin:
+            # The status address of a held call is the gate's own API, which asks for the agent's own key.
+            headers["x-agent-key"] = shown
         if key is None and caller_of(client_state(flow.client_conn)) is not None:
             return None
         return self._identify_or_refuse(flow, key)

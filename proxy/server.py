@@ -129,11 +129,12 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     await recorder.open()
     _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey)
 
-    guard = Guard(OwnPlaces(lambda: gate.listener.ports, _origin(settings.public_api_url)))
+    api_origin = _origin(settings.public_api_url)
+    guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
     return in_order(
         limits=Limits(settings.limits),
         certificate=Certificate(Authority(settings.authority_dir, settings.public_dir).certificate_file.read_bytes),
-        identify=Identify(keys=keys, states=states, clock=clock),
+        identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin),
         guard=guard,
         streaming=Streaming(),
         enforce=Enforce(
