@@ -89,7 +89,8 @@ $(UV):
 .venv/.stamps/dependencies: requirements.lock requirements-dev.lock | $(UV)
 	@echo "== dependencies"
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python $(PYTHON) .venv
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock -r requirements-dev.lock
+	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes \
+		-r requirements.lock -r requirements-dev.lock
 	@mkdir -p .venv/.stamps && touch $@
 
 .venv/.stamps/engine: $(ENGINE_SOURCES) .venv/.stamps/dependencies
@@ -104,4 +105,5 @@ $(UV):
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q proxy addons admin_api headgate
 	@touch $@
