@@ -47,20 +47,22 @@ def find_target(runtime_file: Path | None, environment: Mapping[str, str] = os.e
     api_url, token = environment.get("HEADGATE_API_URL"), environment.get("HEADGATE_TOKEN")
     if runtime_file is None and not environment.get("HEADGATE_RUNTIME_FILE") and api_url and token:
         return Target(api_url.rstrip("/"), Secret(token))
-    information = find_instance(runtime_file, environment)
+    information = find_instance(runtime_file, environment, ", or with HEADGATE_API_URL and HEADGATE_TOKEN")
     return Target(information.api_url, information.admin_token)
 
 
-def find_instance(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> RuntimeInformation:
-    """The instance on this machine. Raises UnavailableError."""
+def find_instance(
+    runtime_file: Path | None, environment: Mapping[str, str] = os.environ, other_ways: str = ""
+) -> RuntimeInformation:
+    """The instance on this machine. Raises UnavailableError, which ends in the caller's other ways to name one."""
     named = runtime_file or _path(environment.get("HEADGATE_RUNTIME_FILE"))
     if named is not None:
         return read_runtime_file(named)
     found = default_runtime_file(environment)
     if found is None:
         raise UnavailableError(
-            "no running instance found: start one with headgate up, or name one with --runtime-file PATH"
-            " (or HEADGATE_RUNTIME_FILE), or with HEADGATE_API_URL and HEADGATE_TOKEN"
+            "no running instance found: start one with headgate up, go to the folder where make up was called, or name"
+            f" one with --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
         )
     return read_runtime_file(found)
 

@@ -4,6 +4,7 @@ Every line of it really happens: an unmodified HTTP client with a proxy setting,
 service that says what reached it.
 """
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -108,13 +109,12 @@ class Story:
             if event.get("action_id"):
                 data = event["data"]
                 what = data.get("decision") or data.get("tool", "")
-                self._say(
-                    f"   {event['created_at'][11:19]}  {event['event_type']:<20} {event['action_id'][-12:]}  {what}"
-                )
+                line = f"   {event['created_at'][11:19]}  {event['event_type']:<20} {event['action_id'][-12:]}  {what}"
+                self._say(line.rstrip())
         return self._check(verified["valid"], f"the chain is valid: {verified['events_verified']} events verified")
 
     def _call(self, method: str, path: str, body: dict[str, object] | None = None) -> httpx.Response:
-        self._say(f" > {method} {self._service.url}{path}" + (f"  {body}" if body else ""))
+        self._say(f" > {method} {self._service.url}{path}" + (f"  {json.dumps(body)}" if body else ""))
         began = time.monotonic()
         answer = self._agent.request(method, self._service.url + path, json=body)
         self._say(f" < {answer.status_code} {answer.reason_phrase}   ({time.monotonic() - began:.2f} s)")
