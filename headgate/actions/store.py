@@ -20,10 +20,10 @@ from headgate.actions.model import (
     RecordedRequest,
     move,
 )
+from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import ConflictError, NotFoundError
 
-_EXACT_TOTAL_LIMIT: Final = 10_000
 _FOLD_LIMIT: Final = 1_000
 _MAX_FOLDS_BEFORE_READING: Final = 10
 
@@ -127,15 +127,8 @@ async def list_actions(
 ) -> ActionPage:
     """Newest first. ``cursor`` is the id of the last action already seen."""
     where, parameters = _conditions(org_id, wanted)
-    counted = sql.SQL("SELECT count(*) AS total FROM (SELECT FROM actions a WHERE {} {}) matching").format(
-        where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s")
-    )
-    total_row = await (
-        await connection.execute(counted, {**parameters, "count_limit": _EXACT_TOTAL_LIMIT + 1})
-    ).fetchone()
-    total = int(total_row["total"]) if total_row is not None else 0
-    truncated = not exact_total and total > _EXACT_TOTAL_LIMIT
-
+    source = sql.SQL("actions a WHERE {}").format(where)
+    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
     page = sql.SQL("{} WHERE {} {} ORDER BY a.action_id DESC LIMIT %(limit)s OFFSET %(offset)s").format(
         _SELECT, where, sql.SQL("" if cursor is None else "AND a.action_id < %(before)s")
     )
@@ -145,8 +138,8 @@ async def list_actions(
     actions = [_action(row) for row in rows]
     return ActionPage(
         actions=actions,
-        total=_EXACT_TOTAL_LIMIT if truncated else total,
-        total_is_minimum=truncated,
+        total=total,
+        total_is_minimum=is_minimum,
         next_cursor=actions[-1].action_id if len(actions) == limit else None,
     )
 

@@ -1,15 +1,17 @@
 """Rows of agents and keys. All of it inside a transaction of the organization, but for ``find_key_by_hash``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
+
+from psycopg import sql
+from psycopg.rows import DictRow
 
 from headgate.agents.model import Agent, AgentStatus, ApiKey
 from headgate.agents.scopes import KeyKind, Scope
+from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
-
-type Row = Mapping[str, Any]
 
 _AGENT: Final = "org_id, agent_id, name, description, status, created_by, created_at, updated_at"
 _KEY: Final = (
@@ -17,8 +19,6 @@ _KEY: Final = (
 )
 _SELECT_AGENT: Final = f"SELECT {_AGENT} FROM agents"  # noqa: S608 - columns of this file
 _SELECT_KEY: Final = f"SELECT {_KEY} FROM api_keys"  # noqa: S608 - columns of this file
-COUNT_LIMIT: Final = 10_000
-"""Totals are exact up to here (semantics.md, "Tenancy and roles")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,8 @@ async def list_agents(connection: Connection, org_id: str, *, limit: int, offset
     return [_agent(row) async for row in cursor]
 
 
-async def count_agents(connection: Connection, org_id: str, *, exact: bool) -> tuple[int, bool]:
-    """How many, and whether that is only a minimum."""
-    cursor = await connection.execute(
-        "SELECT count(*) AS total FROM (SELECT FROM agents WHERE org_id = %s LIMIT %s) AS counted",
-        [org_id, None if exact else COUNT_LIMIT + 1],
-    )
-    return _bounded(await cursor.fetchone(), exact=exact)
+async def count_agents(connection: Connection, org_id: str, *, exact: bool) -> BoundedCount:
+    return await count_rows(connection, sql.SQL("agents WHERE org_id = %(org)s"), {"org": org_id}, exact=exact)
 
 
 async def insert_key(connection: Connection, key: ApiKey, key_hash: bytes) -> None:
@@ -137,16 +132,10 @@ async def list_keys(
     return [_key(row) async for row in cursor]
 
 
-async def count_keys(
-    connection: Connection, org_id: str, *, agent_id: str | None = None, exact: bool
-) -> tuple[int, bool]:
-    """How many, and whether that is only a minimum."""
-    cursor = await connection.execute(
-        "SELECT count(*) AS total FROM (SELECT FROM api_keys WHERE org_id = %s"
-        " AND (%s::text IS NULL OR agent_id = %s) LIMIT %s) AS counted",
-        [org_id, agent_id, agent_id, None if exact else COUNT_LIMIT + 1],
-    )
-    return _bounded(await cursor.fetchone(), exact=exact)
+async def count_keys(connection: Connection, org_id: str, *, agent_id: str | None = None, exact: bool) -> BoundedCount:
+    """With ``agent_id`` that agent's only."""
+    source = sql.SQL("api_keys WHERE org_id = %(org)s AND (%(agent)s::text IS NULL OR agent_id = %(agent)s)")
+    return await count_rows(connection, source, {"org": org_id, "agent": agent_id}, exact=exact)
 
 
 async def usable_keys_of_agent(connection: Connection, org_id: str, agent_id: str, now: datetime) -> list[ApiKey]:
@@ -200,13 +189,7 @@ async def touch_keys(connection: Connection, used: Sequence[tuple[str, str]]) ->
     await connection.execute("SELECT touch_keys(%s, %s)", [[org for org, _ in used], [key for _, key in used]])
 
 
-def _bounded(row: Row | None, *, exact: bool) -> tuple[int, bool]:
-    assert row is not None  # noqa: S101 - count(*) answers one row
-    total = int(row["total"])
-    return (total, False) if exact else (min(total, COUNT_LIMIT), total > COUNT_LIMIT)
-
-
-def _agent(row: Row) -> Agent:
+def _agent(row: DictRow) -> Agent:
     return Agent(
         org_id=row["org_id"],
         agent_id=row["agent_id"],
@@ -219,7 +202,7 @@ def _agent(row: Row) -> Agent:
     )
 
 
-def _key(row: Row) -> ApiKey:
+def _key(row: DictRow) -> ApiKey:
     return ApiKey(
         org_id=row["org_id"],
         key_id=row["key_id"],

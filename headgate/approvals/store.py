@@ -9,6 +9,7 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision
+from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import NotFoundError
@@ -19,8 +20,6 @@ _COLUMNS: Final = sql.SQL(
     " p.required_approvals, p.current_approvals, p.reason, p.risk_level, p.policy_id, p.repeats, p.created_at,"
     " p.expires_at, p.decided_at, p.decided_by, p.comment, p.used_at, p.used_by"
 )
-
-_EXACT_TOTAL_LIMIT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +109,8 @@ async def list_approvals(
 ) -> ApprovalPage:
     """Newest first. ``cursor`` is the id of the last approval already seen."""
     where, parameters = _conditions(org_id, wanted)
-    counted = sql.SQL("SELECT count(*) AS total FROM (SELECT FROM approvals p WHERE {} {}) matching").format(
-        where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s")
-    )
-    total_row = await (
-        await connection.execute(counted, {**parameters, "count_limit": _EXACT_TOTAL_LIMIT + 1})
-    ).fetchone()
-    total = int(total_row["total"]) if total_row is not None else 0
-    truncated = not exact_total and total > _EXACT_TOTAL_LIMIT
-
+    source = sql.SQL("approvals p WHERE {}").format(where)
+    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
     page = sql.SQL(
         "SELECT {}, a.tool, a.operation, a.request FROM approvals p"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
@@ -130,8 +122,8 @@ async def list_approvals(
     approvals = [(_approval(row), _held(row)) for row in rows]
     return ApprovalPage(
         approvals=approvals,
-        total=_EXACT_TOTAL_LIMIT if truncated else total,
-        total_is_minimum=truncated,
+        total=total,
+        total_is_minimum=is_minimum,
         next_cursor=approvals[-1][0].approval_id if len(approvals) == limit else None,
     )
 

@@ -11,11 +11,9 @@ from psycopg.rows import DictRow, TupleRow, tuple_row
 
 from headgate.audit.chain import StoredEvent, prev_hash_of
 from headgate.audit.model import Actor, ActorType, Event, EventFilter, EventPage, SealedEvent
+from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError, ValidationError
-
-EXACT_TOTAL_LIMIT: Final = 10_000
-"""Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
 
 _WINDOW_EVENTS: Final = 500  # few enough that verifying them does not hold up the event loop
 
@@ -137,15 +135,8 @@ async def list_events(
 ) -> EventPage:
     """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since."""
     where, parameters = _conditions(org_id, wanted)
-    counted = sql.SQL("SELECT count(*) AS total FROM (SELECT FROM audit_events e WHERE {} {}) matching").format(
-        where, sql.SQL("" if exact_total else "LIMIT %(count_limit)s")
-    )
-    total_row = await (
-        await connection.execute(counted, {**parameters, "count_limit": EXACT_TOTAL_LIMIT + 1})
-    ).fetchone()
-    total = int(total_row["total"]) if total_row is not None else 0
-    truncated = not exact_total and total > EXACT_TOTAL_LIMIT
-
+    source = sql.SQL("audit_events e WHERE {}").format(where)
+    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
     page = sql.SQL("{} WHERE {} {} ORDER BY e.seq DESC LIMIT %(limit)s OFFSET %(offset)s").format(
         _SELECT, where, sql.SQL("" if cursor is None else "AND e.seq < %(before)s")
     )
@@ -156,8 +147,8 @@ async def list_events(
     events = [_sealed(row) for row in rows]
     return EventPage(
         events=events,
-        total=EXACT_TOTAL_LIMIT if truncated else total,
-        total_is_minimum=truncated,
+        total=total,
+        total_is_minimum=is_minimum,
         next_cursor=str(events[-1].seq) if len(events) == limit else None,
     )
 

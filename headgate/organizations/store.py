@@ -1,14 +1,14 @@
 """Rows of organizations, people, settings and generations. All of it inside a transaction of the organization."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
+
+from psycopg.rows import DictRow
 
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Organization, Role, Setting, SettingName, TokenIdentity, User
-
-type Row = Mapping[str, Any]
 
 _USER: Final = "org_id, user_id, issuer, subject, email, name, roles"
 
@@ -45,7 +45,7 @@ async def bump_generation(connection: Connection, org_id: str) -> int:
     return _generation(await cursor.fetchone(), org_id)
 
 
-def _generation(row: Row | None, org_id: str) -> int:
+def _generation(row: DictRow | None, org_id: str) -> int:
     if row is None:
         raise NotFoundError(f"there is no organization {org_id}")
     return int(row["generation"])
@@ -82,7 +82,7 @@ async def find_users(connection: Connection, org_id: str, user_ids: Iterable[str
     return {row["user_id"]: _user(row) async for row in cursor}
 
 
-def _user(row: Row) -> User:
+def _user(row: DictRow) -> User:
     return User(
         org_id=row["org_id"],
         user_id=row["user_id"],
@@ -120,5 +120,5 @@ async def put_setting(
     return _setting(row)
 
 
-def _setting(row: Row) -> Setting:
+def _setting(row: DictRow) -> Setting:
     return Setting(SettingName(row["name"]), row["version"], row["document"], row["updated_by"], row["updated_at"])

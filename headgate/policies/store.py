@@ -1,17 +1,15 @@
 """All SQL of rule policies. Every function runs inside the caller's transaction of the organization."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from psycopg import sql
+from psycopg.rows import DictRow
+
+from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.policies.model import RulePolicy
-
-type Row = Mapping[str, Any]  # what the driver returns; parsed below, at the edge
-
-EXACT_TOTAL_LIMIT: Final = 10_000
-"""Up to here a list's total is exact (semantics.md, "Tenancy and roles")."""
 
 _COLUMNS: Final = (
     "org_id, policy_id, version, name, description, rego_policy, enabled, priority, quarantine, created_at, updated_at"
@@ -73,32 +71,19 @@ async def list_policies(
     exact_total: bool = False,
 ) -> PolicyPage:
     """In the order in which they are evaluated: by priority, then by age."""
-    conditions = (
-        "org_id = %(org)s AND deleted_at IS NULL AND (%(enabled)s::boolean IS NULL OR enabled = %(enabled)s)"
+    source = sql.SQL(
+        "policies WHERE org_id = %(org)s AND deleted_at IS NULL"
+        " AND (%(enabled)s::boolean IS NULL OR enabled = %(enabled)s)"
         " AND (%(name)s::text IS NULL OR strpos(lower(name), lower(%(name)s)) > 0)"
     )
-    parameters = {
-        "org": org_id,
-        "enabled": wanted.enabled,
-        "name": wanted.name,
-        "limit": limit,
-        "offset": offset,
-        "count_limit": None if exact_total else EXACT_TOTAL_LIMIT + 1,
-    }
-    counted = await connection.execute(
-        f"SELECT count(*) AS total FROM (SELECT FROM policies WHERE {conditions} LIMIT %(count_limit)s) matching",  # noqa: S608 - constants of this file
-        parameters,
-    )
-    row = await counted.fetchone()
-    total = int(row["total"]) if row is not None else 0
-    is_minimum = not exact_total and total > EXACT_TOTAL_LIMIT
+    parameters = {"org": org_id, "enabled": wanted.enabled, "name": wanted.name}
+    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
+    page = sql.SQL("SELECT {} FROM {} ORDER BY priority, policy_id LIMIT %(limit)s OFFSET %(offset)s")
     cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM policies WHERE {conditions}"  # noqa: S608 - constants of this file
-        " ORDER BY priority, policy_id LIMIT %(limit)s OFFSET %(offset)s",
-        parameters,
+        page.format(sql.SQL(_COLUMNS), source), {**parameters, "limit": limit, "offset": offset}
     )
     policies = tuple(_policy(row) for row in await cursor.fetchall())
-    return PolicyPage(policies, EXACT_TOTAL_LIMIT if is_minimum else total, is_minimum)
+    return PolicyPage(policies, total, is_minimum)
 
 
 async def load_enabled(connection: Connection, org_id: str) -> list[RulePolicy]:
@@ -133,7 +118,7 @@ async def mark_deleted(connection: Connection, org_id: str, policy_id: str) -> R
     return _policy(row)
 
 
-def _policy(row: Row) -> RulePolicy:
+def _policy(row: DictRow) -> RulePolicy:
     return RulePolicy(
         policy_id=row["policy_id"],
         version=row["version"],

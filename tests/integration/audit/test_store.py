@@ -78,7 +78,7 @@ async def test_pages_by_offset_and_by_cursor_are_the_same(api_database: Database
 async def test_totals_are_exact_up_to_a_limit(
     api_database: Database, organization, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "EXACT_TOTAL_LIMIT", 5)
+    monkeypatch.setattr("headgate.db.bounded_count.EXACT_TOTAL_LIMIT", 5)
     async with api_database.transaction(organization.org_id) as connection:
         counted = await store.list_events(connection, organization.org_id, EventFilter())
         exact = await store.list_events(connection, organization.org_id, EventFilter(), exact_total=True)

@@ -104,7 +104,7 @@ async def test_lists_are_filtered_counted_and_in_the_order_of_evaluation(
 async def test_totals_beyond_the_limit_are_minima(
     api_database: Database, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.policies.store.EXACT_TOTAL_LIMIT", 2)
+    monkeypatch.setattr("headgate.db.bounded_count.EXACT_TOTAL_LIMIT", 2)
     for _ in range(3):
         await create(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
