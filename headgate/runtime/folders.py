@@ -129,4 +129,7 @@ def socket_folder(data: DataDirectory, account: Account | None, runtime_folder: 
         return private_folder(inside, account)
     name = hashlib.sha256(os.fsencode(data.root.resolve())).hexdigest()[:16]
     base = runtime_folder or Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108 - the folder in it is checked
-    return private_folder(base / f"headgate-{os.geteuid()}-{name}", account)
+    outside = base / f"headgate-{os.geteuid()}-{name}"
+    if len(os.fsencode(outside)) + _LONGEST_SOCKET_NAME > _SUN_PATH_BYTES:
+        raise UnavailableError(f"{outside} is too long for a socket's address: set XDG_RUNTIME_DIR to a shorter folder")
+    return private_folder(outside, account)

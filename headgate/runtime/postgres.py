@@ -215,8 +215,9 @@ async def wait_until_ready(
         if not running.is_running:
             raise explain("PostgreSQL ended while it started", running.last_words())
         try:
-            async with await psycopg.AsyncConnection.connect(url, connect_timeout=5):
-                return
+            connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=5)
+            await connection.close()  # nothing is awaited in between that a cancelled wait could end in
+            return
         except psycopg.OperationalError as error:
             if "password authentication failed" in str(error):
                 raise UnavailableError(

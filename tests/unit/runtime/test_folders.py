@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -125,10 +126,16 @@ def test_sockets_lie_in_the_data_directory_where_its_path_is_short(data: DataDir
 def test_sockets_lie_elsewhere_where_the_path_is_too_long_for_an_address(tmp_path: Path) -> None:
     """sun_path holds 107 bytes (unix(7)), whatever the file system allows."""
     data = DataDirectory(tmp_path / ("é" * 60) / "data")
-    runtime = tmp_path / "run"
-    runtime.mkdir()
-    folder = socket_folder(data, None, runtime)
-    assert folder.parent == runtime
-    assert _mode(folder) == 0o700
-    assert len(os.fsencode(folder / ".s.PGSQL.5432")) <= 107
-    assert socket_folder(data, None, runtime) == folder
+    with tempfile.TemporaryDirectory(prefix="hg-", dir="/tmp") as name:  # the test's own folder is long, too
+        runtime = Path(name)
+        folder = socket_folder(data, None, runtime)
+        assert folder.parent == runtime
+        assert _mode(folder) == 0o700
+        assert len(os.fsencode(folder / ".s.PGSQL.5432.lock")) <= 107
+        assert socket_folder(data, None, runtime) == folder
+
+
+def test_a_runtime_folder_that_is_too_long_itself_is_named(tmp_path: Path) -> None:
+    data = DataDirectory(tmp_path / ("d" * 100) / "data")
+    with pytest.raises(UnavailableError, match="XDG_RUNTIME_DIR"):
+        socket_folder(data, None, tmp_path / ("r" * 100))
