@@ -14,7 +14,7 @@ from addons.caller_of import caller_of
 from addons.guard import Guard
 from addons.http_call import http_call
 from addons.identify import as_proxy_refusal
-from addons.metrics import DECISIONS, STAGE_SECONDS
+from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTERPRET_SECONDS
 from addons.outcome import outcome_of
 from addons.refusal import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
@@ -74,7 +74,7 @@ class Enforce:
                 subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
                 require_allowed(self._limiter.check(RateClass.PROXY, subject))
             draft = interpret(http_call(flow), self._catalogue)
-            STAGE_SECONDS.labels("interpret").observe(self._monotonic() - began)
+            INTERPRET_SECONDS.observe(self._monotonic() - began)
             await self._admit(flow, state, caller, draft)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
@@ -97,7 +97,7 @@ class Enforce:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
         finally:
             state.on_abandoned = None
-            STAGE_SECONDS.labels("held" if held.approval_id else "admit").observe(self._monotonic() - began)
+            (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
         try:
             if not state.connected:
                 raise ClientGoneError("the client has gone")
@@ -106,7 +106,7 @@ class Enforce:
             # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
             self._ends.finish(admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True))
             raise
-        DECISIONS.labels("allow" if admitted.approval_id is None else "approved").inc()
+        (ALLOWED if admitted.approval_id is None else APPROVED).inc()
 
     def _ended(
         self, admitted: Admitted, flow: HTTPFlow, expected_status: Callable[[int], bool], completion: Completion

@@ -61,6 +61,14 @@ RECORD_BATCH_SECONDS: Final = Histogram(
 )
 
 
+# Found once: looking a label up costs more than counting.
+INTERPRET_SECONDS: Final = STAGE_SECONDS.labels("interpret")
+ADMIT_SECONDS: Final = STAGE_SECONDS.labels("admit")
+HELD_SECONDS: Final = STAGE_SECONDS.labels("held")
+ALLOWED: Final = DECISIONS.labels("allow")
+APPROVED: Final = DECISIONS.labels("approved")
+
+
 def observe_decision(decision: Decision) -> None:
     """For the decision point."""
     ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
