@@ -9,7 +9,6 @@ what RSA-2048 costs. Extensions follow RFC 5280, 4.2, as strict verifiers want t
 what clients need.
 """
 
-import contextlib
 import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError
 
 LIFETIME: Final = timedelta(days=5 * 365)
@@ -98,11 +98,11 @@ class Authority:
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        write_atomically(self.private_dir / _KEY_FILE, private + _pem(certificate), mode=0o600)
+        replace_file(self.private_dir / _KEY_FILE, private + _pem(certificate), mode=0o600)
 
     def _publish(self) -> None:
         self.certificate_file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.certificate_file, b"".join(self.trusted()), mode=0o644)
+        replace_file(self.certificate_file, b"".join(self.trusted()), mode=0o644)
 
 
 def make_certificate(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:
@@ -142,23 +142,6 @@ def make_certificate(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Cer
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public_key), critical=False)
         .sign(key, hashes.SHA256())
     )
-
-
-def write_atomically(path: Path, content: bytes, *, mode: int) -> None:
-    """Replace ``path`` so that readers see the old content or the new, and nobody a key with wider rights."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), mode)  # whatever the umask
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
 
 
 def _private_directory(path: Path) -> None:

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.utils import CryptographyDeprecationWarning
 
+from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import ValidationError
-from proxy.authority import write_atomically
 
 _log = structlog.get_logger(__name__)
 
@@ -25,7 +25,7 @@ _OLDEST_JAVA_ENCRYPTION: Final = serialization.PrivateFormat.PKCS12.encryption_b
 
 def write_client_bundle(path: Path, authority: Iterable[bytes]) -> None:
     """The public roots and the gate's: for clients whose variable replaces their own roots (SSL_CERT_FILE)."""
-    write_atomically(path, Path(certifi.where()).read_bytes() + b"\n" + b"".join(authority), mode=0o644)
+    replace_file(path, Path(certifi.where()).read_bytes() + b"\n" + b"".join(authority), mode=0o644)
 
 
 def write_upstream_roots(path: Path, extra: Path | None) -> None:
@@ -36,7 +36,7 @@ def write_upstream_roots(path: Path, extra: Path | None) -> None:
     roots = Path(certifi.where()).read_bytes()
     if extra is not None:
         roots += b"\n" + b"".join(_certificates(extra))
-    write_atomically(path, roots, mode=0o644)
+    replace_file(path, roots, mode=0o644)
 
 
 def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
@@ -51,7 +51,7 @@ def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
         for index, certificate in enumerate(certificates)
     ]
     store = pkcs12.serialize_java_truststore(entries, _OLDEST_JAVA_ENCRYPTION.build(TRUST_STORE_PASSWORD.encode()))
-    write_atomically(path, store, mode=0o644)
+    replace_file(path, store, mode=0o644)
 
 
 def _public_roots() -> Iterator[x509.Certificate]:

@@ -9,9 +9,10 @@ from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import show_fields
 from headgate.cli.target import runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import NotFoundError
-from proxy.authority import Authority, AuthorityCertificate, write_atomically
+from proxy.authority import Authority, AuthorityCertificate
 
 
 @click.group()
@@ -38,7 +39,7 @@ def export(output: Path | None, data_dir: Path | None, runtime_file: Path | None
     if output is None:
         sys.stdout.buffer.write(pem)
     else:
-        write_atomically(output, pem, mode=0o644)
+        replace_file(output, pem, mode=0o644)
 
 
 @ca.command()

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from headgate.cli.client_environment import TrustFiles
+from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError
-from proxy.authority import write_atomically
 from proxy.trust import TRUST_STORE_PASSWORD, write_client_bundle, write_java_trust_store
 
 
@@ -24,7 +24,7 @@ def make_trust_files(certificate: Path) -> TrustFiles:
             authority = [certificate.read_bytes()]
             write_client_bundle(files.bundle, authority)
             write_java_trust_store(files.java_store, authority)
-            write_atomically(files.wgetrc, f"ca_certificate = {files.bundle}\n".encode(), mode=0o644)
+            replace_file(files.wgetrc, f"ca_certificate = {files.bundle}\n".encode(), mode=0o644)
     except (OSError, ValueError) as error:
         raise UnavailableError(f"the files that clients trust cannot be made beside {certificate}: {error}") from error
     return files

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.runtime.atomic_file import write_private
+from headgate.runtime.private_file import write_private
 
 
 @dataclass(frozen=True, slots=True)

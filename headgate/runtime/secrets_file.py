@@ -14,7 +14,7 @@ from typing import Final
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.runtime.atomic_file import write_private
+from headgate.runtime.private_file import write_private
 
 ROLES: Final = ("postgres", "headgate_owner", "headgate_api", "headgate_proxy", "headgate_worker", "headgate_auditor")
 """Who logs in to the embedded database; ``postgres`` is its superuser."""

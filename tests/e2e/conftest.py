@@ -13,15 +13,15 @@ from tests.e2e.instance import Instance, running
 from tests.e2e.upstream import Upstream, serving
 
 LOOPBACK = {"host": "127.0.0.1", "private": True}
-PATIENT = """package e2e.patient
+HELD_FOR = """package e2e.{name}
 
-# Calls that a test decides while they are held: however busy the machine is, they wait for it.
-require_approval contains "a reviewer decides" if {
-    startswith(input.http.path, "/patient/")
+# Calls that a test decides while they are held wait for it, however busy the machine is; others need no waiting.
+require_approval contains "a reviewer decides" if {{
+    startswith(input.http.path, "/{name}/")
     input.http.method != "GET"
-}
+}}
 
-approval := {"hold_seconds": 90}
+approval := {{"hold_seconds": {seconds}}}
 """
 
 
@@ -42,7 +42,8 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
     with running(tmp_path_factory.mktemp("instance"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)
-            administrator.add_policy(PATIENT, priority=500)
+            administrator.add_policy(HELD_FOR.format(name="patient", seconds=90), priority=500)
+            administrator.add_policy(HELD_FOR.format(name="impatient", seconds=0), priority=500)
         yield started
 
 
@@ -76,3 +77,9 @@ def path(new_path: Callable[[], str]) -> str:
 def patient_path(new_path: Callable[[], str]) -> str:
     """As ``path``; a write there is held until somebody decides."""
     return "/patient" + new_path()
+
+
+@pytest.fixture
+def impatient_path(new_path: Callable[[], str]) -> str:
+    """As ``path``; a write there is answered with APPROVAL_PENDING at once."""
+    return "/impatient" + new_path()

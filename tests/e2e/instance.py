@@ -94,12 +94,17 @@ class Instance:
         with psycopg.connect(self.runtime["database_url"], autocommit=True) as connection:
             connection.execute(sql.encode(), values)
 
-    def command(self, *words: str) -> str:
+    def command(self, name: str, *words: str) -> str:
         """What a ``headgate`` command prints, run against this instance as a person would."""
-        command = [sys.executable, "-m", "headgate.cli.main", *words, "--runtime-file", str(self.runtime_file)]
-        done = subprocess.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=110)
+        done = self.try_command(name, *words)
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def try_command(self, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "headgate.cli.main", name, "--runtime-file", str(self.runtime_file), *words]
+        return subprocess.run(
+            command, env=self._environment, cwd=self.folder, capture_output=True, text=True, check=False, timeout=100
+        )
 
     def environment_of(self, part: str) -> dict[str, str]:
         """With what the supervisor started this part, to start one more of it."""

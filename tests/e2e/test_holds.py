@@ -207,9 +207,9 @@ def test_an_expired_approval_is_asked_for_anew(administrator, agent, upstream, p
 
 @pytest.mark.parametrize(("decided_minutes_ago", "usable"), [(14, True), (16, False)])
 def test_approved_late_it_can_be_used_for_15_minutes(
-    instance, administrator, agent, upstream, path, decided_minutes_ago, usable
+    instance, administrator, agent, upstream, impatient_path, decided_minutes_ago, usable
 ) -> None:
-    approval_id = error_of(agent.call("POST", upstream.url + path))["details"]["approval_id"]
+    approval_id = error_of(agent.call("POST", upstream.url + impatient_path))["details"]["approval_id"]
     administrator.approve(approval_id)
     instance.execute(
         "UPDATE approvals SET expires_at = now() - interval '1 second', decided_at = now() - %s * interval '1 minute'"
@@ -217,13 +217,13 @@ def test_approved_late_it_can_be_used_for_15_minutes(
         decided_minutes_ago,
         approval_id,
     )
-    response = agent.call("POST", upstream.url + path)
+    response = agent.call("POST", upstream.url + impatient_path)
     if usable:
         assert response.status_code == 200
     else:
         anew = error_of(response)["details"]["approval_id"]
         assert administrator.approval(anew)["repeats"] == approval_id
-    assert len(upstream.of(path)) == int(usable)
+    assert len(upstream.of(impatient_path)) == int(usable)
 
 
 @pytest.mark.parametrize(
@@ -236,12 +236,12 @@ def test_approved_late_it_can_be_used_for_15_minutes(
     ],
     ids=["body", "header", "query", "what no approval covers"],
 )
-def test_what_an_approval_covers(administrator, agent, upstream, path, changed, same) -> None:
+def test_what_an_approval_covers(administrator, agent, upstream, impatient_path, changed, same) -> None:
     call = {"content": b"amount=9000", "headers": {"x-account": "1"}}
-    first = error_of(agent.call("POST", upstream.url + path, **call))["details"]["approval_id"]
+    first = error_of(agent.call("POST", upstream.url + impatient_path, **call))["details"]["approval_id"]
     administrator.approve(first)
     headers = {**call["headers"], **changed.get("headers", {})}
-    response = agent.call("POST", upstream.url + path, **{**call, **changed, "headers": headers})
+    response = agent.call("POST", upstream.url + impatient_path, **{**call, **changed, "headers": headers})
     if same:
         assert response.status_code == 200
     else:
@@ -250,8 +250,8 @@ def test_what_an_approval_covers(administrator, agent, upstream, path, changed, 
         assert error["details"]["approval_id"] != first
         # Another call altogether: it repeats nothing, and the first one's approval still serves the first.
         assert administrator.approval(error["details"]["approval_id"])["repeats"] is None
-        assert agent.call("POST", upstream.url + path, **call).status_code == 200
-    assert len(upstream.of(path)) == 1
+        assert agent.call("POST", upstream.url + impatient_path, **call).status_code == 200
+    assert len(upstream.of(impatient_path)) == 1
 
 
 def test_an_explicit_approval_serves_no_intercepted_call(
@@ -276,36 +276,36 @@ def test_an_explicit_approval_serves_no_intercepted_call(
     assert upstream.of(patient_path) == []
 
 
-def test_a_policy_of_now_refuses_what_was_approved(administrator, agent, upstream, path) -> None:
-    url = upstream.url + path
+def test_a_policy_of_now_refuses_what_was_approved(administrator, agent, upstream, impatient_path) -> None:
+    url = upstream.url + impatient_path
     approval_id = error_of(agent.call("POST", url))["details"]["approval_id"]
     administrator.approve(approval_id)
-    with administrator.policy(rule(path, verdict="deny")):
+    with administrator.policy(rule(impatient_path, verdict="deny")):
         error = error_of(agent.call("POST", url))
         assert error["code"] == "ACTION_DENIED"
         assert "a test asks for it" in error["message"]
-    assert upstream.of(path) == []
+    assert upstream.of(impatient_path) == []
     # The policy is gone, and the approval was not used.
     assert agent.call("POST", url).status_code == 200
 
 
-def test_a_policy_of_now_that_demands_more_asks_anew(administrator, agent, upstream, path) -> None:
-    url = upstream.url + path
+def test_a_policy_of_now_that_demands_more_asks_anew(administrator, agent, upstream, impatient_path) -> None:
+    url = upstream.url + impatient_path
     approved = error_of(agent.call("POST", url))["details"]["approval_id"]
     administrator.approve(approved)
-    with administrator.policy(rule(path, approval='{"required_approvals": 2, "hold_seconds": 0}')):
+    with administrator.policy(rule(impatient_path, approval='{"required_approvals": 2, "hold_seconds": 0}')):
         error = error_of(agent.call("POST", url))
         assert error["code"] == "APPROVAL_PENDING"
         anew = administrator.approval(error["details"]["approval_id"])
         assert (anew["repeats"], anew["required_approvals"]) == (approved, 2)
         # Still pending when it is outgrown itself: it gives way to one that covers both policies.
-        with administrator.policy(rule(path, approval='{"required_approvals": 3}')):
+        with administrator.policy(rule(impatient_path, approval='{"required_approvals": 3}')):
             error = error_of(agent.call("POST", url))
             last = administrator.approval(error["details"]["approval_id"])
             assert (last["repeats"], last["required_approvals"]) == (anew["id"], 3)
             assert administrator.approval(anew["id"])["status"] == "expired"
             assert "approval.superseded" in administrator.event_types(anew["action_id"])
-    assert upstream.of(path) == []
+    assert upstream.of(impatient_path) == []
 
 
 class TestMcp:

@@ -111,7 +111,7 @@ async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyn
         async with open_dependencies(settings) as dependencies:
             server = uvicorn_server(create_app(dependencies, body_limit_bytes=settings.body_limit_bytes))
             serving = asyncio.create_task(server.serve(sockets=[listener]))
-            while not server.started:  # noqa: ASYNC110 - uvicorn offers no event
+            while not server.started:
                 await asyncio.sleep(0.01)
             host, port = listener.getsockname()[:2]
             ready.set_result(Api(f"http://{host}:{port}", settings, dependencies))

@@ -31,7 +31,7 @@ async def worker(cluster) -> AsyncIterator[asyncio.Task[None]]:
 
 async def _eventually(check: Callable[[], Awaitable[bool]], *, within_seconds: float = 8) -> None:
     async with asyncio.timeout(within_seconds):
-        while not await check():  # noqa: ASYNC110 - the condition is in the database, which sets no event here
+        while not await check():
             await asyncio.sleep(0.05)
 
 
