@@ -13,8 +13,6 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.options import Options
 from mitmproxy.optmanager import OptManager
 
-from headgate.kernel.errors import ValidationError
-
 FROZEN: Final[Mapping[str, object]] = MappingProxyType(
     {
         "mode": ["regular"],
@@ -119,9 +117,3 @@ class FrozenOptions:
         for name in options.keys():  # noqa: SIM118 - not a dict
             if name.startswith(_FORBIDDEN_PREFIXES) and getattr(options, name):
                 raise OptionsError(f"{name} must not be set")
-
-
-def require_file(path: Path, what: str) -> None:
-    """Raises ValidationError where a file that an option names cannot be read."""
-    if not path.is_file():
-        raise ValidationError(f"{what}: there is no file {path}", details={"path": str(path)})

@@ -11,7 +11,6 @@ import re2
 from headgate.actions.masking_rules import MaskingRules, masking_rules, without_escape
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.secrets import MASK
-from headgate.protocols.headers import is_secret_header
 
 _URL_START: Final = "://"
 
@@ -86,13 +85,3 @@ def default_masker() -> Masker:
 def mask(canonical: bytes) -> bytes:
     """``canonical`` JSON with its secrets masked."""
     return default_masker().mask(canonical)
-
-
-def mask_text(text: str) -> str:
-    """A text (a query string, an error message) with its secrets masked."""
-    return default_masker().mask_text(text)
-
-
-def mask_header(name: str, value: str) -> str:
-    """The value of a header as it may be stored; ``name`` in any case."""
-    return MASK if is_secret_header(name.lower()) else default_masker().mask_text(value)

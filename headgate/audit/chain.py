@@ -163,7 +163,6 @@ class ChainVerifier:
     """
 
     def __init__(self, org_id: str, first_seq: int, last_seq: int) -> None:
-        self._org_id = org_id
         self._org = _quoted(org_id)
         self._first_seq = first_seq
         self._last_seq = last_seq

@@ -9,13 +9,9 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
-import structlog
-
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
-
-_log = structlog.get_logger(__name__)
 
 HEARTBEAT_SECONDS: Final = 2.0
 
@@ -37,10 +33,6 @@ class Instance:
     def ended(self, execution_id: str) -> None:
         """After its outcome is durable, or when this process cannot tell it."""
         self._in_flight.pop(execution_id, None)
-
-    @property
-    def in_flight(self) -> int:
-        return len(self._in_flight)
 
     async def beat(self) -> None:
         """One heartbeat. Raises UnavailableError."""

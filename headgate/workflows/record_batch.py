@@ -74,8 +74,6 @@ class OutcomeRow(NamedTuple):
     give_back: str | None
 
 
-type _Encoder = tuple[int, Callable[[Sequence[object]], bytes]]
-
 _TEXT: Final = (arrays.TEXT_ARRAY, arrays.text_array)
 _UTF8: Final = (arrays.TEXT_ARRAY, arrays.utf8_array)
 _BYTEA: Final = (arrays.BYTEA_ARRAY, arrays.bytea_array)

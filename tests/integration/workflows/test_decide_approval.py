@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from headgate.actions.store import get_action
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import ApprovalFilter, find_approval, get_approval, list_approvals, votes_of
+from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals, votes_of
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
@@ -155,9 +155,8 @@ async def test_what_is_refused_changes_nothing(
     with pytest.raises(NotFoundError):
         await decider.decide(organization.org_id, "apr_none", ALICE, APPROVE, None)
     async with api_database.transaction(organization.org_id) as connection:
-        stored = await find_approval(connection, organization.org_id, held.approval_id)
+        stored, _ = await get_approval(connection, organization.org_id, held.approval_id)
         assert await votes_of(connection, organization.org_id, held.approval_id) == []
-    assert stored is not None
     assert stored.status is ApprovalStatus.PENDING
     assert await _event_types(api_database, organization.org_id, held.action_id) == _REQUESTED
 
