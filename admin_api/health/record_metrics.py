@@ -5,6 +5,8 @@ from typing import Final
 
 from prometheus_client import Gauge
 
+from headgate.approvals.store import count_open
+from headgate.audit.store import inbox_lag
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 
@@ -32,15 +34,12 @@ async def measure_record(database: Database) -> None:
     """Set the gauges; where the database is gone they keep their last values, and one says so."""
     try:
         async with database.across_organizations() as connection:
-            cursor = await connection.execute(
-                "SELECT events, oldest_seconds, approvals_open() AS approvals FROM audit_inbox_lag()"
-            )
-            row = await cursor.fetchone()
+            lag = await inbox_lag(connection)
+            open_approvals = await count_open(connection)
     except UnavailableError:
         DATABASE_UP.set(0)
         return
     DATABASE_UP.set(1)
-    if row is not None:
-        UNSEALED_EVENTS.set(row["events"])
-        UNSEALED_SECONDS.set(max(0.0, row["oldest_seconds"]))
-        OPEN_APPROVALS.set(row["approvals"])
+    UNSEALED_EVENTS.set(lag.events)
+    UNSEALED_SECONDS.set(max(0.0, lag.oldest_seconds))
+    OPEN_APPROVALS.set(open_approvals)

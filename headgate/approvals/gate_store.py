@@ -4,7 +4,7 @@ Each is one statement that locks, checks and acts; the deciding is done before, 
 says when what it was decided on is no longer so.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -91,6 +91,12 @@ async def record_retry(
 ) -> None:
     """The same call again: one event, no new action."""
     await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s)", [org_id, approval_id, agent_id, at, payload])
+
+
+async def decided_within(connection: Connection, back: timedelta) -> list[str]:
+    """Approvals that were decided not longer than ``back`` ago, over all organizations."""
+    cursor = await connection.execute("SELECT approval_id FROM approvals_decided_within(%s)", [back])
+    return [str(row["approval_id"]) for row in await cursor.fetchall()]
 
 
 async def _answer(connection: Connection, function: str, row: tuple[object, ...]) -> str:

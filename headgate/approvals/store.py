@@ -58,13 +58,6 @@ class DueApproval:
     approval_id: str
 
 
-async def find_approval(connection: Connection, org_id: str, approval_id: str) -> Approval | None:
-    """The approval as it is now, without a lock (the proxy's role may do this)."""
-    query = sql.SQL("SELECT {} FROM approvals p WHERE p.org_id = %s AND p.approval_id = %s").format(_COLUMNS)
-    row = await (await connection.execute(query, [org_id, approval_id])).fetchone()
-    return None if row is None else _approval(row)
-
-
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
     """With what it is about. Raises NotFoundError."""
     query = sql.SQL(
@@ -200,6 +193,12 @@ async def due_approvals(connection: Connection) -> list[DueApproval]:
     """What the clock has ended, over all organizations."""
     cursor = await connection.execute("SELECT org_id, approval_id FROM approvals_due()")
     return [DueApproval(row["org_id"], row["approval_id"]) for row in await cursor.fetchall()]
+
+
+async def count_open(connection: Connection) -> int:
+    """How many approvals wait for a person, over all organizations."""
+    row = await (await connection.execute("SELECT approvals_open() AS approvals")).fetchone()
+    return 0 if row is None else int(row["approvals"])
 
 
 def _conditions(org_id: str, wanted: ApprovalFilter) -> tuple[sql.Composed, dict[str, object]]:

@@ -76,6 +76,17 @@ async def append(connection: Connection, org_id: str, events: Sequence[Event]) -
     )
 
 
+async def record_refusals(
+    connection: Connection, refusals: Sequence[tuple[str, str, str]], created_at: datetime
+) -> None:
+    """``request.refused`` for each (organization, agent, payload), over all organizations."""
+    org_ids, agent_ids, payloads = zip(*refusals, strict=True)
+    await connection.execute(
+        "SELECT record_refusals(%s::text[], %s::text[], %s::timestamptz[], %s::text[])",
+        [list(org_ids), list(agent_ids), [created_at] * len(refusals), list(payloads)],
+    )
+
+
 async def seal(connection: Connection, org_id: str, limit: int, *, wait: bool) -> int:
     """Move up to ``limit`` events into the chain; returns how many. Use a transaction of its own.
 
@@ -102,7 +113,7 @@ class InboxLag:
 
 
 async def inbox_lag(connection: Connection) -> InboxLag:
-    """The lag over all organizations, for the metric."""
+    """The lag over all organizations."""
     cursor = await connection.execute("SELECT events, oldest_seconds FROM audit_inbox_lag()")
     row = await cursor.fetchone()
     return InboxLag(0, 0.0) if row is None else InboxLag(int(row["events"]), float(row["oldest_seconds"]))

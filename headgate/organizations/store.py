@@ -34,6 +34,12 @@ async def generation(connection: Connection, org_id: str) -> int:
     return _generation(await cursor.fetchone(), org_id)
 
 
+async def generations(connection: Connection, org_ids: Iterable[str]) -> dict[str, int]:
+    """Those of several organizations, for which this reaches across them."""
+    cursor = await connection.execute("SELECT org_id, generation FROM generations(%s)", [list(org_ids)])
+    return {row["org_id"]: row["generation"] async for row in cursor}
+
+
 async def bump_generation(connection: Connection, org_id: str) -> int:
     """Every decision in flight that was made on the state before this transaction becomes stale.
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from headgate.audit.model import Actor, ActorType, payload_text
+from headgate.audit.store import record_refusals
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
@@ -47,25 +48,20 @@ class RefusalCounts:
         counts, self._counts = self._counts, Counter()
         if not counts:
             return
-        now = self._clock()
-        payloads = [
-            payload_text(
-                Actor(ActorType.AGENT, refused.agent_id),
-                {"code": refused.code, "count": count, "seconds": int(_PERIOD_SECONDS)},
+        refusals = [
+            (
+                refused.org_id,
+                refused.agent_id,
+                payload_text(
+                    Actor(ActorType.AGENT, refused.agent_id),
+                    {"code": refused.code, "count": count, "seconds": int(_PERIOD_SECONDS)},
+                ),
             )
             for refused, count in counts.items()
         ]
         try:
             async with self._database.across_organizations() as connection:
-                await connection.execute(
-                    "SELECT record_refusals(%s::text[], %s::text[], %s::timestamptz[], %s::text[])",
-                    [
-                        [refused.org_id for refused in counts],
-                        [refused.agent_id for refused in counts],
-                        [now] * len(counts),
-                        payloads,
-                    ],
-                )
+                await record_refusals(connection, refusals, self._clock())
         except UnavailableError:
             self._counts.update(counts)
             raise

@@ -5,7 +5,7 @@ database's, so that a stale snapshot costs a reload, never a wrong decision. The
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from headgate.db.database import Database
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 from headgate.organizations.store import generation as stored_generation
-from headgate.organizations.store import get_setting
+from headgate.organizations.store import generations, get_setting
 from headgate.policies.data import policy_data
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.store import load_enabled
@@ -83,14 +83,11 @@ class OrganizationStates:
         """Reload what has moved; organizations that cannot be loaded keep their snapshot (and its number)."""
         if not self._states:
             return
-        for org_id, generation in (await self._generations(list(self._states))).items():
+        async with self._database.across_organizations() as connection:
+            stored = await generations(connection, self._states)
+        for org_id, generation in stored.items():
             if generation > self._states[org_id].generation:
                 await self.at_least(org_id, generation)
-
-    async def _generations(self, org_ids: Iterable[str]) -> Mapping[str, int]:
-        async with self._database.across_organizations() as connection:
-            cursor = await connection.execute("SELECT org_id, generation FROM generations(%s)", [list(org_ids)])
-            return {row["org_id"]: row["generation"] async for row in cursor}
 
     async def keep_warm(self) -> None:
         """Poll for ever; a database that is out of reach is waited for."""

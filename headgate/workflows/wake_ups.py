@@ -15,6 +15,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from headgate.approvals.gate_store import decided_within
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 
@@ -96,9 +97,9 @@ class WakeUps:
 
     async def _wake_decided(self, back: timedelta) -> None:
         async with self._database.across_organizations() as connection:
-            cursor = await connection.execute("SELECT approval_id FROM approvals_decided_within(%s)", [back])
-            async for row in cursor:
-                self.wake(row["approval_id"])
+            decided = await decided_within(connection, back)
+        for approval_id in decided:
+            self.wake(approval_id)
 
     async def listen(self, valkey: Redis) -> None:
         """Wake at once what Valkey's messages name, for ever; without Valkey the poll does it."""
