@@ -43,6 +43,25 @@ BEGIN
     EXECUTE format('GRANT SELECT ON %s TO headgate_auditor', target);
 END $$;
 
+-- Makes a SECURITY DEFINER function headgate_definer's, to be called by these parts and by the migrating role, for
+-- which one address may stand for all parts. Rights are given before the owner changes, as only an owner gives
+-- them: afterwards a REVOKE by somebody else is a warning, and PUBLIC would keep what every function starts with.
+CREATE PROCEDURE hand_to_definer(target regproc, callers text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+    migrating text := current_user;
+    caller text;
+BEGIN
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', target);
+    FOREACH caller IN ARRAY callers LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO headgate_%s', target, caller);
+    END LOOP;
+    EXECUTE format('ALTER FUNCTION %s OWNER TO headgate_definer', target);
+    SET LOCAL ROLE headgate_definer;
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', target, migrating);
+    EXECUTE format('SET LOCAL ROLE %I', migrating);
+END $$;
+
 CREATE TABLE organizations (
     org_id     text COLLATE "C" PRIMARY KEY,
     name       text NOT NULL,

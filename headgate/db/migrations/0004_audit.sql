@@ -168,9 +168,7 @@ BEGIN
     FROM sealed s;
     RETURN cardinality(inbox_ids);
 END $$;
-ALTER FUNCTION seal_audit_events(text, integer, boolean) OWNER TO headgate_definer;
-REVOKE ALL ON FUNCTION seal_audit_events(text, integer, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION seal_audit_events(text, integer, boolean) TO headgate_worker, headgate_api;
+CALL hand_to_definer('seal_audit_events', ARRAY['worker', 'api']);
 
 -- Organizations with something to seal (ids only: semantics.md, "Tenancy and roles").
 CREATE FUNCTION audit_inbox_due() RETURNS SETOF text
@@ -178,15 +176,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT o.org_id FROM organizations o
     WHERE EXISTS (SELECT FROM audit_inbox i WHERE i.org_id = o.org_id)
 $$;
-ALTER FUNCTION audit_inbox_due() OWNER TO headgate_definer;
-REVOKE ALL ON FUNCTION audit_inbox_due() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION audit_inbox_due() TO headgate_worker;
+CALL hand_to_definer('audit_inbox_due', ARRAY['worker']);
 
 -- The age of the oldest unsealed event and how many there are, for the metric of the chain's lag.
 CREATE FUNCTION audit_inbox_lag(OUT events bigint, OUT oldest_seconds double precision)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0) FROM audit_inbox
 $$;
-ALTER FUNCTION audit_inbox_lag() OWNER TO headgate_definer;
-REVOKE ALL ON FUNCTION audit_inbox_lag() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION audit_inbox_lag() TO headgate_worker, headgate_api;
+CALL hand_to_definer('audit_inbox_lag', ARRAY['worker', 'api']);

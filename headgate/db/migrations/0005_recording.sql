@@ -336,27 +336,20 @@ BEGIN
     RETURN true;
 END $$;
 
-DO $$
-DECLARE
-    signature regprocedure;
-BEGIN
-    FOR signature IN
-        SELECT p.oid::regprocedure FROM pg_proc p
-        WHERE p.pronamespace = 'public'::regnamespace AND p.proname IN (
-            'record_actions', 'record_outcomes', 'hold_action', 'record_retry', 'use_approval', 'record_refusals',
-            'fold_outcomes', 'execution_outcomes_due', 'key_by_hash', 'touch_keys', 'generations',
-            'approvals_decided_within', 'approvals_due', 'beat_instance', 'end_instance', 'executions_orphaned_due',
-            'quarantine_policy')
-    LOOP
-        EXECUTE format('ALTER FUNCTION %s OWNER TO headgate_definer', signature);
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', signature);
-    END LOOP;
-END $$;
-
-GRANT EXECUTE ON FUNCTION record_actions, record_outcomes, hold_action, record_retry, use_approval, record_refusals,
-    key_by_hash, touch_keys, generations, approvals_decided_within, beat_instance, end_instance, quarantine_policy
-    TO headgate_proxy;
-GRANT EXECUTE ON FUNCTION record_actions, hold_action, fold_outcomes, key_by_hash, touch_keys, generations,
-    beat_instance, end_instance, quarantine_policy TO headgate_api;
-GRANT EXECUTE ON FUNCTION record_outcomes, fold_outcomes, execution_outcomes_due, approvals_due,
-    executions_orphaned_due, beat_instance, end_instance, generations TO headgate_worker;
+CALL hand_to_definer('record_actions', ARRAY['proxy', 'api']);
+CALL hand_to_definer('record_outcomes', ARRAY['proxy', 'worker']);
+CALL hand_to_definer('hold_action', ARRAY['proxy', 'api']);
+CALL hand_to_definer('record_retry', ARRAY['proxy']);
+CALL hand_to_definer('use_approval', ARRAY['proxy']);
+CALL hand_to_definer('record_refusals', ARRAY['proxy']);
+CALL hand_to_definer('fold_outcomes', ARRAY['api', 'worker']);
+CALL hand_to_definer('execution_outcomes_due', ARRAY['worker']);
+CALL hand_to_definer('key_by_hash', ARRAY['proxy', 'api']);
+CALL hand_to_definer('touch_keys', ARRAY['proxy', 'api']);
+CALL hand_to_definer('generations', ARRAY['proxy', 'api', 'worker']);
+CALL hand_to_definer('approvals_decided_within', ARRAY['proxy']);
+CALL hand_to_definer('approvals_due', ARRAY['worker']);
+CALL hand_to_definer('beat_instance', ARRAY['proxy', 'api', 'worker']);
+CALL hand_to_definer('end_instance', ARRAY['proxy', 'api', 'worker']);
+CALL hand_to_definer('executions_orphaned_due', ARRAY['worker']);
+CALL hand_to_definer('quarantine_policy', ARRAY['proxy', 'api']);
