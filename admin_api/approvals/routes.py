@@ -34,7 +34,8 @@ from admin_api.listing import (
 )
 from admin_api.principal import Principal
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals, votes_of, votes_of_many
+from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals
+from headgate.approvals.vote_store import votes_of, votes_of_many
 from headgate.approvals.voting import Voter
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.store import find_users

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from headgate.audit.chain import Verification
+from headgate.audit.chain_verifier import Verification
 from headgate.audit.model import Actor, SealedEvent
 from headgate.kernel.canonical_json import JsonObject
 

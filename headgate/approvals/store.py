@@ -1,4 +1,4 @@
-"""All SQL of approvals and their votes."""
+"""Approvals in the database: read, listed, locked, moved. Their votes: ``vote_store``."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Final
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision
+from headgate.approvals.model import Approval, ApprovalStatus
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
@@ -118,57 +118,6 @@ async def list_approvals(
         total=total,
         total_is_minimum=is_minimum,
         next_cursor=approvals[-1][0].approval_id if len(approvals) == limit else None,
-    )
-
-
-async def votes_of(connection: Connection, org_id: str, approval_id: str) -> list[Vote]:
-    """The votes so far, oldest first."""
-    return (await votes_of_many(connection, org_id, [approval_id])).get(approval_id, [])
-
-
-async def votes_of_many(connection: Connection, org_id: str, approval_ids: Sequence[str]) -> dict[str, list[Vote]]:
-    """The votes on each of these approvals, oldest first; approvals without votes are left out."""
-    cursor = await connection.execute(
-        "SELECT approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin FROM approval_votes"
-        " WHERE org_id = %s AND approval_id = ANY (%s) ORDER BY decided_at, user_id",
-        [org_id, list(approval_ids)],
-    )
-    votes: dict[str, list[Vote]] = {}
-    for row in await cursor.fetchall():
-        votes.setdefault(row["approval_id"], []).append(_vote(row))
-    return votes
-
-
-def _vote(row: DictRow) -> Vote:
-    return Vote(
-        approval_id=row["approval_id"],
-        voter_id=row["user_id"],
-        decision=VoteDecision(row["decision"]),
-        reason=row["reason"],
-        decided_at=row["decided_at"],
-        key_id=row["key_id"],
-        email=row["email"],
-        as_admin=row["as_admin"],
-    )
-
-
-async def save_vote(connection: Connection, org_id: str, vote: Vote) -> None:
-    """Insert one vote; a second of the same approver breaks the primary key (ConstraintError)."""
-    await connection.execute(
-        "INSERT INTO approval_votes"
-        " (org_id, approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [
-            org_id,
-            vote.approval_id,
-            vote.voter_id,
-            vote.decision.value,
-            vote.reason,
-            vote.decided_at,
-            vote.key_id,
-            vote.email,
-            vote.as_admin,
-        ],
     )
 
 

@@ -1,19 +1,14 @@
-"""The hash chain of one organization's events: how a header is written, and how a run of them is verified.
+"""The hash chain of one organization's events: how a header is written, and read.
 
 A header holds what must never change about an event, its predecessor's hash, and a salted digest of its
-payload, so that the payload can be erased and the chain stays valid (design.md, "Record"). The headers are
-written by ``seal_audit_events`` (``0004_audit.sql``); this module writes the same bytes and trusts neither.
-
-What a plain hash chain cannot show, whoever verifies it: that its *end* was cut off, or that *all* of it was
-written anew. Signed checkpoints show that (facts on storage; Crosby & Wallach 2009, section 2).
+payload, so that the payload can be erased and the chain stays valid. The headers are written by
+``seal_audit_events`` (``0004_audit.sql``); this module writes the same bytes, which a test compares.
+``chain_verifier`` verifies a run of them.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from headgate.kernel.clock import rfc3339
@@ -48,51 +43,7 @@ class StoredEvent(NamedTuple):
     payload: str | None
 
 
-class FaultReason(StrEnum):
-    """Why an event is not what was sealed."""
-
-    HEADER_CHANGED = "header_changed"
-    HEADER_MALFORMED = "header_malformed"
-    WRONG_ORGANIZATION = "wrong_organization"
-    MISSING = "missing"
-    OUT_OF_ORDER = "out_of_order"
-    LINK_BROKEN = "link_broken"
-    TIME_REVERSED = "time_reversed"
-    COLUMN_CHANGED = "column_changed"
-    PAYLOAD_CHANGED = "payload_changed"
-
-
-@dataclass(frozen=True, slots=True)
-class ChainFault:
-    """The first event that is not what was sealed. ``event_id`` is what its row says, where there is one."""
-
-    seq: int
-    event_id: str | None
-    reason: FaultReason
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """What a verified run holds. Hashes are those of its first and last event; None where it is empty.
-
-    ``payloads_erased`` counts events whose payload is gone, which the chain allows: their headers still hold.
-    """
-
-    fault: ChainFault | None
-    events_verified: int
-    first_event: str | None = None
-    last_event: str | None = None
-    chain_start_hash: bytes | None = None
-    chain_end_hash: bytes | None = None
-    payloads_erased: int = 0
-
-    @property
-    def valid(self) -> bool:
-        return self.fault is None
-
-
-class _Header(NamedTuple):
+class Header(NamedTuple):
     """A header's values: JSON texts (quoted, or null), but for the digests and the sequence number."""
 
     action: str
@@ -122,10 +73,16 @@ def header_hash(header: str) -> bytes:
     return hashlib.sha256(header.encode()).digest()
 
 
+def parse_header(header: str) -> Header | None:
+    """A header's values; None where it is not of the form that ``header_text`` writes."""
+    parsed = _HEADER.fullmatch(header)
+    return None if parsed is None else Header(*parsed.groups())
+
+
 def prev_hash_of(header: str) -> bytes:
     """The predecessor's hash as a header names it; empty where the header is malformed (verification tells)."""
-    parsed = _HEADER.fullmatch(header)
-    return bytes.fromhex(parsed[7]) if parsed is not None else b""
+    parsed = parse_header(header)
+    return b"" if parsed is None else bytes.fromhex(parsed.prev_hash)
 
 
 def header_text(
@@ -143,151 +100,13 @@ def header_text(
 ) -> str:
     """A header's exact text. Its values are ASCII without quotes and backslashes, so this is RFC 8785's form."""
     return (
-        f'{{"action":{_quoted(action_id)},"agent":{_quoted(agent_id)},"created_at":"{rfc3339(created_at)}"'
+        f'{{"action":{quoted(action_id)},"agent":{quoted(agent_id)},"created_at":"{rfc3339(created_at)}"'
         f',"id":"{event_id}","org":"{org_id}","payload_digest":"sha256:{payload_digest.hex()}"'
         f',"prev_hash":"sha256:{prev_hash.hex()}","sealed_at":"{rfc3339(sealed_at)}"'
         f',"seq":{seq},"type":"{event_type}","v":1}}'
     )
 
 
-def _quoted(value: str | None) -> str:
+def quoted(value: str | None) -> str:
+    """A column's value as a header holds it."""
     return "null" if value is None else f'"{value}"'
-
-
-class ChainVerifier:
-    """Verifies the run ``first_seq`` … ``last_seq``, event by event, in constant memory.
-
-    Give it the run's neighbours too, where there are any: the event before anchors the first link, and the
-    one after shows that the run's end was not rewritten. They are not counted. After the first fault it
-    looks no further.
-    """
-
-    def __init__(self, org_id: str, first_seq: int, last_seq: int) -> None:
-        self._org = _quoted(org_id)
-        self._first_seq = first_seq
-        self._last_seq = last_seq
-        self._expected_seq = max(first_seq - 1, 1)
-        self._expected_prev: str | None = genesis(org_id).hex() if self._expected_seq == 1 else None
-        self._sealed_at: datetime | None = None
-        self._fault: ChainFault | None = None
-        self._first: tuple[str, bytes] | None = None
-        self._last: tuple[str, bytes] | None = None
-        self._verified = 0
-        self._erased = 0
-
-    def add(self, event: StoredEvent) -> bool:
-        """Take the next event, in the order of ``seq``; False once a fault was found."""
-        if self._fault is None:
-            self._fault = self._examine(event)
-        return self._fault is None
-
-    def result(self) -> Verification:
-        """What was verified so far; a run that ended early counts as a fault."""
-        if self._fault is None and self._expected_seq <= self._last_seq:
-            self._fault = self._missing(self._expected_seq)
-        return Verification(
-            fault=self._fault,
-            events_verified=self._verified,
-            first_event=self._first[0] if self._first else None,
-            last_event=self._last[0] if self._last else None,
-            chain_start_hash=self._first[1] if self._first else None,
-            chain_end_hash=self._last[1] if self._last else None,
-            payloads_erased=self._erased,
-        )
-
-    def _examine(self, event: StoredEvent) -> ChainFault | None:
-        if event.seq > self._expected_seq:
-            return self._missing(self._expected_seq)
-        if event.seq < self._expected_seq:
-            return _fault(event, FaultReason.OUT_OF_ORDER, f"expected seq {self._expected_seq}, got {event.seq}")
-        if hashlib.sha256(event.header.encode()).digest() != event.hash:
-            return _fault(event, FaultReason.HEADER_CHANGED, "the header is not the one that was hashed")
-        parsed = _HEADER.fullmatch(event.header)
-        if parsed is None:
-            return _fault(event, FaultReason.HEADER_MALFORMED, "the header is not of a form that this version knows")
-        header = _Header(*parsed.groups())
-        if fault := self._examine_header(event, header):
-            return fault
-        inside = self._first_seq <= event.seq <= self._last_seq
-        if inside and (fault := self._examine_body(event, header)):
-            return fault
-
-        self._expected_seq += 1
-        self._expected_prev = event.hash.hex()
-        self._sealed_at = event.sealed_at
-        if inside:
-            self._verified += 1
-            self._last = (header.id[1:-1], event.hash)
-            self._first = self._first or self._last
-            self._erased += event.payload is None
-        return None
-
-    def _examine_header(self, event: StoredEvent, header: _Header) -> ChainFault | None:
-        if header.org != self._org:
-            return _fault(event, FaultReason.WRONG_ORGANIZATION, f"the header is of {header.org}, not {self._org}")
-        if int(header.seq) != event.seq:
-            return _fault(event, FaultReason.OUT_OF_ORDER, f"sealed as seq {header.seq}, stored as {event.seq}")
-        if self._expected_prev is not None and header.prev_hash != self._expected_prev:
-            return _fault(
-                event,
-                FaultReason.LINK_BROKEN,
-                f"prev_hash is sha256:{header.prev_hash}, the event before has sha256:{self._expected_prev}",
-            )
-        if _instant(header.sealed_at) != event.sealed_at:
-            return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.sealed_at))
-        if self._sealed_at is not None and event.sealed_at < self._sealed_at:
-            return _fault(event, FaultReason.TIME_REVERSED, "sealed before the event that precedes it")
-        return None
-
-    def _examine_body(self, event: StoredEvent, header: _Header) -> ChainFault | None:
-        if event.created_at is None or event.event_sealed_at is None:
-            return None  # the month's row is gone: erased, and counted as such
-        for name, sealed, stored in (
-            ("event_id", header.id, event.event_id),
-            ("event_type", header.type, event.event_type),
-            ("action_id", header.action, event.action_id),
-            ("agent_id", header.agent, event.agent_id),
-        ):
-            if sealed != _quoted(stored):
-                return _changed(event, name, sealed, stored)
-        if _instant(header.created_at) != event.created_at:
-            return _changed(event, "created_at", header.created_at, rfc3339(event.created_at))
-        if event.event_sealed_at != event.sealed_at:  # the chain's own was compared with the header
-            return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.event_sealed_at))
-        if event.payload is None and event.salt is None:
-            return None
-        if (
-            event.payload is None
-            or event.salt is None
-            or payload_digest(event.salt, event.payload).hex() != header.payload_digest
-        ):
-            return _fault(event, FaultReason.PAYLOAD_CHANGED, "the payload is not the one that was sealed")
-        return None
-
-    def _missing(self, seq: int) -> ChainFault:
-        return ChainFault(seq, None, FaultReason.MISSING, f"no event with seq {seq}")
-
-
-def _fault(event: StoredEvent, reason: FaultReason, message: str) -> ChainFault:
-    return ChainFault(event.seq, event.event_id, reason, message)
-
-
-def _changed(event: StoredEvent, column: str, sealed: str, stored: str | None) -> ChainFault:
-    return _fault(event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {_quoted(stored)}")
-
-
-def _instant(quoted: str) -> datetime | None:
-    """A header's time; None, which equals no column, where it is none. Parsing is a fifth of formatting's cost."""
-    try:
-        return datetime.fromisoformat(quoted[1:-1])
-    except ValueError:
-        return None
-
-
-def verify(org_id: str, events: Iterable[StoredEvent], first_seq: int, last_seq: int) -> Verification:
-    """The run ``first_seq`` … ``last_seq``, with its neighbours, in order; see ChainVerifier."""
-    verifier = ChainVerifier(org_id, first_seq, last_seq)
-    for event in events:
-        if not verifier.add(event):
-            break
-    return verifier.result()

@@ -3,8 +3,8 @@
 from contextlib import aclosing
 from datetime import datetime
 
-from headgate.audit.chain import ChainVerifier, Verification
-from headgate.audit.store import range_of, stream_chain
+from headgate.audit.chain_store import range_of, stream_chain
+from headgate.audit.chain_verifier import ChainVerifier, Verification
 from headgate.db.database import Database
 
 

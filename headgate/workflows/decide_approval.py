@@ -8,7 +8,8 @@ from redis.asyncio import Redis
 from headgate.actions.model import ActionStatus
 from headgate.actions.store import move_action
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import lock_approval, save_state, save_vote, votes_of
+from headgate.approvals.store import lock_approval, save_state
+from headgate.approvals.vote_store import save_vote, votes_of
 from headgate.approvals.voting import Outcome, Voter, cast_vote
 from headgate.audit.model import Actor, ActorType, Event, EventType
 from headgate.audit.store import append

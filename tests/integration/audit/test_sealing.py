@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from headgate.audit import store
-from headgate.audit.chain import FaultReason
+from headgate.audit.chain_verifier import FaultReason
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
 from headgate.audit.sealer import seal_before_reading, seal_due
 from headgate.audit.verification import verify_range

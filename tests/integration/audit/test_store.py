@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headgate.audit import store
+from headgate.audit.chain_store import range_of
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
 from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
@@ -99,4 +100,4 @@ async def test_another_organizations_event_does_not_exist(
         with pytest.raises(NotFoundError):
             await store.get_event(connection, organization.org_id, event.event_id)
         assert (await store.list_events(connection, organization.org_id, EventFilter())).total == 0
-        assert await store.range_of(connection, organization.org_id, None, None) is None
+        assert await range_of(connection, organization.org_id, None, None) is None

@@ -9,7 +9,8 @@ from redis.asyncio import Redis
 
 from headgate.actions.store import get_action
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals, votes_of
+from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals
+from headgate.approvals.vote_store import votes_of
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter

@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.audit.chain import (
-    FaultReason,
-    StoredEvent,
-    genesis,
-    header_hash,
-    header_text,
-    payload_digest,
-    prev_hash_of,
-    verify,
-)
+from headgate.audit.chain import StoredEvent, genesis, header_hash, header_text, payload_digest, prev_hash_of
+from headgate.audit.chain_verifier import FaultReason, verify
 
 _ORG = "org_one"
 _START = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
