@@ -6,8 +6,10 @@ or refuses) or what it asked for itself. Constraint violations pass through as C
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import psycopg
+from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -16,29 +18,50 @@ from headgate.kernel.secrets import Secret
 
 type Connection = psycopg.AsyncConnection[DictRow]
 
+_CHECK_SECONDS: Final = 2.0
+
 
 class ConstraintError(ConflictError):
     """A row breaks a constraint; ``details.constraint`` names it."""
+
+
+class _TimedConnection(psycopg.AsyncConnection[DictRow]):
+    """Whose every wait for the server ends. A server that stands still, or a network that swallows packets, breaks no
+    connection, and the limits that the server keeps (statement_timeout) are then kept by nobody."""
+
+    answer_seconds: float | None = None
+
+    async def wait[RV](self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        if timeout is not None:
+            return await super().wait(gen, interval, timeout)
+        try:
+            return await super().wait(gen, interval, self.answer_seconds)
+        except psycopg.errors._WaitTimeout as error:
+            self.pgconn.finish()  # what the server makes of the statement is unknown: nobody uses this one again
+            raise psycopg.OperationalError(f"no answer within {self.answer_seconds} s") from error
 
 
 class Database:
     """A pool of connections, each logged in as this part's own role.
 
     ``max_connections`` bounds what this process takes from the server; ``timeout_seconds`` is how long a
-    caller waits for a connection and a statement for its answer before UnavailableError.
+    caller waits for a connection, and a statement may take, before UnavailableError; a server that does not even
+    say that is waited for twice as long.
     """
 
     def __init__(self, dsn: Secret, *, max_connections: int = 8, timeout_seconds: float = 5.0) -> None:
         self._timeout_seconds = timeout_seconds
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
             dsn.reveal(),
+            connection_class=_TimedConnection,
+            configure=self._configure,
             min_size=1,
             max_size=max_connections,
             timeout=timeout_seconds,
             open=False,
             kwargs={"row_factory": dict_row, "connect_timeout": max(2, int(timeout_seconds))},
             # A connection that died while it was idle is replaced before a caller gets it.
-            check=AsyncConnectionPool.check_connection,
+            check=self._check,
         )
 
     async def open(self) -> None:
@@ -47,6 +70,15 @@ class Database:
 
     async def close(self) -> None:
         await self._pool.close()
+
+    async def _configure(self, connection: _TimedConnection) -> None:
+        connection.answer_seconds = 2 * self._timeout_seconds
+
+    async def _check(self, connection: _TimedConnection) -> None:
+        """Soon enough for a caller to get another one in its time."""
+        connection.answer_seconds = min(_CHECK_SECONDS, self._timeout_seconds / 2)
+        await AsyncConnectionPool.check_connection(connection)
+        await self._configure(connection)
 
     @asynccontextmanager
     async def transaction(self, org_id: str) -> AsyncIterator[Connection]:
