@@ -1,8 +1,12 @@
 """Secrets are masked before anything is stored: by the names of members, and by the form of credentials.
 
-The common case holds none: one pass of RE2 over the canonical bytes tells, and only a hit walks the tree.
+The common case holds none: one pass of RE2 over the canonical bytes tells, and only a hit walks the tree. The
+walk is bounded, because it runs where requests are decided: ten megabytes of ``password=abcd`` once stopped
+every agent's requests for fourteen seconds. What lies beyond the bound is masked as a whole.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -14,9 +18,25 @@ from headgate.kernel.secrets import MASK
 
 _URL_START: Final = "://"
 
+WORK_MAX: Final = 10_000
+"""Strings that are looked at in one document, a fifth of a second; what is found in them counts too."""
+
+
+class _Work:
+    """What is left of WORK_MAX."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = WORK_MAX
+
+    def may_go_on(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
 
 class Masker:
-    """Masks by one set of rules. Masking twice is masking once."""
+    """Masks by one set of rules. Masking twice is masking once, within WORK_MAX."""
 
     __slots__ = ("_rules", "_search")
 
@@ -31,26 +51,46 @@ class Masker:
         return canonical_bytes(self.mask_value(parse_strict(canonical)))
 
     def mask_value(self, value: JsonValue) -> JsonValue:
-        if isinstance(value, str):
-            return self.mask_text(value)
-        if isinstance(value, list):
-            return [self.mask_value(one) for one in value]
-        if isinstance(value, dict):
-            return self._mask_members(value)
-        return value
+        return self._mask_value(value, _Work())
 
     def mask_text(self, text: str) -> str:
         """Credentials and assignments (``password=…``) inside a text, a query string for example."""
-        without_credentials = self._rules.credential.sub(_mask_credential, text)
-        return str(self._rules.assignment.sub(self._mask_assignment, without_credentials))
+        return self._mask_text(text, _Work())
 
-    def _mask_members(self, members: JsonObject) -> JsonObject:
+    def _mask_value(self, value: JsonValue, work: _Work) -> JsonValue:
+        if isinstance(value, str):
+            return self._mask_text(value, work)
+        if isinstance(value, list):
+            return self._mask_items(value, work)
+        if isinstance(value, dict):
+            return self._mask_members(value, work)
+        return value
+
+    def _mask_text(self, text: str, work: _Work) -> str:
+        without_credentials = _substitute(self._rules.credential, _mask_credential, text, work)
+        return _substitute(self._rules.assignment, self._mask_assignment, without_credentials, work)
+
+    def _mask_items(self, items: list[JsonValue], work: _Work) -> list[JsonValue]:
+        masked: list[JsonValue] = []
+        for item in items:
+            if not work.may_go_on():
+                return [*masked, MASK]
+            masked.append(self._mask_value(item, work))
+        return masked
+
+    def _mask_members(self, members: JsonObject, work: _Work) -> JsonObject:
         masked: JsonObject = {}
+        namesakes: Counter[str] = Counter()
         for name, value in members.items():
-            shown = self.mask_text(name)
-            while shown in masked:  # two names that are credentials both
-                shown += "_"
-            masked[shown] = _mask_leaves(value) if self._rules.is_secret_name(name) else self.mask_value(value)
+            base = shown = self._mask_text(name, work)
+            if not work.may_go_on():
+                return {**masked, MASK: MASK}
+            while shown in masked:  # two names that are credentials both; counted, or many of them cost their square
+                namesakes[base] += 1
+                shown = f"{base} {namesakes[base] + 1}"
+            masked[shown] = (
+                _mask_leaves(value, work) if self._rules.is_secret_name(name) else self._mask_value(value, work)
+            )
         return masked
 
     def _mask_assignment(self, match: re2._Match) -> str:
@@ -60,12 +100,31 @@ class Masker:
         return str(match.group(0)) if harmless else f"{name}{MASK}"
 
 
-def _mask_leaves(value: JsonValue) -> JsonValue:
+def _substitute(pattern: re2._Regexp, replace: Callable[[re2._Match], str], text: str, work: _Work) -> str:
+    """``pattern.sub``, but where there is more to replace than ``work`` allows the rest of the text is masked."""
+    end = 0
+
+    def replaced(match: re2._Match) -> str:
+        nonlocal end
+        work.left -= 1
+        end = match.end()
+        return replace(match)
+
+    if work.left <= 0:
+        return MASK
+    substituted = str(pattern.sub(replaced, text, work.left))
+    return substituted if work.left > 0 else substituted[: len(substituted) - len(text) + end] + MASK
+
+
+def _mask_leaves(value: JsonValue, work: _Work) -> JsonValue:
     """The shape of what a secret member holds stays visible, and whether it holds anything."""
-    if isinstance(value, list):
-        return [_mask_leaves(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _mask_leaves(one) for name, one in value.items()}
+    if isinstance(value, list | dict):
+        work.left -= len(value)
+        if work.left < 0:
+            return MASK
+        if isinstance(value, list):
+            return [_mask_leaves(one, work) for one in value]
+        return {name: _mask_leaves(one, work) for name, one in value.items()}
     if value is None or isinstance(value, bool) or value == "":
         return value
     return MASK

@@ -1,6 +1,7 @@
 """Secrets are masked, whatever their place; what is none stays as it was."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -109,6 +110,28 @@ def test_the_clean_case_is_the_same_object() -> None:
 def test_texts(text: str, expected: str) -> None:
     assert default_masker().mask_text(text) == expected
     assert default_masker().mask_text(expected) == expected
+
+
+_NEEDLE = "password=hunter2abcd"
+_FLOODS: dict[str, JsonValue] = {
+    "one text": {"a": f"{_NEEDLE} " * 300_000},
+    "many texts": [_NEEDLE] * 300_000,
+    "texts without any": [_NEEDLE, *["a"] * 1_000_000, _NEEDLE],
+    "one secret member": {"password": ["hunter2"] * 1_000_000},
+    "names": {f"{_NEEDLE}{number}": 1 for number in range(100_000)},
+    "credentials": " ".join([CREDENTIALS["github"]] * 100_000),
+}
+
+
+@pytest.mark.parametrize("flood", _FLOODS.values(), ids=_FLOODS)
+def test_a_flood_of_secrets_costs_little_and_hides_none(flood: JsonValue) -> None:
+    canonical = canonical_bytes(flood)
+    began = time.process_time()
+    masked = mask(canonical)
+    # All agents' requests wait meanwhile. Without a bound these take from 2 seconds to hours (the names).
+    assert time.process_time() - began < 1.5
+    assert b"hunter2" not in masked
+    assert CREDENTIALS["github"].encode() not in masked
 
 
 _SECRETS = st.sampled_from(list(CREDENTIALS.values())) | st.text(max_size=6)

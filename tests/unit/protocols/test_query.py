@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols.query import Pairs, lists_by_name, parse_pairs, refuse_method_override
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+from headgate.protocols.query import FIELDS_MAX, Pairs, lists_by_name, parse_pairs, refuse_method_override
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 
@@ -59,3 +59,9 @@ def test_no_value_is_lost() -> None:
 def test_members_that_override_the_method_are_refused(name: str) -> None:
     with pytest.raises(AmbiguousRequestError):
         refuse_method_override(["a", name], field="body")
+
+
+def test_more_members_than_anybody_takes_are_refused_before_they_are_read() -> None:
+    assert len(parse_pairs("a&" * (FIELDS_MAX - 1) + "a", field="body")) == FIELDS_MAX
+    with pytest.raises(PayloadTooLargeError):
+        parse_pairs("a&" * FIELDS_MAX, field="body")
