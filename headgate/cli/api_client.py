@@ -1,15 +1,16 @@
 """The API as a person at a terminal needs it: answers, or one sentence that says what to do."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import httpx
 
+from headgate.cli.tables import safe
 from headgate.cli.target import Target
 from headgate.kernel.errors import HeadgateError, UnauthorizedError, UnavailableError, ValidationError
 
 _TIMEOUT_SECONDS: Final = 60.0
+_SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
 
 type Document = dict[str, Any]
 """An answer of the API, as JSON: shown to a person or passed on, and nothing more."""
@@ -78,5 +79,21 @@ def _refusal(answer: httpx.Response) -> HeadgateError:
             " HEADGATE_TOKEN (headgate token)"
         )
     if answer.status_code == httpx.codes.BAD_REQUEST and details:
-        return ValidationError(f"{message}\n{json.dumps(details, indent=2, ensure_ascii=False)}")
+        return ValidationError("\n".join([message, *_what_else(details, message)]))
     return ApiError(message)
+
+
+def _what_else(details: object, message: str) -> Iterator[str]:
+    """The details that the message does not say already; a fault in a text with the line, and a mark below it."""
+    if not isinstance(details, dict):
+        return
+    faults = details.get("errors")
+    if isinstance(faults, list) and len(faults) > 1:
+        yield from (f"  {safe(fault.get('field'))}: {safe(fault.get('reason'))}" for fault in faults)
+    source, column = details.get("source"), details.get("column")
+    if isinstance(source, str) and isinstance(column, int):
+        yield f"  {safe(source.expandtabs(1))}"
+        yield f"  {' ' * (column - 1)}^"
+    for name, value in details.items():
+        if name not in _SHOWN_OTHERWISE and str(value) not in message:
+            yield f"  {safe(name)}: {safe(value)}"

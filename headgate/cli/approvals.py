@@ -31,6 +31,9 @@ def list_all(status: str, limit: int, as_json: bool, runtime_file: Path | None) 
     if as_json:
         show_json(answer)
         return
+    if not answer["data"]:
+        click.echo("nothing waits (--status all: what was decided, too)" if status == "pending" else "none")
+        return
     show_table(
         ("APPROVAL", "STATUS", "RISK", "CALL", "WHY", "EXPIRES"),
         (

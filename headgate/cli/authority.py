@@ -11,7 +11,7 @@ from headgate.cli.target import runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.clock import system_clock
-from headgate.kernel.errors import NotFoundError
+from headgate.kernel.errors import NotFoundError, UnavailableError
 from proxy.authority import Authority, AuthorityCertificate
 
 
@@ -39,7 +39,10 @@ def export(output: Path | None, data_dir: Path | None, runtime_file: Path | None
     if output is None:
         sys.stdout.buffer.write(pem)
     else:
-        replace_file(output, pem, mode=0o644)
+        try:
+            replace_file(output, pem, mode=0o644)
+        except OSError as error:
+            raise UnavailableError(f"{output} cannot be written ({error.strerror})") from error
 
 
 @ca.command()

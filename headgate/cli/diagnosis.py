@@ -75,6 +75,11 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:
     """Whether the processes of the runtime file are there."""
+    everyone = [pid for part in instance.pids.values() for pid in part]
+    if everyone and not any(Path(f"/proc/{pid}").exists() for pid in everyone):
+        # An instance that is stopped takes its runtime file along; the file of one that was killed stays.
+        yield Finding(Verdict.WRONG, "no process of this instance is left: it was killed; start it again (headgate up)")
+        return
     for name, pids in instance.pids.items():
         gone = [pid for pid in pids if not Path(f"/proc/{pid}").exists()]
         if gone:

@@ -50,6 +50,7 @@ def api() -> None:
 def proxy() -> None:
     """Run the proxy until SIGTERM or SIGINT: HEADGATE_PROXY_WORKERS processes on one port."""
     settings = _begin()
+    settings.database_url_of(Part.PROXY)  # said once, and not by every process: there is none
     if settings.proxy_workers > 1:
         from headgate.runtime.proxy_workers import run_proxy_workers  # noqa: PLC0415 - loaded by this command only
 

@@ -1,13 +1,16 @@
 """``headgate policy``: the rule policies of the organization."""
 
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_STANDARD_INPUT: Final = "<stdin>"
+"""What click calls it."""
 
 
 @click.group()
@@ -34,7 +37,7 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 
 @policy.command()
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@click.option("--name", help="Default: the file's name.")
+@click.option("--name", help="Default: the file's name; needed with -.")
 @click.option("--description")
 @click.option("--priority", type=click.IntRange(0, 1000), help="A lower number is asked first; default 100.")
 @click.option("--disabled", is_flag=True, help="Store it, and do not ask it.")
@@ -50,6 +53,8 @@ def add(
     runtime_file: Path | None,
 ) -> None:
     """Add the Rego policy in FILE (- for standard input); it decides from the next call on."""
+    if name is None and file.name == _STANDARD_INPUT:
+        raise click.UsageError("a policy from standard input needs a --name")
     body: dict[str, object] = {
         "name": name or Path(file.name).stem,
         "rego_policy": file.read(),

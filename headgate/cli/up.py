@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.command_name import command_name
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Settings, read_settings
 from headgate.runtime.instance import Instance
@@ -55,14 +56,15 @@ def _announce(settings: Settings, ready: RuntimeInformation, runtime_file: Path 
     which = "" if runtime_file is None else f" --runtime-file {runtime_file}"
     if runtime_file is None and settings.data.runtime_file != _found_by_default():
         which = f" --runtime-file {settings.data.runtime_file}"
+    name = command_name()
     click.echo(
         f"Headgate is ready.\n"
-        f"  API        {ready.api_url}   (dashboard: {ready.dashboard_url})\n"
+        f"  API        {ready.api_url}\n"
         f"  proxy      {ready.proxy_url}\n"
         f"  data       {settings.data_dir}\n"
         f"In another shell, to send a program's calls through the gate:\n"
-        f'  eval "$(headgate env{which})"      or:  headgate run{which} -- COMMAND …\n'
-        f"To see and decide what waits:  headgate approvals{(which and ' list' + which) or ' list'}"
+        f'  eval "$({name} env{which})"      or:  {name} run{which} -- COMMAND …\n'
+        f"To see and decide what waits:  {name} approvals list{which}"
     )
 
 

@@ -140,7 +140,8 @@ class Supervisor:
         for group in (*order, rest):
             stopping = [running for part, running in self._running.values() if part.program.name in group]
             await asyncio.gather(*(running.stop() for running in stopping if running.is_running))
-        _log.info("instance_stopped")
+        if self._running:
+            _log.info("instance_stopped")
 
     def kill(self) -> None:
         """End everything now."""

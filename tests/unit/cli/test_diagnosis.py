@@ -84,6 +84,12 @@ def test_a_part_that_is_gone_is_wrong() -> None:
     assert verdicts == [Verdict.OK, Verdict.WRONG]
 
 
+def test_an_instance_that_was_killed_is_one_finding() -> None:
+    pids = {"api": (2**22 + 1,), "proxy": (2**22 + 2, 2**22 + 3), "valkey": ()}
+    (finding,) = check_parts(replace(INSTANCE, pids=pids))
+    assert (finding.verdict, "headgate up" in finding.text) == (Verdict.WRONG, True)
+
+
 @pytest.mark.parametrize(
     ("status", "body", "verdict", "says"),
     [

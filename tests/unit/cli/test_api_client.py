@@ -1,0 +1,52 @@
+"""What a person at a terminal is told when the API refuses."""
+
+import httpx
+import pytest
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.target import Target
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.secrets import Secret
+
+
+def _refused(status: int, message: str, details: object) -> HeadgateError:
+    answer = httpx.Response(status, json={"error": {"code": "X", "message": message, "details": details}})
+    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(lambda request: answer))
+    with pytest.raises(HeadgateError) as caught:
+        client.get("/anything")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("message", "details", "shown"),
+    [
+        (
+            "name: too short",
+            {"field": "name", "reason": "too short", "errors": [{"field": "name", "reason": "too short"}]},
+            "name: too short",
+        ),
+        (
+            "2 faults",
+            {"errors": [{"field": "a", "reason": "missing"}, {"field": "b", "reason": "unknown"}]},
+            "2 faults\n  a: missing\n  b: unknown",
+        ),
+        (
+            "policy.rego:3:7: expected if",
+            {"reason": "expected if", "file": "policy.rego", "line": 3, "column": 7, "source": "allow { true }"},
+            "policy.rego:3:7: expected if\n  allow { true }\n        ^",
+        ),
+        (
+            "expected apr_ and a UUID",
+            {"expected_prefix": "apr_", "got": "\x1b[2Jx"},
+            "expected apr_ and a UUID\n  got: \\u{1b}[2Jx",
+        ),
+        ("no", None, "no"),
+        ("no", ["odd"], "no"),
+    ],
+)
+def test_details_add_what_the_message_does_not_say(message: str, details: object, shown: str) -> None:
+    assert _refused(400, message, details).message == shown
+
+
+def test_a_wrong_input_is_a_validation_error() -> None:
+    assert isinstance(_refused(400, "no", {"field": "x"}), ValidationError)
