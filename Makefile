@@ -1,6 +1,8 @@
 # make build   everything that is needed, into .venv (nothing is done twice)
 # make up      build, and run a whole instance here
 # make test    build, all checks, all tests; .ci/run calls exactly this
+# make check   only lint, types and import order; make tests TESTS=path: only these tests
+# make bench   the measurements of the README; make format, reference, lock, clean: what they say
 #
 # To use another Python: make PYTHON=/path/to/python3.12. Rust is compiled into CARGO_TARGET_DIR, which clones share.
 
@@ -25,7 +27,7 @@ ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -
 .PHONY: build up test check lint types imports tests bench lock format reference clean help
 
 help:
-	@sed -n '1,5s/^# \{0,1\}//p' Makefile
+	@sed -n '1,7s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
