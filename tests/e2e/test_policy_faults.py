@@ -1,0 +1,41 @@
+"""A policy that fails, or takes too long, denies, and says so; nobody else is held up by it."""
+
+import pytest
+
+from tests.e2e.clients import error_of
+
+# Whatever cannot be known before the call is there: the trial at creation cannot find it.
+DIVIDES_BY_ZERO = """package e2e.divides
+
+deny contains "a large share" if {
+    startswith(input.http.path, "%(path)s")
+    100 / (count(input.http.headers["x-parts"]) - 3) > 50
+}
+"""
+NEVER_ENDS = """package e2e.endless
+
+deny contains "found" if {
+    startswith(input.http.path, "%(path)s")
+    input.http.headers["x-parts"]
+    some a in numbers.range(1, 3000)
+    some b in numbers.range(1, 3000)
+    some c in numbers.range(1, 3000)
+    a + b + c < 0
+}
+"""
+
+
+@pytest.mark.parametrize(("rego", "says"), [(DIVIDES_BY_ZERO, "divi"), (NEVER_ENDS, "time")], ids=["error", "time-out"])
+def test_a_policy_that_fails_denies(administrator, agent, upstream, path, rego, says) -> None:
+    with administrator.policy(rego % {"path": path}) as policy:
+        response = agent.call("GET", upstream.url + path, headers={"x-parts": "abc"})
+        assert response.status_code == 403
+        error = error_of(response)
+        assert error["code"] == "ACTION_DENIED"
+        assert error["details"]["policy_id"] == policy["id"]
+        assert says in error["message"].lower()
+        # Calls that it does not concern go on.
+        assert agent.call("GET", upstream.url + "/elsewhere" + path).status_code == 200
+    assert upstream.of(path) == []
+    [action] = administrator.actions_of(path)
+    assert action["decision"]["reason"] in error["message"]
