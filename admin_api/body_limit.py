@@ -8,7 +8,7 @@ from starlette.types import Message, Receive, Scope
 from headgate.kernel.errors import PayloadTooLargeError, ValidationError
 
 BODY_LIMIT_BYTES: Final = 1024 * 1024
-"""Where nothing else is configured (design.md, "Decisions where spec.md says not shown")."""
+"""Where nothing else is configured (HEADGATE_API_BODY_LIMIT_BYTES)."""
 
 
 async def limit_body(scope: Scope, receive: Receive, limit_bytes: int) -> Receive:

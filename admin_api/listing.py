@@ -1,7 +1,7 @@
 """Lists that go on: by offset, by cursor, or, in the camelCase variant of a shape, by page and pageSize.
 
 The routes' own shape is ``total, limit, offset``; ``?shape=camel`` selects the schemas' variant ``total, page,
-pageSize, totalPages`` (specification, "Pagination"; design.md, "Decisions where spec.md says not shown").
+pageSize, totalPages`` (specification, "Pagination"; semantics.md, "What the contract leaves open").
 """
 
 from collections.abc import Callable

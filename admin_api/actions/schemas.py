@@ -1,7 +1,7 @@
 """Bodies about actions (specification, "Action response" and "Action detail response").
 
 Reading also shows tool, operation and updated_at, as the reference example does; the answer to POST does not
-(design.md, "Decisions where spec.md says not shown").
+(semantics.md, "What the contract leaves open").
 """
 
 from datetime import datetime

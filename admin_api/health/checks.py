@@ -14,7 +14,7 @@ _DEADLINE_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``valkey`` None: none is configured. Without Valkey everything goes on, more slowly (design.md, "Redis")."""
+    """``valkey`` None: none is configured. Without it everything goes on, more slowly (semantics.md, "Fresh state")."""
 
     database: bool
     recorder: bool

@@ -1,6 +1,6 @@
 """/admin/settings: what an organization has set. So far: the allowlist of destinations.
 
-The document itself is the body, both ways; its form is that of design.md ("What scripts rely on") and is
+The document itself is the body, both ways; its form is that of semantics.md ("What scripts rely on") and is
 ``data.allowlist`` in policies.
 """
 

@@ -33,7 +33,7 @@ class Instance:
         return int(self.runtime["api_url"].rsplit(":", 1)[1])
 
     def count_actions(self, **filters: str) -> int:
-        """Exactly (facts: only a count showed a loss)."""
+        """Counted, not estimated: only a count shows a loss."""
         url, headers = f"{self.runtime['api_url']}/v1/actions", {"x-agent-key": self.runtime["agent_key"]}
         parameters = {"limit": "1", "total": "exact", **filters}
         page = httpx.get(url, params=parameters, headers=headers, timeout=120, trust_env=False)

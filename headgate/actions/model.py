@@ -1,7 +1,7 @@
 """An action as it was recorded: its states, its decision, and how it was carried out.
 
-The statuses are the specification's ("Action status"); the moves that it leaves open are design.md's
-("Decisions where spec.md says not shown").
+The statuses are the specification's ("Action status"); the moves that it leaves open are
+semantics.md's ("What the contract leaves open").
 """
 
 from collections.abc import Mapping, Sequence

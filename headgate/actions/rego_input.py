@@ -1,7 +1,7 @@
 """What policies read as ``input``, joined from pieces that are serialised already.
 
 ``{tool, operation, effect, params, context, agent {id, name}, delegation, http, source}``. The binding aliases
-``input.action`` to the same value, so it is not written twice (facts: parsing it twice costs as much again).
+``input.action`` to the same value, so it is not written twice (measured: parsing it twice costs as much again).
 """
 
 from headgate.actions.draft import ActionDraft

@@ -81,7 +81,7 @@ async def lock_approval(connection: Connection, org_id: str, approval_id: str) -
 
 
 async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, digest: bytes) -> Approval | None:
-    """The newest approval of an intercepted call (an explicit approval never serves one: semantics.md)."""
+    """The newest approval of an intercepted call. One of an explicit action never serves it (the digest differs)."""
     query = sql.SQL(
         "SELECT {} FROM approvals p WHERE p.org_id = %s AND p.agent_id = %s AND p.digest = %s AND p.source = 'proxy'"
         " ORDER BY p.approval_id DESC LIMIT 1"

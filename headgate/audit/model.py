@@ -1,7 +1,7 @@
 """An event of the record: what happened, to what, by whom.
 
-The payload, canonical JSON ``{"actor": …, "data": …}``, is kept as the exact text that is hashed (design.md,
-"Record"); it is made here, once, and never re-serialised.
+The payload, canonical JSON ``{"actor": …, "data": …}``, is kept as the exact text that is hashed
+(semantics.md, "Recording"); it is made here, once, and never re-serialised.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """PostgreSQL's binary array format, encoded by hand.
 
-A driver's parameter adaptation costs five times the statement itself for a batch of small rows (measured;
-facts on the hot path), hence these few lines. Format: ``array_send`` and the element types' send functions in
+A driver's parameter adaptation costs five times the statement itself for a batch of small rows (measured),
+hence these few lines. Format: ``array_send`` and the element types' send functions in
 the PostgreSQL sources: dimensions, null flag, element type, length, lower bound, then length-prefixed elements.
 """
 

@@ -1,7 +1,7 @@
 """Numbered SQL migrations: applied in order, once, each in a transaction, with its checksum kept.
 
 Safe with any number of starters at the same time: the lock is *polled*, because a blocking advisory lock
-deadlocks with CREATE INDEX CONCURRENTLY (measured; facts on storage).
+deadlocks with CREATE INDEX CONCURRENTLY (measured).
 """
 
 import asyncio

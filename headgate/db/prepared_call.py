@@ -1,7 +1,7 @@
 """One connection that does one thing: call one prepared function, again and again, at the price of libpq.
 
 Used where a statement is in the path of every request. One call at a time; the event loop reads the socket;
-no thread, no pool, no parameter adaptation (facts on the hot path: "the usual way" keeps a third of the
+no thread, no pool, no parameter adaptation (measured: the usual way keeps a third of the
 throughput). A call that misses its deadline costs the connection, which is made anew in the background;
 until then calls fail at once, so that requests are refused quickly instead of queueing before a dead server.
 """

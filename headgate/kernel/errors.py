@@ -24,7 +24,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     INTERNAL_ERROR = "INTERNAL_ERROR"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
-    # The proxy's own refusals (design.md, "Decisions where spec.md says not shown").
+    # The proxy's own refusals (docs/reference/errors.md).
     AGENT_UNAUTHORIZED = "AGENT_UNAUTHORIZED"
     ACTION_DENIED = "ACTION_DENIED"
     APPROVAL_PENDING = "APPROVAL_PENDING"

@@ -3,7 +3,7 @@
 The answer is one JSON object with those of ``deny``, ``require_approval``, ``allow``, ``reason``,
 ``risk_level`` and ``approval`` that the policy's package defines for this call. An empty set or list, false
 and an absent member say nothing. Anything of another type is a mistake in the policy and denies, saying
-which (design.md, "Deciding"): ``allow := "yes"`` must not pass for true, nor be taken for silence.
+which (semantics.md, "Combining and voting"): ``allow := "yes"`` must not pass for true, nor be taken for silence.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""From what each policy says to the one decision (design.md, "Deciding"; semantics.md, "Combining and voting").
+"""From what each policy says to the one decision (semantics.md, "Combining and voting").
 
 Priority by priority, lower number first, and the first priority at which anything is said decides. Within
 it the strictest wins: deny over require_approval over allow. Where nobody says anything, the call is denied.

@@ -1,6 +1,6 @@
 """Which policy was running when a process died.
 
-The engine cannot be made safe against every policy (facts on the engine, "Hostile input"): what is left kills
+The engine cannot be made safe against every policy (regorus-py/README.md): what is left kills
 the process. So a process keeps, in a small file that it has mapped, the policy that it is evaluating; the
 kernel keeps the page when the process is gone. Whoever starts next finds it (``quarantine``).
 

@@ -1,4 +1,7 @@
-"""A policy that was running when a process died denies until a person has looked (design.md, "Deciding")."""
+"""A policy that was running when a process died denies until a person has looked.
+
+semantics.md, "Combining and voting".
+"""
 
 import fcntl
 import os

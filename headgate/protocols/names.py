@@ -1,7 +1,7 @@
 """Names that fit the specification's pattern for tool and operation, ``^[a-z][a-z0-9_]*$``, 1 to 64 long.
 
 A name that had to be changed carries eight hexadecimal digits of its SHA-256, so that ``deleteRepo`` and
-``delete_repo`` stay apart (semantics.md).
+``delete_repo`` stay apart (semantics.md, "The action and what an approval covers").
 """
 
 import hashlib

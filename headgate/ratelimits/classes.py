@@ -1,4 +1,4 @@
-"""The classes of requests and the quota of each (specification, "Limits"; design.md for the proxy's)."""
+"""The classes of requests and the quota of each (specification, "Limits"; the proxy's is Headgate's own)."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -5,7 +5,7 @@ from headgate.ratelimits.gcra import Verdict
 
 
 def rate_limit_headers(verdict: Verdict) -> list[tuple[bytes, bytes]]:
-    """X-RateLimit-Reset is in seconds since the epoch (design.md, "Decisions where spec.md says not shown")."""
+    """X-RateLimit-Reset is in seconds since the epoch (semantics.md, "What the contract leaves open")."""
     return [
         (b"x-ratelimit-limit", b"%d" % verdict.limit),
         (b"x-ratelimit-remaining", b"%d" % verdict.remaining),

@@ -1,7 +1,7 @@
 """Rate limits shared by all processes through Valkey; per process where Valkey is gone.
 
 The same decision as ``gcra.decide``, as one script, so that reading and writing are one step and all
-processes go by one clock, the server's. Valkey is speed, never truth (design.md, "Redis"): an error or a
+processes go by one clock, the server's. Valkey is speed, never truth (semantics.md, "Fresh state"): an error or a
 slow answer costs ``_DEADLINE_SECONDS`` once, then this process counts alone for a second before it asks again.
 """
 

@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: binaries from a wheel, data in one folder, reached by one private unix socket.
 
 Everything that makes a commit durable is on. There is no TCP; roles log in with passwords (SCRAM, RFC 5802), the
-socket's folder is open to this user alone. The wheel's own supervisor is not used (facts: it leaves orphans).
+socket's folder is open to this user alone. The wheel's own supervisor is not used (measured: it leaves orphans).
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""The runtime file: what scripts and client commands need to know of a running instance (design.md's contract).
+"""The runtime file: what scripts and client commands need to know of a running instance.
 
-JSON, mode 0600, replaced atomically; it is there exactly while the instance is ready.
+Its members are a promise (semantics.md, "What scripts rely on"). JSON, mode 0600, replaced atomically; it is there
+exactly while the instance is ready.
 """
 
 import json

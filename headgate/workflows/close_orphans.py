@@ -1,7 +1,7 @@
 """Executions whose process is gone, or no longer knows of them, are closed: failed, outcome unknown.
 
 Whether the call took effect cannot be known, so nothing is sent again and no approval's use is given back
-(semantics.md, "Recording"; design.md, "Queue").
+(semantics.md, "Recording").
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What an agent is told when its call does not go through: one error for each answer of design.md, "Holding"."""
+"""What an agent is told when its call does not go through: one error for each answer (docs/reference/errors.md)."""
 
 from headgate.kernel.errors import ErrorCode, HeadgateError
 

@@ -1,7 +1,7 @@
 """An explicit action: decided, recorded, and answered; the same policies, index and record as a call.
 
 Whether it is carried out is another matter: an action whose tool has no executor stays allowed or approved,
-and the agent runs it (design.md, "Decisions where spec.md says not shown").
+and the agent runs it (semantics.md, "What the contract leaves open").
 """
 
 from dataclasses import dataclass

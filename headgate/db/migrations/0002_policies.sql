@@ -9,7 +9,7 @@ CREATE TABLE policies (
     rego_policy text NOT NULL,
     enabled     boolean NOT NULL DEFAULT true,
     priority    integer NOT NULL DEFAULT 100 CHECK (priority BETWEEN 0 AND 1000),
-    -- Why the policy is not evaluated any more: it was running when a process died (design.md, "Deciding").
+    -- Why the policy is not evaluated any more: it was running when a process died (semantics.md, "Combining and voting").
     quarantine  text,
     created_by  text COLLATE "C",
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -1,5 +1,5 @@
 -- Actions, their executions and approvals. JSON is kept as the exact text that was hashed, never as jsonb
--- (facts: jsonb changes numbers, drops duplicate keys and refuses NUL).
+-- (jsonb changes numbers, drops duplicate keys and refuses NUL).
 
 CREATE TABLE actions (
     org_id      text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
-"""The moves of an action: every pair of states, against design.md's list."""
+"""The moves of an action: every pair of states, against the list in docs/architecture.md."""
 
 import pytest
 

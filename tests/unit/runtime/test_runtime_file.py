@@ -1,4 +1,4 @@
-"""The runtime file: whole, private, and what design.md promises to scripts."""
+"""The runtime file: whole, private, and what semantics.md promises to scripts."""
 
 import json
 import stat
