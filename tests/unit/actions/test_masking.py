@@ -112,6 +112,13 @@ def test_texts(text: str, expected: str) -> None:
     assert default_masker().mask_text(expected) == expected
 
 
+@pytest.mark.parametrize("first", ["google", "npm", "telegram"])
+def test_a_credential_glued_to_another_hides_neither(first: str) -> None:
+    masked = mask(canonical_bytes(CREDENTIALS[first] + CREDENTIALS["aws"]))
+    assert CREDENTIALS["aws"].encode() not in masked
+    assert mask(masked) == masked
+
+
 _NEEDLE = "password=hunter2abcd"
 _FLOODS: dict[str, JsonValue] = {
     "one text": {"a": f"{_NEEDLE} " * 300_000},
