@@ -14,7 +14,8 @@ from typing import Final
 from mitmproxy.http import Headers, HTTPFlow, Response
 
 from addons.verdict import flow_state, refuse
-from headgate.kernel.clock import rfc3339, system_clock
+from headgate.kernel.clock import system_clock
+from headgate.kernel.error_body import error_body
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 type JsonRpcId = str | int | float | None
@@ -53,21 +54,11 @@ def reason_phrase(error: HeadgateError) -> str:
     return _NOT_IN_REASON.sub(" ", phrase)[:_MAX_REASON]
 
 
-def error_body(error: HeadgateError, *, request_id: str, now: datetime) -> dict[str, object]:
-    """The nested shape; ``details`` is left out where there are none."""
-    body: dict[str, object] = {"code": error.code.value, "message": error.message}
-    if error.details:
-        body["details"] = dict(error.details)
-    body["timestamp"] = rfc3339(now)
-    body["requestId"] = request_id
-    return body
-
-
 def refusal_response(
     error: HeadgateError, *, request_id: str, now: datetime, head: bool = False, reason: str | None = None
 ) -> Response:
     """An HTTP response for ``error``; without a body for HEAD (RFC 9110, 9.3.2)."""
-    body = _encode({"error": error_body(error, request_id=request_id, now=now)})
+    body = _encode(error_body(error.code, error.message, error.details, request_id=request_id, now=now))
     phrase = reason_phrase(error) if reason is None else _NOT_IN_REASON.sub(" ", reason)[:_MAX_REASON]
     return _response(error, error.http_status, phrase, b"" if head else body, request_id)
 
@@ -81,7 +72,7 @@ def refusal_for_mcp(rpc_id: JsonRpcId, error: HeadgateError, *, request_id: str,
             "error": {
                 "code": _JSON_RPC_SERVER_ERROR,
                 "message": f"{reason_phrase(error)}: {error.message}",
-                "data": {"error": error_body(error, request_id=request_id, now=now)},
+                "data": error_body(error.code, error.message, error.details, request_id=request_id, now=now),
             },
         }
     )

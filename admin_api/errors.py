@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.request_state import request_state
-from headgate.kernel.clock import rfc3339, system_clock
+from headgate.kernel.clock import system_clock
+from headgate.kernel.error_body import error_body
 from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError
 
 JSON: Final = "application/json"
@@ -29,14 +30,11 @@ _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
 }
 
 
-def error_body(code: ErrorCode, message: str, *, request_id: str, details: Mapping[str, object] | None = None) -> bytes:
+def encoded_error(
+    code: ErrorCode, message: str, *, request_id: str, details: Mapping[str, object] | None = None
+) -> bytes:
     """The body of any error answer."""
-    error: dict[str, object] = {"code": code.value, "message": message}
-    if details is not None:
-        error["details"] = dict(details)
-    error["timestamp"] = rfc3339(system_clock())
-    error["requestId"] = request_id
-    return json.dumps({"error": error}).encode()
+    return json.dumps(error_body(code, message, details, request_id=request_id, now=system_clock())).encode()
 
 
 def error_headers(error: HeadgateError) -> dict[str, str]:
@@ -55,7 +53,7 @@ async def answer_headgate_error(request: Request, error: Exception) -> Response:
     if error.code is ErrorCode.INTERNAL_ERROR:
         # A subclass without a code is a defect of ours: what it says is for the log, not for the caller.
         raise error
-    body = error_body(
+    body = encoded_error(
         error.code, error.message, request_id=request_state(request.scope).request_id, details=error.details
     )
     return Response(body, error.http_status, error_headers(error), JSON)
@@ -63,7 +61,7 @@ async def answer_headgate_error(request: Request, error: Exception) -> Response:
 
 async def answer_defect(request: Request, error: Exception) -> Response:
     """Anything else; ``request_context`` logs it."""
-    body = error_body(ErrorCode.INTERNAL_ERROR, DEFECT, request_id=request_state(request.scope).request_id)
+    body = encoded_error(ErrorCode.INTERNAL_ERROR, DEFECT, request_id=request_state(request.scope).request_id)
     return Response(body, HTTP_STATUS[ErrorCode.INTERNAL_ERROR], media_type=JSON)
 
 
@@ -72,7 +70,7 @@ async def answer_validation_error(request: Request, error: Exception) -> Respons
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
     problems = [{"field": field_name(item["loc"]), "reason": str(item["msg"])} for item in error.errors()]
     first = problems[0] if problems else {"field": "", "reason": "malformed"}
-    body = error_body(
+    body = encoded_error(
         ErrorCode.VALIDATION_ERROR,
         f"{first['field'] or 'the request'}: {first['reason']}",
         request_id=request_state(request.scope).request_id,
@@ -89,7 +87,7 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
     code, message = _BY_STATUS.get(
         error.status_code, (ErrorCode.VALIDATION_ERROR, HTTPStatus(error.status_code).phrase)
     )
-    body = error_body(code, message, request_id=request_state(request.scope).request_id)
+    body = encoded_error(code, message, request_id=request_state(request.scope).request_id)
     headers = dict(error.headers or {})
     if allow := headers.get("Allow"):
         headers["Allow"] = ", ".join(sorted(allow.split(", ")))

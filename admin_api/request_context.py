@@ -13,7 +13,7 @@ from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admin_api.body_limit import limit_body
-from admin_api.errors import DEFECT, error_body, error_headers
+from admin_api.errors import DEFECT, encoded_error, error_headers
 from admin_api.metrics import REQUEST_SECONDS, REQUESTS
 from admin_api.request_state import RequestState, attach, new_request_state
 from headgate.kernel.errors import ErrorCode, HeadgateError
@@ -85,7 +85,7 @@ async def _answer(error: HeadgateError, state: RequestState, send: Send, *, answ
     message = error.message
     if error.code is ErrorCode.INTERNAL_ERROR:
         message = DEFECT
-    body = error_body(error.code, message, request_id=state.request_id, details=error.details)
+    body = encoded_error(error.code, message, request_id=state.request_id, details=error.details)
     headers = [(name.lower().encode(), value.encode()) for name, value in error_headers(error).items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
