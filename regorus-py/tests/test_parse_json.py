@@ -96,6 +96,12 @@ def test_ten_thousand_brackets_are_an_error_and_no_crash() -> None:
         parse_json(b"[" * 10_000 + b"]" * 10_000)
 
 
+def test_half_a_million_values_are_enough() -> None:
+    assert len(parse_json(b"[" + b"1," * 499_998 + b"1]")) == 499_999
+    with pytest.raises(JsonError, match="more than 500000 values"):
+        parse_json(b"[" + b"[]," * 499_999 + b"[]]")
+
+
 def test_takes_bytes_only() -> None:
     with pytest.raises(TypeError):
         parse_json("1")  # type: ignore[arg-type]  # a caller without types
