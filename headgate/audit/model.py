@@ -86,12 +86,7 @@ def payload_text(actor: Actor, data: JsonObject) -> str:
 
     In the path of every request, hence the concatenation: "actor" sorts before "data", so it is canonical.
     """
-    return joined_payload(actor, canonical_bytes(data).decode())
-
-
-def joined_payload(actor: Actor, data_text: str) -> str:
-    """``payload_text`` for data that is canonical JSON already."""
-    return f'{{"actor":{_actor_text(actor)},"data":{data_text}}}'
+    return f'{{"actor":{_actor_text(actor)},"data":{canonical_bytes(data).decode()}}}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,12 +49,11 @@ class RateLimiter:
         *,
         quotas: Mapping[RateClass, Quota] = DEFAULT_QUOTAS,
         enabled: bool = True,
-        local: LocalLimiter | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._quotas = quotas
         self._enabled = enabled
-        self._local = local or LocalLimiter(quotas)
+        self._local = LocalLimiter(quotas)
         self._monotonic = monotonic
         self._script = None if valkey is None else valkey.register_script(_SCRIPT)
         self._alone_until = 0.0

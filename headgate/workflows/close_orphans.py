@@ -11,6 +11,12 @@ from typing import Final
 
 import structlog
 
+from headgate.actions.execution_store import (
+    fail_executions,
+    find_executions,
+    forget_silent_instances,
+    orphaned_executions,
+)
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.kernel.clock import Clock
@@ -24,12 +30,6 @@ OUTCOME_UNKNOWN: Final = (
     "outcome unknown: the process that carried it out ended, or gave it up, before it told how it went"
 )
 
-_CLOSE: Final = """
-    SELECT record_outcomes(%(org)s::text[], %(execution)s::text[], %(action)s::text[], %(agent)s::text[],
-        %(succeeded)s::boolean[], %(completed)s::timestamptz[], %(error)s::text[], %(nothing)s::text[],
-        %(payload)s::text[], %(nothing)s::text[]) AS closed
-"""
-
 
 async def close_orphans(
     database: Database, clock: Clock, *, dead_after: timedelta = DEAD_AFTER, grace: timedelta = GRACE
@@ -41,11 +41,8 @@ async def close_orphans(
     """
     due: dict[str, list[str]] = defaultdict(list)
     async with database.across_organizations() as connection:
-        cursor = await connection.execute(
-            "SELECT org_id, execution_id FROM executions_orphaned_due(%s, %s)", [dead_after, grace]
-        )
-        for row in await cursor.fetchall():
-            due[row["org_id"]].append(row["execution_id"])
+        for org_id, execution_id in await orphaned_executions(connection, dead_after, grace):
+            due[org_id].append(execution_id)
     closed = 0
     for org_id, execution_ids in due.items():
         async with database.transaction(org_id) as connection:
@@ -55,41 +52,16 @@ async def close_orphans(
 
 
 async def _close(connection: Connection, org_id: str, execution_ids: Sequence[str], now: datetime) -> int:
-    cursor = await connection.execute(
-        "SELECT e.execution_id, e.action_id, a.agent_id FROM executions e"
-        " JOIN actions a ON a.org_id = e.org_id AND a.action_id = e.action_id"
-        " WHERE e.org_id = %s AND e.execution_id = ANY (%s) ORDER BY e.execution_id",
-        [org_id, list(execution_ids)],
-    )
-    orphans = await cursor.fetchall()
+    orphans = await find_executions(connection, org_id, execution_ids)
     if not orphans:
         return 0
-    count = len(orphans)
-    closed = await connection.execute(
-        _CLOSE,
-        {
-            "org": [org_id] * count,
-            "execution": [orphan["execution_id"] for orphan in orphans],
-            "action": [orphan["action_id"] for orphan in orphans],
-            "agent": [orphan["agent_id"] for orphan in orphans],
-            "succeeded": [False] * count,
-            "completed": [now] * count,
-            "error": [OUTCOME_UNKNOWN] * count,
-            "nothing": [None] * count,
-            "payload": [
-                payload_text(SYSTEM, {"execution_id": orphan["execution_id"], "error": OUTCOME_UNKNOWN})
-                for orphan in orphans
-            ],
-        },
-    )
-    row = await closed.fetchone()
-    return int(row["closed"]) if row is not None else 0
+    payloads = [
+        payload_text(SYSTEM, {"execution_id": orphan.execution_id, "error": OUTCOME_UNKNOWN}) for orphan in orphans
+    ]
+    return await fail_executions(connection, org_id, orphans, payloads, error=OUTCOME_UNKNOWN, at=now)
 
 
 async def forget_instances(database: Database, *, after: timedelta = _FORGET_INSTANCE_AFTER) -> int:
     """Delete the rows of processes that have not been heard of for long; what they had was closed before."""
     async with database.across_organizations() as connection:
-        cursor = await connection.execute(
-            "SELECT end_instance(instance_id) FROM instances WHERE heartbeat_at < clock_timestamp() - %s", [after]
-        )
-        return cursor.rowcount
+        return await forget_silent_instances(connection, after)

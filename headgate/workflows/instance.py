@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
+from headgate.actions.execution_store import beat_instance, end_instance
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -38,7 +39,7 @@ class Instance:
         """One heartbeat. Raises UnavailableError."""
         oldest = next(iter(self._in_flight.values()), None)
         async with self._database.across_organizations() as connection:
-            await connection.execute("SELECT beat_instance(%s, %s, %s)", [self.instance_id, self._kind, oldest])
+            await beat_instance(connection, self.instance_id, self._kind, oldest)
 
     async def keep_beating(self) -> None:
         """Beat for ever; while the database is gone nothing is recorded under this name either."""
@@ -51,4 +52,4 @@ class Instance:
         """Say goodbye: what is still recorded as running under this name is closed at once."""
         with suppress(UnavailableError):
             async with self._database.across_organizations() as connection:
-                await connection.execute("SELECT end_instance(%s)", [self.instance_id])
+                await end_instance(connection, self.instance_id)

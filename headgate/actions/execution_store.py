@@ -1,0 +1,93 @@
+"""Executions and the processes that carry them out, in the database: the functions of ``0005_recording.sql``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headgate.db.database import Connection
+
+_FAIL: Final = """
+    SELECT record_outcomes(%(org)s::text[], %(execution)s::text[], %(action)s::text[], %(agent)s::text[],
+        %(succeeded)s::boolean[], %(completed)s::timestamptz[], %(error)s::text[], %(nothing)s::text[],
+        %(payload)s::text[], %(nothing)s::text[]) AS closed
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningExecution:
+    """One execution with its action and the action's agent."""
+
+    execution_id: str
+    action_id: str
+    agent_id: str
+
+
+async def beat_instance(connection: Connection, instance_id: str, kind: str, oldest: datetime | None) -> None:
+    """A heartbeat of a process; ``oldest``: since when its oldest execution has been running."""
+    await connection.execute("SELECT beat_instance(%s, %s, %s)", [instance_id, kind, oldest])
+
+
+async def end_instance(connection: Connection, instance_id: str) -> None:
+    """The process has gone; what still runs under its name is orphaned at once."""
+    await connection.execute("SELECT end_instance(%s)", [instance_id])
+
+
+async def forget_silent_instances(connection: Connection, after: timedelta) -> int:
+    """Delete the rows of processes that have not been heard of for so long; returns how many."""
+    cursor = await connection.execute(
+        "SELECT end_instance(instance_id) FROM instances WHERE heartbeat_at < clock_timestamp() - %s", [after]
+    )
+    return cursor.rowcount
+
+
+async def orphaned_executions(
+    connection: Connection, dead_after: timedelta, grace: timedelta
+) -> Sequence[tuple[str, str]]:
+    """What nobody carries out any more, over all organizations, as (organization, execution)."""
+    cursor = await connection.execute(
+        "SELECT org_id, execution_id FROM executions_orphaned_due(%s, %s)", [dead_after, grace]
+    )
+    return [(row["org_id"], row["execution_id"]) for row in await cursor.fetchall()]
+
+
+async def find_executions(
+    connection: Connection, org_id: str, execution_ids: Sequence[str]
+) -> Sequence[RunningExecution]:
+    """Those of these executions that exist, by id."""
+    cursor = await connection.execute(
+        "SELECT e.execution_id, e.action_id, a.agent_id FROM executions e"
+        " JOIN actions a ON a.org_id = e.org_id AND a.action_id = e.action_id"
+        " WHERE e.org_id = %s AND e.execution_id = ANY (%s) ORDER BY e.execution_id",
+        [org_id, list(execution_ids)],
+    )
+    return [RunningExecution(row["execution_id"], row["action_id"], row["agent_id"]) for row in await cursor.fetchall()]
+
+
+async def fail_executions(
+    connection: Connection,
+    org_id: str,
+    failed: Sequence[RunningExecution],
+    payloads: Sequence[str],
+    *,
+    error: str,
+    at: datetime,
+) -> int:
+    """End them as failed, no use given back; returns how many had not ended yet. ``payloads``: of their events."""
+    count = len(failed)
+    cursor = await connection.execute(
+        _FAIL,
+        {
+            "org": [org_id] * count,
+            "execution": [one.execution_id for one in failed],
+            "action": [one.action_id for one in failed],
+            "agent": [one.agent_id for one in failed],
+            "succeeded": [False] * count,
+            "completed": [at] * count,
+            "error": [error] * count,
+            "nothing": [None] * count,
+            "payload": list(payloads),
+        },
+    )
+    row = await cursor.fetchone()
+    return int(row["closed"]) if row is not None else 0
