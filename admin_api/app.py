@@ -1,7 +1,7 @@
 """The application: every route in one place, each of them guarded."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -55,6 +55,18 @@ class _Application(FastAPI):
     does not need."""
 
     body_limit_bytes: int = BODY_LIMIT_BYTES
+
+    def openapi(self) -> dict[str, Any]:
+        """FastAPI describes a malformed request as its own 422; here it is a 400 (``admin_api.errors``)."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for path in document["paths"].values():
+                for operation in path.values():
+                    if operation["responses"].pop("422", None) is not None:
+                        operation["responses"]["400"] = {"description": "VALIDATION_ERROR"}
+            for name in ("HTTPValidationError", "ValidationError"):
+                document.get("components", {}).get("schemas", {}).pop(name, None)
+        return super().openapi()
 
     def build_middleware_stack(self) -> ASGIApp:
         direct = DirectDispatch(super().build_middleware_stack(), routes=self.routes)
