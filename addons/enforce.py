@@ -18,9 +18,9 @@ from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTER
 from addons.outcome import outcome_of
 from addons.refusal import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
-from headgate.actions.draft import ActionDraft
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.protocols.draft import ActionDraft
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter

@@ -26,7 +26,8 @@ from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.quarantine import Marker, quarantine_suspects
+from headgate.policies.marker import Marker
+from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.workflows.admit_call import CallGate

@@ -6,8 +6,8 @@ covers"), joined from pieces that are canonical already: a property test compare
 
 import hashlib
 
-from headgate.actions.draft import ActionDraft, ReadCall
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.protocols.draft import ActionDraft, ReadCall
 
 DIGEST_VERSION = 1
 

@@ -1,7 +1,7 @@
 """What is stored of a request: ``{params, context?, delegation?, http?}``, canonical, its secrets masked."""
 
-from headgate.actions.draft import ActionDraft
 from headgate.actions.masking import mask
+from headgate.protocols.draft import ActionDraft
 
 _EMPTY = b"{}"
 

@@ -4,8 +4,8 @@
 ``input.action`` to the same value, so it is not written twice (measured: parsing it twice costs as much again).
 """
 
-from headgate.actions.draft import ActionDraft
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.protocols.draft import ActionDraft
 
 
 def rego_input(draft: ActionDraft, *, agent_id: str, agent_name: str) -> bytes:

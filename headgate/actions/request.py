@@ -4,10 +4,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.actions.draft import ActionDraft, Source, make_draft
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.protocols.draft import ActionDraft, Source, make_draft
 from headgate.protocols.names import fits
 
 IDEMPOTENCY_KEY_LENGTH_MAX: Final = 128

@@ -12,9 +12,7 @@ from typing import Final
 import structlog
 
 from headgate.db.database import Database
-from headgate.policies.marker import PAGE_BYTES, Marker, Suspect, note_death, read_mark
-
-__all__ = ["Marker", "Suspect", "note_death", "quarantine_suspects"]
+from headgate.policies.marker import PAGE_BYTES, Suspect, read_mark
 
 _log = structlog.get_logger(__name__)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.actions.digest import action_digest
-from headgate.actions.draft import ActionDraft
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
 from headgate.agents.model import KeyIdentity
@@ -17,6 +16,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_h
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision
+from headgate.protocols.draft import ActionDraft
 from headgate.workflows.organization_state import OrganizationState
 from headgate.workflows.record_batch import ActionRow
 

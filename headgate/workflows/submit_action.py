@@ -7,7 +7,6 @@ and the agent runs it (semantics.md, "What the contract leaves open").
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from headgate.actions.draft import ActionDraft
 from headgate.actions.model import ActionStatus
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
@@ -18,6 +17,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Decision, Verdict
+from headgate.protocols.draft import ActionDraft
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import Candidate, Submission, action_row, candidate_for, decide, hold_row
 from headgate.workflows.organization_state import OrganizationStates

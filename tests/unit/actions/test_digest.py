@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.actions.digest import action_digest, covered_call
-from headgate.actions.draft import ActionDraft, Source, make_draft
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.protocols.draft import ActionDraft, Source, make_draft
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex

@@ -1,10 +1,10 @@
 """What policies read, and what is stored of it."""
 
-from headgate.actions.draft import Source, make_draft
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict, sha256_hex
 from headgate.kernel.secrets import MASK
+from headgate.protocols.draft import Source, make_draft
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.actions.draft import Source
 from headgate.actions.request import draft_of, parse_submission
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
+from headgate.protocols.draft import Source
 
 _ID = "act_01932c07-209c-7000-8000-000000000000"
 _PLAIN: JsonObject = {"tool": "t", "operation": "o", "params": {"a": 1}}
