@@ -20,6 +20,8 @@ from headgate.workflows.group_commit import BatchObserver, GroupCommit
 
 _RECORD_DEADLINE_SECONDS: Final = 1.0  # semantics.md, "Recording"
 _OUTCOME_DEADLINE_SECONDS: Final = 5.0
+_LARGE_BYTES: Final = 128 << 10
+_LARGE_DEADLINE_SECONDS: Final = 5.0
 _OUTCOME_WINDOW_SECONDS: Final = 0.005
 
 
@@ -116,15 +118,27 @@ def _decode_recorded(result: pq.abc.PGresult, rows: int) -> list[RecordOutcome]:
 
 
 class Recorder:
-    """Both writers of a process, each on a connection of its own: an outcome never delays the next record."""
+    """The writers of a process, each on a connection of its own: an outcome never delays the next record.
+
+    Nor do large requests: ten bodies of 10 MiB in one batch missed its deadline, and with them every agent's
+    calls were refused. They are written one at a time, and in time of their own.
+    """
 
     def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
         self._record_call = _call(dsn, "record_actions", _ACTION_COLUMNS, _RECORD_DEADLINE_SECONDS)
+        self._large_call = _call(dsn, "record_actions", _ACTION_COLUMNS, _LARGE_DEADLINE_SECONDS)
         self._outcome_call = _call(dsn, "record_outcomes", _OUTCOME_COLUMNS, _OUTCOME_DEADLINE_SECONDS)
         self._actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
             self._record_call,
             encode=lambda rows: _encode(_ACTION_COLUMNS, rows),
             decode=_decode_recorded,
+            observe=observe,
+        )
+        self._large_actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+            self._large_call,
+            encode=lambda rows: _encode(_ACTION_COLUMNS, rows),
+            decode=_decode_recorded,
+            max_rows=1,
             observe=observe,
         )
         self._outcomes: GroupCommit[OutcomeRow, None] = GroupCommit(
@@ -134,9 +148,13 @@ class Recorder:
             window_seconds=_OUTCOME_WINDOW_SECONDS,
         )
 
+    @property
+    def _calls(self) -> tuple[PreparedCall, ...]:
+        return self._record_call, self._large_call, self._outcome_call
+
     async def open(self) -> None:
-        """Connect both; a database that is not there yet is connected to when it comes (``ready`` tells)."""
-        for call in (self._record_call, self._outcome_call):
+        """Connect all; a database that is not there yet is connected to when it comes (``ready`` tells)."""
+        for call in self._calls:
             try:
                 await call.open()
             except UnavailableError:
@@ -145,17 +163,19 @@ class Recorder:
     async def close(self) -> None:
         """Write what is queued, then disconnect."""
         await self._actions.drain()
+        await self._large_actions.drain()
         await self._outcomes.drain()
-        await self._record_call.close()
-        await self._outcome_call.close()
+        for call in self._calls:
+            await call.close()
 
     @property
     def ready(self) -> bool:
-        return self._record_call.connected and self._outcome_call.connected
+        return all(call.connected for call in self._calls)
 
     def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
         """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
-        return self._actions.submit(row)
+        actions = self._actions if len(row.request) <= _LARGE_BYTES else self._large_actions
+        return actions.submit(row)
 
     def submit_outcome(self, row: OutcomeRow) -> asyncio.Future[None]:
         """Durable when the future is done. UnavailableError: tell it again, which is harmless."""
