@@ -21,7 +21,6 @@ from headgate.kernel.errors import ErrorCode, HeadgateError
 _log = structlog.get_logger(__name__)
 
 # An API that answers JSON needs no content of its own: nothing of an answer may be run, framed or kept.
-# Pages set their own policy, which stands (style: "The dashboard").
 _SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),

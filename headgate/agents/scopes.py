@@ -30,7 +30,7 @@ KIND_SCOPES: Final[Mapping[KeyKind, frozenset[Scope]]] = MappingProxyType(
     {
         KeyKind.AGENT: frozenset({Scope.ACTIONS_WRITE, Scope.ACTIONS_READ}),
         KeyKind.ADMIN: frozenset(Scope),
-        # Its kind is its right: GET of webhooks and deliveries (semantics.md, "Tenancy and roles").
+        # Its kind is its right; no route of this version asks for it.
         KeyKind.WEBHOOK: frozenset(),
     }
 )

@@ -297,12 +297,32 @@ def test_sealing_refuses_an_older_snapshot(cluster, organization) -> None:
             connection.execute("SELECT seal_audit_events(%s, 1, false)", [organization.org_id])
 
 
-async def test_partitions_are_made_once_and_by_any_number_at_once(worker_database: Database) -> None:
+async def test_partitions_are_made_once_and_by_any_number_at_once(
+    superuser: Superuser, worker_database: Database
+) -> None:
+    def partitions() -> set[object]:
+        found = superuser.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", ["audit_events"]
+        )
+        return {name for (name,) in found}
+
     async def ensure() -> None:
         async with worker_database.across_organizations() as connection:
             await store.ensure_partitions(connection)
 
+    there = partitions()
+    next_month = max(str(name) for name in there if name != "audit_events_rest")
+    superuser.execute(f"DROP TABLE {next_month}")
     await asyncio.gather(*(ensure() for _ in range(4)))
+    assert partitions() == there
+
+
+async def test_the_lag_counts_what_waits(api_database: Database, worker_database: Database, organization) -> None:
+    await _append(api_database, organization.org_id, _events(3))
     async with worker_database.across_organizations() as connection:
-        lag = await store.inbox_lag(connection)
-    assert lag.events >= 0
+        behind = await store.inbox_lag(connection)
+    assert behind.events >= 3
+    assert behind.oldest_seconds > 0
+    await seal_due(worker_database)
+    async with worker_database.across_organizations() as connection:
+        assert (await store.inbox_lag(connection)).events == 0
