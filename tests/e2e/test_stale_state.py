@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
@@ -19,14 +20,23 @@ from tests.e2e.conftest import LOOPBACK
 from tests.e2e.waiting import wait_for
 
 
+class Answer(NamedTuple):
+    """When a read began and ended (monotonic seconds), and what it got."""
+
+    began: float
+    ended: float
+    path: str
+    status: int
+
+
 @dataclass
 class Load:
-    """Reads over and over, each at a path of its own: when it began, and what it got."""
+    """Reads over and over, each at a path of its own."""
 
     agent: Agent
     url: str
     prefix: str
-    answers: list[tuple[float, str, int]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
 
     @contextmanager
     def running(self, connections: int = 4) -> Iterator[None]:
@@ -36,7 +46,8 @@ class Load:
             with self.agent.client() as client:
                 while not stop.is_set():
                     path, began = f"{self.prefix}/{next(numbers)}", time.monotonic()
-                    self.answers.append((began, path, client.get(self.url + path).status_code))
+                    status = client.get(self.url + path).status_code
+                    self.answers.append(Answer(began, time.monotonic(), path, status))
 
         threads = [threading.Thread(target=read) for _ in range(connections)]
         for thread in threads:
@@ -53,7 +64,8 @@ class Load:
         """Until that many more of this status have come."""
         start = len(self.answers)
         wait_for(
-            lambda: [one[2] for one in self.answers[start:]].count(status) >= answers, f"{answers} answers of {status}"
+            lambda: [one.status for one in self.answers[start:]].count(status) >= answers,
+            f"{answers} answers of {status}",
         )
 
 
@@ -68,12 +80,11 @@ def valkey(request, instance):
 
 
 def expect_nothing_stale(load: Load, upstream, *, changed_at: float, status: int) -> None:
-    after = [(path, answer) for began, path, answer in load.answers if began > changed_at]
+    after = [one for one in load.answers if one.began > changed_at]
     assert after
-    assert {answer for _, answer in after} == {status}
-    assert [path for path, _ in after if upstream.of(path)] == []
-    for _, path, answer in load.answers:
-        assert len(upstream.of(path)) == (1 if answer == 200 else 0)
+    assert {one.status for one in after} == {status}
+    for one in load.answers:
+        assert len(upstream.of(one.path)) == (1 if one.status == 200 else 0)
 
 
 def test_a_new_policy(valkey, administrator, agent, upstream, path) -> None:
@@ -85,7 +96,7 @@ def test_a_new_policy(valkey, administrator, agent, upstream, path) -> None:
             load.wait_for(403)
             gone_at = time.monotonic()
         load.wait_for(200)
-    load.answers = [one for one in load.answers if one[0] < gone_at]
+    load.answers = [one for one in load.answers if one.ended < gone_at]
     expect_nothing_stale(load, upstream, changed_at=changed_at, status=403)
 
 
