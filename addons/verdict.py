@@ -5,12 +5,13 @@ and the last addon (``addons.lift``) took the latch away. Both states hang on mi
 of ``flow.metadata``, so that they are found in one dictionary look-up and never written to a flow file.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.connection import Client, Connection, ConnectionState
 from mitmproxy.http import HTTPFlow, Response
 
 from headgate.kernel.errors import DestinationBlockedError, HeadgateError
@@ -76,6 +77,17 @@ class ClientState:
     blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
     buffered_bytes: int = 0
     unfinished: set["FlowState"] = field(default_factory=set)
+    throttled: frozenset[Connection] = frozenset()
+    """Servers of which no more is read until the client has taken what it was sent."""
+    unthrottled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set for a moment, for whoever waits, when ``throttled`` changes."""
+
+    def throttle(self, servers: Iterable[Connection]) -> None:
+        throttled = frozenset(servers)
+        if throttled != self.throttled:
+            self.throttled = throttled
+            self.unthrottled.set()
+            self.unthrottled.clear()
 
 
 @dataclass(slots=True, eq=False)

@@ -5,6 +5,7 @@ handled are queued instead of waiting for a lock, hooks of plain functions run i
 closes the connection, where mitmproxy leaves the client waiting.
 """
 
+import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
 from collections import deque
@@ -56,6 +57,15 @@ class GateConnection(server.LiveConnectionHandler):
             io.handler.cancel(reason)
         elif io.writer is not None:
             io.writer.close()
+
+    async def drain_writers(self) -> None:
+        """As mitmproxy does it, between two reads; and no more is read from a server that is ahead of the client."""
+        await super().drain_writers()  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        if self.state.throttled:
+            task = asyncio.current_task()
+            reading = next((one for one, io in self.transports.items() if io.handler is task), None)
+            while reading in self.state.throttled:
+                await self.state.unthrottled.wait()
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         chain = self._addons.hook_chain(hook)

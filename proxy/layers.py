@@ -5,6 +5,8 @@ Subclasses of internal classes; ``tests/unit/proxy/test_internals.py`` pins the 
 fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; nothing is patched.
 """
 
+from collections.abc import Collection
+
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.context import Context
@@ -15,8 +17,10 @@ from mitmproxy.proxy.layers.http import (
 )
 
 from addons.limits import RequestLimits
+from addons.verdict import client_state
 from proxy.budget import BufferBudget
 from proxy.http1 import GateHttp1Server
+from proxy.http2 import GateHttp2Server
 from proxy.stream import GateStream
 
 # mitmproxy's generators yield commands and are sent replies of any type.
@@ -33,15 +37,23 @@ class GateHttpLayer(HttpLayer):
         self._failed: set[Connection] = set()
 
     def _handle_event(self, event: events.Event) -> Commands[None]:
-        if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
+        if isinstance(event, events.Start):
             # mitmproxy keeps what it finds here.
-            self.connections[self.context.client] = GateHttp1Server(self.context.fork(), self._limits)
+            self.connections[self.context.client] = (
+                GateHttp2Server(self.context.fork(), self._throttle)
+                if self.context.client.alpn == b"h2"
+                else GateHttp1Server(self.context.fork(), self._limits)
+            )
         self._handle_event = super()._handle_event  # type: ignore[method-assign] # one call less for each event
         yield from super()._handle_event(event)
 
     def _handle_event_unless_failed(self, event: events.Event) -> Commands[None]:
         if not (isinstance(event, events.ConnectionEvent) and event.connection in self._failed):
             yield from super()._handle_event(event)
+
+    def _throttle(self, stream_ids: Collection[int]) -> None:
+        streams = (self.streams[one] for one in stream_ids if one in self.streams)
+        client_state(self.context.client).throttle(stream.context.server for stream in streams)
 
     def make_stream(self, stream_id: int) -> Commands[None]:
         stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)

@@ -45,6 +45,7 @@ class Upstream:
 
     def __init__(self) -> None:
         self.connections = 0
+        self.written_bytes = 0
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
         self.gate = asyncio.Event()
@@ -90,6 +91,7 @@ class Upstream:
             for _ in range(size // 65536):
                 writer.write(bytes(65536))
                 await writer.drain()
+                self.written_bytes += 65536
             writer.write(bytes(size % 65536))
         elif path.startswith(b"/empty"):
             writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")

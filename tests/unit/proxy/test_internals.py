@@ -1,8 +1,9 @@
 """The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
 
-``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.http1``, ``proxy.next_layer``
-and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what changed in the named
-function, check the gate's own code against it, run tests/integration/proxy, and then take over the new value.
+``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.http1``, ``proxy.http2``,
+``proxy.next_layer`` and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what
+changed in the named function, check the gate's own code against it, run tests/integration/proxy, and then take over
+the new value.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from mitmproxy.addons import next_layer, proxyserver, tlsconfig
 from mitmproxy.proxy import context, layer, mode_servers, server, tunnel
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers import tls
-from mitmproxy.proxy.layers.http import _http1, _http2
+from mitmproxy.proxy.layers.http import _http1, _http2, _http_h2
 
 PINNED: dict[Callable[..., object] | type, str] = {
     # proxy.dispatch
@@ -29,7 +30,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     server.LiveConnectionHandler: "7e512dd40fb290b9",
     mode_servers.ProxyConnectionHandler: "10e340d70b3f23d9",
     mode_servers.ServerInstance.handle_stream: "21eea06f208c752e",
-    # proxy.layers, proxy.stream, proxy.http1
+    # proxy.layers, proxy.stream, proxy.http1, proxy.http2
     context.Context: "dd52bbec90eacace",
     layer.Layer: "e98dedd896fb7cd2",
     layer.NextLayer: "3cbcbafad282cba3",
@@ -42,6 +43,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     _http1.Http1Client: "706b7a68f2809929",
     _http2.Http2Connection: "f18f3940fd55a0f0",
     _http2.Http2Server: "97aac4eab18a0294",
+    _http_h2.BufferedH2Connection: "f983b7220f47b60a",
     # proxy.next_layer
     next_layer.NextLayer: "f1d53b3127c313b1",
     tunnel.TunnelLayer: "a0a2a31af17dfacb",

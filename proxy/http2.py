@@ -1,0 +1,44 @@
+"""The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either.
+
+mitmproxy keeps without a bound what HTTP/2's flow control (RFC 9113, 5.2) does not let it send, and reads on: one
+agent with a window of zero had the gate take a download of 600 MB into memory. Extends internal classes of mitmproxy;
+see ``proxy.layers``.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from mitmproxy.proxy import events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http._http2 import Http2Server
+
+# mitmproxy's generators yield commands and are sent replies of any type.
+type Commands[T] = layer.CommandGenerator[T]
+
+HELD_BACK_MAX: Final = 2 << 20
+"""Bytes of responses that wait for one client to take them, before the servers that they come from must wait."""
+
+_CHUNK_COST: Final = 256
+"""What keeping a chunk costs beside its bytes: a server may send one byte at a time."""
+
+
+class GateHttp2Server(Http2Server):
+    """Says, after each event, of which streams no more is to be fetched for now."""
+
+    def __init__(self, context: Context, throttle: Callable[[Collection[int]], None]) -> None:
+        super().__init__(context)
+        self._throttle = throttle
+
+    def handle_event(self, event: events.Event) -> Commands[None]:
+        yield from super().handle_event(event)
+        buffers = self.h2_conn.stream_buffers
+        self._throttle(list(buffers) if buffers and self._is_too_much() else ())
+
+    def _is_too_much(self) -> bool:
+        held_back = 0
+        for chunks in self.h2_conn.stream_buffers.values():
+            for chunk in chunks:
+                held_back += len(chunk.data) + _CHUNK_COST
+                if held_back > HELD_BACK_MAX:
+                    return True
+        return False
