@@ -230,7 +230,11 @@ class GateStream(HttpStream):
         if error is None and not state.lifted:
             error = UnavailableError("the gate did not decide; nothing was forwarded")
         if error is None:
-            what = "answered with something that is not HTTP" if state.sent_upstream else "could not be reached"
+            what = "could not be reached"
+            if state.sent_upstream:
+                what = "answered with something that is not HTTP"
+            elif "certificate verify failed" in event.message.lower():
+                what = "shows a certificate that is not trusted (HEADGATE_UPSTREAM_CA_FILE adds roots)"
             error = UpstreamFailedError(
                 f"{data.host} port {data.port} {what}: {event.message}",
                 details={"host": data.host, "port": data.port, "sent": state.sent_upstream},

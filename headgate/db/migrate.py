@@ -87,7 +87,8 @@ async def _apply_missing(
             if applied[migration.name] != migration.checksum:
                 raise MigrationError(
                     f"migration {migration.name} was changed after it had been applied to this database"
-                    f" (applied {applied[migration.name][:12]}, now {migration.checksum[:12]})"
+                    f" (applied {applied[migration.name][:12]}, now {migration.checksum[:12]}): use the version"
+                    " of Headgate that made this data, or another database or --data-dir"
                 )
             continue
         async with connection.transaction():
