@@ -17,6 +17,7 @@ from addons.caller_of import caller_of, remember_caller
 from addons.refusal import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
+from headgate.agents.scopes import Scope, require_scope
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
 from headgate.kernel.secrets import Secret
@@ -80,6 +81,8 @@ class Identify:
         identity = await self._keys.authenticate(key.reveal())
         if identity.agent_id is None:
             raise AgentUnauthorizedError("this key is not an agent's: calls are made with an agent's key")
+        # A call through the gate is an action, as POST /v1/actions is one: a key that only reads makes none.
+        require_scope(identity.scopes, Scope.ACTIONS_WRITE)
         if known is not None and (known.identity.org_id, known.identity.agent_id) != (
             identity.org_id,
             identity.agent_id,

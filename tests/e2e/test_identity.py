@@ -68,6 +68,14 @@ class TestWithoutAKeyThatWorks:
             expect_407(lambda: agent.call("GET", upstream.url + "/"))
         assert upstream.connections == before
 
+    def test_a_key_that_may_only_read_makes_no_calls(self, instance, administrator, upstream) -> None:
+        before = upstream.connections
+        agent_id = administrator.new_agent("reads")["id"]
+        created = administrator.api.post(f"/admin/agents/{agent_id}/keys", json={"scopes": ["actions:read"]}).json()
+        with closing(Agent(instance, key=created["key"])) as agent, pytest.raises(httpx.ProxyError, match=r"^403"):
+            agent.call("GET", upstream.url + "/")
+        assert upstream.connections == before
+
     def test_an_expired_key(self, instance, administrator, upstream, path) -> None:
         agent_id = administrator.new_agent("expires")["id"]
         expires_at = datetime.now(UTC) + timedelta(seconds=3)
