@@ -16,6 +16,7 @@ from admin_api.metrics import observe_batch
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock, system_clock
@@ -82,6 +83,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 database=database,
                 clock=clock,
                 approval_expires_seconds=settings.approval_expires_seconds,
+                most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
             ),
             decide_approval=DecideApproval(database, valkey, clock),
             ca_certificate=settings.ca_certificate,

@@ -21,6 +21,7 @@ from addons.metrics import HELD, observe_batch, observe_decision
 from addons.order import in_order
 from addons.streaming import Streaming
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
@@ -111,6 +112,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         ends=ends,
         clock=clock,
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
+        most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
     )
     call_gate = CallGate(
         states=states,

@@ -6,9 +6,16 @@ says when what it was decided on is no longer so.
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from headgate.db.database import Connection
+from headgate.kernel.errors import RateLimitedError
+
+_ROOM_RETRY_AFTER_SECONDS: Final = 30
+
+MOST_OPEN_APPROVALS: Final = 100
+"""Of one agent: what a person can look through. An agent that is told to could ask for a thousand a minute, and the
+one that matters would be missed among them, or waved through."""
 
 
 class HoldOutcome(StrEnum):
@@ -79,6 +86,27 @@ class UseRow(NamedTuple):
 async def hold_action(connection: Connection, row: HoldRow) -> HoldOutcome:
     """Record the action with its approval; an open approval of the digest gives way only if superseded."""
     return HoldOutcome(await _answer(connection, "hold_action", row))
+
+
+async def require_room(connection: Connection, org_id: str, agent_id: str, most: int | None) -> None:
+    """That the agent has no more than ``most`` open approvals (None: any number), one just made included.
+
+    Raises RateLimitedError, which undoes what the transaction has made.
+    """
+    if most is None:
+        return
+    cursor = await connection.execute(
+        "SELECT count(*) AS found FROM (SELECT FROM approvals WHERE org_id = %s AND agent_id = %s"
+        " AND status = 'pending' AND expires_at > clock_timestamp() LIMIT %s) AS open_approvals",
+        [org_id, agent_id, most + 1],
+    )
+    counted = await cursor.fetchone()
+    if counted is None or counted["found"] > most:
+        raise RateLimitedError(
+            f"{most} approvals of this agent wait for a person already: go on when some of them are decided",
+            details={"open_approvals": most},
+            retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
+        )
 
 
 async def use_approval(connection: Connection, row: UseRow) -> UseOutcome:

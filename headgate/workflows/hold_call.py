@@ -12,7 +12,15 @@ from enum import Enum
 from typing import Final, Protocol
 
 from headgate.agents.model import KeyIdentity
-from headgate.approvals.gate_store import HoldOutcome, UseOutcome, UseRow, hold_action, record_retry, use_approval
+from headgate.approvals.gate_store import (
+    HoldOutcome,
+    UseOutcome,
+    UseRow,
+    hold_action,
+    record_retry,
+    require_room,
+    use_approval,
+)
 from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
 from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
@@ -77,7 +85,9 @@ class Holds:
         ends: ExecutionEnds,
         clock: Clock,
         times: HoldTimes,
+        most_open_approvals: int | None,
     ) -> None:
+        self._most_open_approvals = most_open_approvals
         self._ends = ends
         self._database = database
         self._wake_ups = wake_ups
@@ -88,7 +98,8 @@ class Holds:
     async def step(
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
     ) -> Admitted | Again:
-        """Raises ApprovalPendingError, ApprovalDeniedError, ClientGoneError, UnauthorizedError, UnavailableError.
+        """Raises ApprovalPendingError, ApprovalDeniedError, ClientGoneError, RateLimitedError, UnauthorizedError,
+        UnavailableError.
 
         ``decision`` asks for approval, by the policies of ``identity.generation``.
         """
@@ -170,6 +181,7 @@ class Holds:
         )
         match await hold_action(connection, row):
             case HoldOutcome.HELD:
+                await require_room(connection, row.org_id, row.agent_id, self._most_open_approvals)
                 return _Pending(row.approval_id, row.action_id, row.expires_at)
             case HoldOutcome.STALE:
                 return Again.STALE

@@ -11,7 +11,7 @@ from headgate.actions.model import ActionStatus
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
-from headgate.approvals.gate_store import HoldOutcome, hold_action
+from headgate.approvals.gate_store import HoldOutcome, hold_action, require_room
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
@@ -54,7 +54,9 @@ class SubmitAction:
         database: Database,
         clock: Clock,
         approval_expires_seconds: int,
+        most_open_approvals: int | None,
     ) -> None:
+        self._most_open_approvals = most_open_approvals
         self._states = states
         self._keys = keys
         self._recorder = recorder
@@ -65,7 +67,8 @@ class SubmitAction:
     async def submit(
         self, key: Secret, identity: KeyIdentity, draft: ActionDraft, submission: Submission
     ) -> SubmittedAction | DuplicateAction:
-        """Raises UnauthorizedError, ConflictError (the key was used for another body), UnavailableError."""
+        """Raises UnauthorizedError, ConflictError (the key was used for another body), RateLimitedError (too many
+        approvals of this agent are open), UnavailableError."""
         caller = Caller(key, identity)
         candidate = candidate_for(identity, draft, submission)
         for _ in range(MOST_DECISIONS):
@@ -112,6 +115,8 @@ class SubmitAction:
         )
         async with self._database.transaction(identity.org_id) as connection:
             outcome = await hold_action(connection, row)
+            if outcome is HoldOutcome.HELD:
+                await require_room(connection, row.org_id, row.agent_id, self._most_open_approvals)
         match outcome:
             case HoldOutcome.HELD:
                 return SubmittedAction(row.action_id, ActionStatus.PENDING_APPROVAL, decision, row.approval_id, now)

@@ -134,11 +134,11 @@ def running(folder: Path, upstream_roots: Path, **settings: str) -> Iterator[Ins
 
 
 @contextmanager
-def one_more_proxy(instance: Instance) -> Iterator[str]:
+def one_more_proxy(instance: Instance, **settings: str) -> Iterator[str]:
     """``headgate proxy`` on a port of its own, against the instance's servers; yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    environment = instance.environment_of("proxy") | {"HEADGATE_PROXY_PORT": str(port)}
+    environment = instance.environment_of("proxy") | {"HEADGATE_PROXY_PORT": str(port), **settings}
     command = [sys.executable, "-P", "-m", "headgate.cli.main", "proxy"]
     log_path = instance.folder / f"proxy-{port}.log"
     with log_path.open("wb") as log:

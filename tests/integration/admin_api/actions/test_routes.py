@@ -67,6 +67,22 @@ async def test_an_idempotency_key_gives_one_action_for_ever(gate) -> None:
     assert (await _submit(gate.as_agent, _WRITE, idempotency_key="k1")).json()["status"] == "approved"
 
 
+async def test_an_agent_cannot_bury_its_reviewers(gate, monkeypatch) -> None:
+    monkeypatch.setattr(gate.api.dependencies.submit_action, "_most_open_approvals", 3)
+    opened = [await _submit(gate.as_agent, _WRITE, idempotency_key=f"k{number}") for number in range(3)]
+    assert [answer.status_code for answer in opened] == [202] * 3
+    refused = await _submit(gate.as_agent, _WRITE)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "RATE_LIMITED")
+    assert refused.json()["error"]["details"] == {"open_approvals": 3}
+    # What was asked for already, and what needs nobody, is answered all the same; a decision makes room.
+    assert (await _submit(gate.as_agent, _WRITE, idempotency_key="k0")).status_code == 200
+    assert (await _submit(gate.as_agent, _READ)).status_code == 201
+    await gate.person().post(f"/v1/approvals/{opened[0].json()['approval_id']}/approve")
+    assert (await _submit(gate.as_agent, _WRITE)).status_code == 202
+    pending = (await gate.person().get("/v1/approvals?status=pending")).json()
+    assert pending["pagination"]["total"] == 3
+
+
 @pytest.mark.parametrize("body", [_READ, _WRITE])
 async def test_a_race_for_an_idempotency_key_makes_one_row(gate, body: dict) -> None:
     answers = await asyncio.gather(*(_submit(gate.as_agent, body, idempotency_key="k") for _ in range(8)))
