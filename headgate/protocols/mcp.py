@@ -7,7 +7,7 @@ catalogue covers the host, the catalogue decides whether this is looked at at al
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeGuard
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError
@@ -17,6 +17,7 @@ type McpId = str | int
 
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
 _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+_ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
 _CALL: Final = "tools/call"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
@@ -39,7 +40,7 @@ _READS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class McpMessage:
-    """``covered_sha256``: of the message without its id and progress token, which differ in every sending."""
+    """``covered_sha256``: of a request without its id and progress token, which differ in every sending."""
 
     operation: str
     params: JsonObject
@@ -70,8 +71,11 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     if method != _CALL and method not in _OPERATIONS:
         return None
     request_id = body.get("id")
-    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
-        raise AmbiguousRequestError("the id of an MCP request is text or an integer", details={"field": "id"})
+    if request_id is not None and not _is_id(request_id):
+        raise AmbiguousRequestError(
+            f"the id of an MCP request is an integer, or text of at most {_ID_LENGTH_MAX} characters",
+            details={"field": "id"},
+        )
     covered_params = _without_progress_token(params)
     covered = sha256_hex(canonical_bytes({"jsonrpc": "2.0", "method": method, "params": covered_params}))
     if method != _CALL:
@@ -90,11 +94,14 @@ def _tool_operation(name: str) -> str:
 
 
 def _response(body: JsonObject) -> McpMessage | None:
-    """The client's answer to a request of the server (sampling, elicitation): data that leaves."""
-    if not _RESPONSE_MEMBERS.issuperset(body) or "id" not in body or ("result" in body) == ("error" in body):
+    """The client's answer to a request of the server (sampling, elicitation): data that leaves.
+
+    Its id is covered: it says which question is answered, and a yes to one is no yes to another.
+    """
+    if not _RESPONSE_MEMBERS.issuperset(body) or not _is_id(body.get("id")) or ("result" in body) == ("error" in body):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
-    return McpMessage("mcp_response", params, None, False, sha256_hex(canonical_bytes(params)))
+    return McpMessage("mcp_response", params, None, False, sha256_hex(canonical_bytes(body)))
 
 
 def _has_client_headers(headers: JsonObject) -> bool:
@@ -110,9 +117,14 @@ def _has_client_headers(headers: JsonObject) -> bool:
     )
 
 
+def _is_id(value: JsonValue) -> TypeGuard[McpId]:
+    """An id or progress token as the protocol defines it, of a size that only tells messages apart."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) <= _ID_LENGTH_MAX
+
+
 def _without_progress_token(params: JsonObject) -> JsonObject:
     meta = params.get("_meta")
-    if not isinstance(meta, dict) or "progressToken" not in meta:
+    if not isinstance(meta, dict) or not _is_id(meta.get("progressToken")):
         return params
     return {**params, "_meta": {name: value for name, value in meta.items() if name != "progressToken"}}
 

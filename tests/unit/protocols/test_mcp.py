@@ -57,6 +57,21 @@ def test_id_and_progress_token_are_not_covered_and_everything_else_is() -> None:
     assert _recognised(_call(task={"ttl": 1})).covered_sha256 != covered
 
 
+@pytest.mark.parametrize("token", ["x" * 129, {"message": "x"}, ["x"], True, 1.5, None])
+def test_what_no_approval_covers_has_no_room_for_a_message(token: JsonValue) -> None:
+    covered = _recognised(_call(_meta={"progressToken": "x" * 128})).covered_sha256
+    assert _recognised(_call(_meta={"progressToken": token})).covered_sha256 != covered
+    if token is not None:
+        with pytest.raises(AmbiguousRequestError):
+            recognise(_HEADERS, _call(request_id=token))
+    assert recognise(_HEADERS, {"jsonrpc": "2.0", "id": token, "result": {}}) is None
+
+
+def test_an_answer_is_covered_with_the_question_that_it_answers() -> None:
+    first, second = ({"jsonrpc": "2.0", "id": number, "result": {"action": "accept"}} for number in (1, 2))
+    assert _recognised(first).covered_sha256 != _recognised(second).covered_sha256
+
+
 @pytest.mark.parametrize("name", ["mcp_tools_list", "mcp_x"])
 def test_a_tool_does_not_pass_for_a_method(name: str) -> None:
     operation = _recognised(_call(name=name)).operation
