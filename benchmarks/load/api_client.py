@@ -106,10 +106,8 @@ async def run(load: ApiLoad) -> Tally:
 
 
 if __name__ == "__main__":
-    import uvloop
-
     load = ApiLoad(**json.loads(sys.argv[1]))
-    tally = uvloop.run(run(load))
+    tally = asyncio.run(run(load))
     ordered = sorted(tally.latencies_us)
     print(
         json.dumps(
