@@ -47,6 +47,10 @@ class GateConnection(server.LiveConnectionHandler):
         self.state = ClientState(self.client, self.hard_close)
         open_client(self.state)
 
+    @property
+    def closing(self) -> bool:
+        return self._closing
+
     def hard_close(self, reason: str) -> None:
         """Cut the client's connection; requests in flight end as broken."""
         self._closing = True

@@ -28,11 +28,17 @@ _READ_AHEAD_BYTES: Final = 32 << 10
 class Listener:
     """Listens with SO_REUSEPORT: the kernel spreads new connections over the workers that share the port.
 
+    Beyond ``max_connections`` the oldest that has shown no key gives way to the newest: whoever has no key must not
+    use up the process's file descriptors and so keep out those who have one.
+
     An addon, so that it opens when all others run and closes with them. Each client gets a task of its own,
     and with it a context of its own, in which ``addons.guard`` keeps the connection that is being opened.
     """
 
-    def __init__(self, host: str, port: int, budget: BufferBudget, *, drain_seconds: float = 10.0) -> None:
+    def __init__(
+        self, host: str, port: int, budget: BufferBudget, *, max_connections: int, drain_seconds: float = 10.0
+    ) -> None:
+        self._max_connections = max_connections
         self._host = host
         self._port = port
         self._budget = budget
@@ -95,6 +101,10 @@ class Listener:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._addons is None:
             raise UnavailableError("the listener was never opened")
+        if len(self._connections) >= self._max_connections and not self._make_room():
+            _log.warning("connection_not_accepted", error="too many connections")
+            writer.close()
+            return
         try:
             connection = GateConnection(self._addons, reader, writer, self._options, self._mode, self._tasks)
         except Exception as error:  # noqa: BLE001 - nothing was begun, so nothing can be left open
@@ -111,6 +121,13 @@ class Listener:
             CLIENT_CONNECTIONS.dec()
             del self._connections[client]
             self._settle(client)
+
+    def _make_room(self) -> bool:
+        for connection, _ in self._connections.values():
+            if connection.state.identity is None and not connection.closing:
+                connection.hard_close("too many connections")
+                return True
+        return False
 
     def _settle(self, client: Client) -> None:
         """Every request that was allowed is told its end, and every byte is given back, however it went."""

@@ -21,6 +21,7 @@ from addons.lift import Lift
 from addons.limits import RequestLimits
 from headgate.kernel.errors import UnavailableError
 from proxy.budget import BufferBudget
+from proxy.descriptors import most_connections
 from proxy.dispatch import GateAddonManager, skip_type_checks
 from proxy.listener import Listener
 from proxy.next_layer import NextLayer
@@ -40,6 +41,7 @@ class ProxySettings:
     upstream_roots: Path
     limits: RequestLimits = field(default_factory=RequestLimits)
     drain_seconds: float = 10.0
+    max_connections: int = field(default_factory=most_connections)
 
 
 class GateMaster(Master):
@@ -89,7 +91,13 @@ class Gate:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self.budget = BufferBudget(settings.limits.buffered)
-        self.listener = Listener(settings.host, settings.port, self.budget, drain_seconds=settings.drain_seconds)
+        self.listener = Listener(
+            settings.host,
+            settings.port,
+            self.budget,
+            max_connections=settings.max_connections,
+            drain_seconds=settings.drain_seconds,
+        )
         self._master: GateMaster | None = None
 
     async def run(

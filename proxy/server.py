@@ -40,6 +40,7 @@ from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
 from proxy.authority import Authority
+from proxy.descriptors import raise_descriptor_limit
 from proxy.listener import Listener
 from proxy.master import Gate, ProxySettings
 from proxy.settings import GateSettings
@@ -55,6 +56,7 @@ _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 async def serve(settings: GateSettings) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are given ten seconds, and their outcomes are written."""
+    raise_descriptor_limit()
     async with AsyncExitStack() as stack:
         gate = Gate(_mitmproxy_settings(settings))
         gate_addons = await _build(settings, gate, stack)

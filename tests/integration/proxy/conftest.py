@@ -286,9 +286,20 @@ async def start(
             decide: Allow | None = None,
             limits: RequestLimits | None = None,
             api_origin: tuple[str, int] | None = None,
+            max_connections: int = 1000,
         ) -> Running:
             return await stack.enter_async_context(
-                _running(upstream_tls, authority, tmp_path, before, after, decide or Allow(), limits, api_origin)
+                _running(
+                    upstream_tls,
+                    authority,
+                    tmp_path,
+                    before,
+                    after,
+                    decide or Allow(),
+                    limits,
+                    api_origin,
+                    max_connections,
+                )
             )
 
         yield begin
@@ -304,6 +315,7 @@ async def _running(
     decide: Allow,
     limits: RequestLimits | None,
     api_origin: tuple[str, int] | None,
+    max_connections: int,
 ) -> AsyncIterator[Running]:
     context, root = upstream_tls
     limits = limits or RequestLimits()
@@ -314,7 +326,13 @@ async def _running(
     upstream.plain_port = plain.sockets[0].getsockname()[1]
     write_upstream_roots(directory / "roots.pem", root)
     settings = ProxySettings(
-        "127.0.0.1", 0, authority.private_dir, directory / "roots.pem", limits=limits, drain_seconds=0.2
+        "127.0.0.1",
+        0,
+        authority.private_dir,
+        directory / "roots.pem",
+        limits=limits,
+        drain_seconds=0.2,
+        max_connections=max_connections,
     )
     gate = Gate(settings)
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
