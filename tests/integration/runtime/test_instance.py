@@ -116,7 +116,7 @@ def test_the_administrators_token_works(up: Up) -> None:
         (("doctor",), "the proxy listens"),
         (("policy", "list"), "Default: allow reads, hold writes"),
         (("agents", "list"), "default"),
-        (("approvals", "list"), "APPROVAL"),
+        (("approvals", "list"), "nothing waits"),
         (("audit", "verify"), "the chain is valid"),
         (("ca", "show"), "Headgate CA"),
         (("ca", "export"), "BEGIN CERTIFICATE"),
