@@ -4,7 +4,7 @@ Pure but for the clock's and the ids' values, which are passed in or random: no 
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from headgate.actions.digest import action_digest
 from headgate.actions.recorded_request import recorded_request
@@ -154,11 +154,13 @@ def hold_row(
     decision: Decision,
     *,
     created_at: datetime,
-    expires_at: datetime,
+    default_expires_seconds: int,
     previous_approval_id: str | None,
     superseded: str | None = None,
 ) -> HoldRow:
     """The row of an action that waits for a human, with its approval."""
+    expires_in = default_expires_seconds if decision.expires_in_seconds is None else decision.expires_in_seconds
+    expires_at = created_at + timedelta(seconds=expires_in)
     approval_id = new_id(IdPrefix.APPROVAL)
     required_approvals = max((one.required_approvals for one in decision.requirements), default=1)
     requested: JsonObject = {

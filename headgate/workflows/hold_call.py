@@ -7,7 +7,7 @@ now, so that an approval is used only where they still agree.
 
 import asyncio
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from typing import Final, Protocol
 
@@ -164,9 +164,6 @@ class Holds:
         outgrown: RetryAnswer | None,
     ) -> "Again | _Pending":
         now = self._clock()
-        expires_in = self._times.approval_expires_seconds
-        if decision.expires_in_seconds is not None:
-            expires_in = decision.expires_in_seconds
         superseded = None
         if previous is not None and outgrown is RetryAnswer.HOLD:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
@@ -175,7 +172,7 @@ class Holds:
             candidate,
             decision,
             created_at=now,
-            expires_at=now + timedelta(seconds=expires_in),
+            default_expires_seconds=self._times.approval_expires_seconds,
             previous_approval_id=None if previous is None else previous.approval_id,
             superseded=superseded,
         )

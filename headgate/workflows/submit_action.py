@@ -5,7 +5,7 @@ and the agent runs it (semantics.md, "What the contract leaves open").
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from headgate.actions.model import ActionStatus
 from headgate.actions.store import IdempotentAction, by_idempotency_key
@@ -104,13 +104,12 @@ class SubmitAction:
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision
     ) -> SubmittedAction | DuplicateAction | None:
         now = self._clock()
-        expires_in = decision.expires_in_seconds or self._approval_expires_seconds
         row = hold_row(
             identity,
             candidate,
             decision,
             created_at=now,
-            expires_at=now + timedelta(seconds=expires_in),
+            default_expires_seconds=self._approval_expires_seconds,
             previous_approval_id=None,
         )
         async with self._database.transaction(identity.org_id) as connection:
