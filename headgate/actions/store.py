@@ -70,10 +70,19 @@ async def fold_outcomes(connection: Connection, org_id: str) -> int:
     return folded
 
 
-async def organizations_with_outcomes(connection: Connection) -> list[str]:
-    """Organizations with outcomes to fold."""
-    cursor = await connection.execute("SELECT execution_outcomes_due() AS org_id")
-    return [str(row["org_id"]) for row in await cursor.fetchall()]
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What became of one organization in a round: how many outcomes were moved, or why none could be."""
+
+    org_id: str
+    folded: int
+    failure: str | None
+
+
+async def fold_due(connection: Connection) -> list[Folding]:
+    """Fold what every organization has waiting, a bounded number in all."""
+    cursor = await connection.execute("SELECT org_id, folded, failure FROM fold_due(%s)", [_FOLD_LIMIT])
+    return [Folding(row["org_id"], int(row["folded"]), row["failure"]) for row in await cursor.fetchall()]
 
 
 async def get_action(

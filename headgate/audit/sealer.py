@@ -16,25 +16,19 @@ _MAX_BATCHES_BEFORE_READING: Final = 10
 
 
 async def seal_due(database: Database) -> int:
-    """Seal one batch of every organization that has events waiting; returns how many events were sealed.
+    """Seal one batch of what the organizations have waiting; returns how many events were sealed.
 
     An organization that cannot be sealed now does not keep the others waiting. Raises UnavailableError where
     none could be.
     """
     async with database.across_organizations() as connection:
-        org_ids = await store.organizations_due(connection)
-    sealed, failures = 0, 0
-    failure: UnavailableError | None = None
-    for org_id in org_ids:
-        try:
-            async with database.transaction(org_id) as connection:
-                sealed += await store.seal(connection, org_id, _BATCH_EVENTS, wait=False)
-        except UnavailableError as error:
-            _log.error("audit_seal_failed", org_id=org_id, cause=str(error.__cause__))
-            failures, failure = failures + 1, error
-    if failure is not None and failures == len(org_ids):
-        raise failure
-    return sealed
+        round_of = await store.seal_due(connection, _BATCH_EVENTS)
+    failed = [one for one in round_of if one.failure is not None]
+    for one in failed:
+        _log.error("audit_seal_failed", org_id=one.org_id, cause=one.failure)
+    if failed and len(failed) == len(round_of):
+        raise UnavailableError("no organization's events could be sealed")
+    return sum(one.sealed for one in round_of)
 
 
 async def seal_before_reading(database: Database, org_id: str) -> None:

@@ -69,10 +69,19 @@ async def seal(connection: Connection, org_id: str, limit: int, *, wait: bool) -
     return int(row["sealed"]) if row is not None else 0
 
 
-async def organizations_due(connection: Connection) -> list[str]:
-    """Organizations with something to seal."""
-    cursor = await connection.execute("SELECT audit_inbox_due() AS org_id")
-    return [str(row["org_id"]) for row in await cursor.fetchall()]
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """What became of one organization in a round: how many events were sealed, or why none could be."""
+
+    org_id: str
+    sealed: int
+    failure: str | None
+
+
+async def seal_due(connection: Connection, limit: int) -> list[Sealing]:
+    """Seal what every organization has waiting, up to about ``limit`` events in all."""
+    cursor = await connection.execute("SELECT org_id, sealed, failure FROM seal_due(%s)", [limit])
+    return [Sealing(row["org_id"], int(row["sealed"]), row["failure"]) for row in await cursor.fetchall()]
 
 
 @dataclass(frozen=True, slots=True)

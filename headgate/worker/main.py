@@ -91,7 +91,7 @@ def _loops(database: Database, valkey: Redis | None, instance: Instance, clock: 
 
     return [
         Loop("seal", seal, busy_seconds=0.02, idle_seconds=1.0),
-        Loop("fold", fold, busy_seconds=0.05, idle_seconds=1.0),
+        Loop("fold", fold, busy_seconds=0.1, idle_seconds=1.0),
         Loop("expire", expire, busy_seconds=0.05, idle_seconds=1.0),
         Loop("orphans", orphans.run, busy_seconds=1.0, idle_seconds=2.0),
         Loop("beat", beat, busy_seconds=HEARTBEAT_SECONDS, idle_seconds=HEARTBEAT_SECONDS),

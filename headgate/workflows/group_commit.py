@@ -107,7 +107,12 @@ class GroupCommit[Row, Answer]:
             elif (error := reply.exception()) is not None:
                 self._fail(batch, error, then)
             else:
-                for (_, future), answer in zip(batch, self._decode(reply.result(), len(batch)), strict=True):
+                try:
+                    answers = list(zip(batch, self._decode(reply.result(), len(batch)), strict=True))
+                except Exception as error:  # noqa: BLE001 - an answer that says nothing of a row admits none
+                    self._fail(batch, UnavailableError(f"the record's answer is not clear: {error!r}"), then)
+                    return
+                for (_, future), answer in answers:
                     if not future.done():
                         future.set_result(answer)
                 if self._observe is not None:

@@ -102,19 +102,17 @@ def _call(
     parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
     return PreparedCall(
         dsn,
-        f"SELECT * FROM {function}({parameters})",  # noqa: S608 - names of this file, values are parameters
+        f"SELECT {function}({parameters})",
         [array_type for array_type, _ in columns],
         deadline_seconds=deadline,
     )
 
 
-def _decode_recorded(result: pq.abc.PGresult, rows: int) -> list[RecordOutcome]:
-    answers = [RecordOutcome.UNKNOWN] * rows
-    for row in range(result.ntuples):
-        ordinal, outcome = result.get_value(row, 0), result.get_value(row, 1)
-        if ordinal is not None and outcome is not None:
-            answers[int.from_bytes(ordinal) - 1] = RecordOutcome(outcome.decode())
-    return answers
+_OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordOutcome}
+
+
+def _decode_recorded(result: pq.abc.PGresult, _: int) -> list[RecordOutcome]:
+    return [_OUTCOMES[outcome] for outcome in (result.get_value(0, 0) or b"").split(b",")]
 
 
 class Recorder:

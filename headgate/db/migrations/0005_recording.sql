@@ -2,104 +2,114 @@
 -- Arrays are parallel, one element a request; each carries its organization, and nothing is ever updated
 -- through them but what the function names.
 
--- The actions decided by requests in flight, with their events, in one transaction (group commit).
--- outcome: recorded | stale (the organization's state moved since the decision: reload and decide again)
---        | duplicate (the idempotency key is taken) | unknown (no such agent in that organization).
+-- The actions decided by requests in flight, with their events, in one transaction (group commit). What became of
+-- each, in the rows' order, separated by commas: recorded | stale (the organization's state moved since the decision:
+-- reload and decide again) | duplicate (the idempotency key is taken) | unknown (no such agent in that organization).
+-- The settings: one plan for good, which finds by index what is small today (planning anew costs as much as writing).
 CREATE FUNCTION record_actions(
     p_org text[], p_generation bigint[], p_action text[], p_agent text[], p_key text[], p_source text[],
     p_tool text[], p_operation text[], p_status text[], p_digest bytea[], p_request text[], p_decision text[],
     p_risk text[], p_parent text[], p_created timestamptz[],
     p_execution text[], p_instance text[], p_idempotency text[], p_request_digest bytea[],
     p_submitted text[], p_decided text[], p_started text[]
-) RETURNS TABLE (ordinal bigint, outcome text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    outcomes text[];
 BEGIN
-    RETURN QUERY
-    WITH draft AS MATERIALIZED (
-        SELECT d.*,
-               s.generation IS NOT DISTINCT FROM d.decided_generation AS fresh,
-               EXISTS (SELECT FROM agents a WHERE a.org_id = d.org_id AND a.agent_id = d.agent_id AND a.status = 'active') AS known
-        FROM unnest(p_org, p_generation, p_action, p_agent, p_key, p_source, p_tool, p_operation, p_status, p_digest,
-                    p_request, p_decision, p_risk, p_parent, p_created, p_execution, p_instance, p_idempotency,
-                    p_request_digest, p_submitted, p_decided, p_started) WITH ORDINALITY
-             AS d(org_id, decided_generation, action_id, agent_id, key_id, source, tool, operation, status, digest,
-                  request, decision, risk_level, parent_action_id, created_at, execution_id, instance_id,
-                  idempotency_key, request_digest, submitted, decided, started, position)
-        LEFT JOIN org_state s ON s.org_id = d.org_id
-    ), claimed AS (
-        INSERT INTO idempotency_keys AS k (org_id, agent_id, idempotency_key, request_digest, action_id)
-        SELECT d.org_id, d.agent_id, d.idempotency_key, d.request_digest, d.action_id FROM draft d
-        WHERE d.fresh AND d.known AND d.idempotency_key IS NOT NULL
-        ON CONFLICT DO NOTHING
-        RETURNING k.action_id
-    ), accepted AS MATERIALIZED (
-        SELECT d.* FROM draft d
-        WHERE d.fresh AND d.known
-          AND (d.idempotency_key IS NULL OR d.action_id IN (SELECT c.action_id FROM claimed c))
-    ), new_actions AS (
-        INSERT INTO actions (org_id, action_id, agent_id, key_id, source, tool, operation, status, digest, request,
-                             decision, risk_level, parent_action_id, created_at, updated_at)
-        SELECT n.org_id, n.action_id, n.agent_id, n.key_id, n.source, n.tool, n.operation, n.status, n.digest, n.request,
-               n.decision, n.risk_level, n.parent_action_id, n.created_at, n.created_at
-        FROM accepted n
-    ), new_executions AS (
-        INSERT INTO executions (org_id, execution_id, action_id, instance_id, status, attempts, started_at)
-        SELECT n.org_id, n.execution_id, n.action_id, n.instance_id, 'running', 1, n.created_at
-        FROM accepted n WHERE n.execution_id IS NOT NULL
-    ), new_events AS (
-        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
-        SELECT n.org_id, e.event_type, n.action_id, n.agent_id, n.created_at, e.payload
-        FROM accepted n,
-             LATERAL (VALUES (1, 'action.submitted', n.submitted), (2, 'decision.made', n.decided),
-                             (3, 'execution.started', n.started)) AS e(step, event_type, payload)
-        WHERE e.payload IS NOT NULL
-        ORDER BY n.position, e.step
-    )
-    SELECT d.position,
-           CASE WHEN NOT d.known THEN 'unknown'
-                WHEN NOT d.fresh THEN 'stale'
-                WHEN d.idempotency_key IS NOT NULL AND d.action_id NOT IN (SELECT c.action_id FROM claimed c) THEN 'duplicate'
-                ELSE 'recorded' END
-    FROM draft d;
+    SELECT array_agg(CASE WHEN a.agent_id IS NULL THEN 'unknown' WHEN s.org_id IS NULL THEN 'stale' ELSE 'recorded' END
+                     ORDER BY d.position)
+    INTO outcomes
+    FROM unnest(p_org, p_generation, p_agent) WITH ORDINALITY AS d(org_id, generation, agent_id, position)
+    LEFT JOIN org_state s ON s.org_id = d.org_id AND s.generation = d.generation
+    LEFT JOIN agents a ON a.org_id = d.org_id AND a.agent_id = d.agent_id AND a.status = 'active';
+
+    -- Only explicit submissions have idempotency keys, and not all of those.
+    IF cardinality(array_remove(p_idempotency, NULL)) > 0 THEN
+        WITH claimed AS (
+            INSERT INTO idempotency_keys AS k (org_id, agent_id, idempotency_key, request_digest, action_id)
+            SELECT d.org_id, d.agent_id, d.idempotency_key, d.request_digest, d.action_id
+            FROM unnest(p_org, p_agent, p_idempotency, p_request_digest, p_action, outcomes)
+                AS d(org_id, agent_id, idempotency_key, request_digest, action_id, outcome)
+            WHERE d.outcome = 'recorded' AND d.idempotency_key IS NOT NULL
+            ON CONFLICT DO NOTHING
+            RETURNING k.action_id
+        )
+        SELECT array_agg(CASE WHEN d.outcome = 'recorded' AND d.idempotency_key IS NOT NULL
+                                   AND d.action_id NOT IN (SELECT c.action_id FROM claimed c)
+                              THEN 'duplicate' ELSE d.outcome END ORDER BY d.position)
+        INTO outcomes
+        FROM unnest(p_idempotency, p_action, outcomes) WITH ORDINALITY AS d(idempotency_key, action_id, outcome, position);
+    END IF;
+
+    INSERT INTO actions (org_id, action_id, agent_id, key_id, source, tool, operation, status, digest, request,
+                         decision, risk_level, parent_action_id, created_at, updated_at)
+    SELECT n.org_id, n.action_id, n.agent_id, n.key_id, n.source, n.tool, n.operation, n.status, n.digest, n.request,
+           n.decision, n.risk_level, n.parent_action_id, n.created_at, n.created_at
+    FROM unnest(p_org, p_action, p_agent, p_key, p_source, p_tool, p_operation, p_status, p_digest, p_request, p_decision,
+                p_risk, p_parent, p_created, outcomes)
+        AS n(org_id, action_id, agent_id, key_id, source, tool, operation, status, digest, request, decision,
+             risk_level, parent_action_id, created_at, outcome)
+    WHERE n.outcome = 'recorded';
+
+    INSERT INTO executions (org_id, execution_id, action_id, instance_id, status, attempts, started_at)
+    SELECT n.org_id, n.execution_id, n.action_id, n.instance_id, 'running', 1, n.created_at
+    FROM unnest(p_org, p_execution, p_action, p_instance, p_created, outcomes)
+        AS n(org_id, execution_id, action_id, instance_id, created_at, outcome)
+    WHERE n.outcome = 'recorded' AND n.execution_id IS NOT NULL;
+
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    SELECT n.org_id, e.event_type, n.action_id, n.agent_id, n.created_at, e.payload
+    FROM unnest(p_org, p_action, p_agent, p_created, p_submitted, p_decided, p_started, outcomes)
+             WITH ORDINALITY AS n(org_id, action_id, agent_id, created_at, submitted, decided, started, outcome, position),
+         LATERAL (VALUES (1, 'action.submitted', n.submitted), (2, 'decision.made', n.decided),
+                         (3, 'execution.started', n.started)) AS e(step, event_type, payload)
+    WHERE n.outcome = 'recorded' AND e.payload IS NOT NULL
+    ORDER BY n.position, e.step;
+    RETURN array_to_string(outcomes, ',');
 END $$;
 
 -- How executions ended, appended, with their events; returns how many were taken. An execution ends once:
 -- what was told already, by a retry after a lost answer or by the worker in its stead, is left out.
 -- give_back: nothing was sent, so the approval that let it through may be used again (semantics.md, "Retry,
--- use, expiry"); null where none was used. The settings keep a plan made while the tables are small from
--- scanning them when they have grown.
+-- use, expiry"); null where none was used. Settings: as above.
 CREATE FUNCTION record_outcomes(
     p_org text[], p_execution text[], p_action text[], p_agent text[], p_succeeded boolean[], p_completed timestamptz[],
     p_error text[], p_result text[], p_payload text[], p_give_back text[]
 ) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    taken bigint;
+    taken text[];
 BEGIN
-    WITH told AS MATERIALIZED (
-        SELECT * FROM unnest(p_org, p_execution, p_action, p_agent, p_succeeded, p_completed, p_error, p_result, p_payload, p_give_back)
-            AS t(org_id, execution_id, action_id, agent_id, succeeded, completed_at, error, result, payload, give_back)
-    ), inserted AS (
+    WITH inserted AS (
         INSERT INTO execution_outcomes AS x (org_id, execution_id, action_id, succeeded, completed_at, error, result)
-        SELECT t.org_id, t.execution_id, t.action_id, t.succeeded, t.completed_at, t.error, t.result FROM told t
+        SELECT t.org_id, t.execution_id, t.action_id, t.succeeded, t.completed_at, t.error, t.result
+        FROM unnest(p_org, p_execution, p_action, p_succeeded, p_completed, p_error, p_result)
+            AS t(org_id, execution_id, action_id, succeeded, completed_at, error, result)
+        -- Not "status = 'running'", for which the planner would read through everything that runs.
         WHERE EXISTS (SELECT FROM executions e
-                      WHERE e.org_id = t.org_id AND e.execution_id = t.execution_id AND e.status = 'running')
+                      WHERE e.org_id = t.org_id AND e.execution_id = t.execution_id AND e.completed_at IS NULL)
         ON CONFLICT DO NOTHING
         RETURNING x.execution_id
-    ), events AS (
-        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
-        SELECT t.org_id, CASE WHEN t.succeeded THEN 'execution.completed' ELSE 'execution.failed' END,
-               t.action_id, t.agent_id, t.completed_at, t.payload
-        FROM told t WHERE t.execution_id IN (SELECT i.execution_id FROM inserted i)
-    ), given_back AS (
-        UPDATE approvals a SET used_at = NULL, used_by = NULL
-        FROM told t
-        WHERE t.give_back IS NOT NULL AND a.org_id = t.org_id AND a.approval_id = t.give_back AND a.used_by = t.execution_id
-          AND t.execution_id IN (SELECT i.execution_id FROM inserted i)
     )
-    SELECT count(*) INTO taken FROM inserted;
-    RETURN taken;
+    SELECT coalesce(array_agg(i.execution_id), '{}') INTO taken FROM inserted i;
+
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    SELECT t.org_id, CASE WHEN t.succeeded THEN 'execution.completed' ELSE 'execution.failed' END,
+           t.action_id, t.agent_id, t.completed_at, t.payload
+    FROM unnest(p_org, p_execution, p_action, p_agent, p_succeeded, p_completed, p_payload)
+        AS t(org_id, execution_id, action_id, agent_id, succeeded, completed_at, payload)
+    WHERE cardinality(taken) = cardinality(p_execution) OR t.execution_id = ANY (taken);
+
+    IF cardinality(array_remove(p_give_back, NULL)) > 0 THEN
+        UPDATE approvals a SET used_at = NULL, used_by = NULL
+        FROM unnest(p_org, p_execution, p_give_back) AS t(org_id, execution_id, give_back)
+        WHERE t.give_back IS NOT NULL AND a.org_id = t.org_id AND a.approval_id = t.give_back AND a.used_by = t.execution_id
+          AND t.execution_id = ANY (taken);
+    END IF;
+    RETURN cardinality(taken);
 END $$;
 
 -- A require_approval decision: the action, its approval and their events. Approvals of one digest are opened
@@ -220,41 +230,60 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 $$;
 
 -- Moves outcomes into executions and actions; actions move by the transition table of headgate.actions.model.
--- An action of an approval that was given back waits for its next use.
+-- An action of an approval that was given back waits for its next use. Row by row, by primary key: a join is planned
+-- while the tables are small, and then reads through all of the organization's rows when they have grown.
 CREATE FUNCTION fold_outcomes(p_org text, p_limit integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     ended execution_outcomes[];
+    outcome execution_outcomes;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('headgate.fold ' || p_org, 0)) THEN
         RETURN 0;
     END IF;
-    WITH taken AS (
-        DELETE FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id IN (
-            SELECT x.execution_id FROM execution_outcomes x WHERE x.org_id = p_org ORDER BY x.execution_id LIMIT p_limit)
-        RETURNING o.*
-    ) SELECT array_agg(t) INTO ended FROM taken t;
+    SELECT array_agg(o) INTO ended
+    FROM (SELECT x FROM execution_outcomes x WHERE x.org_id = p_org ORDER BY x.execution_id LIMIT p_limit) AS t(o);
     IF ended IS NULL THEN
         RETURN 0;
     END IF;
-    UPDATE executions e SET status = CASE WHEN o.succeeded THEN 'succeeded' ELSE 'failed' END,
-                            completed_at = o.completed_at, error = o.error, result = o.result
-    FROM unnest(ended) o WHERE e.org_id = p_org AND e.execution_id = o.execution_id AND e.status = 'running';
-    UPDATE actions a SET status = CASE WHEN o.succeeded THEN 'completed'
-                                       WHEN p.approval_id IS NOT NULL THEN 'approved' ELSE 'failed' END,
-                         updated_at = o.completed_at
-    FROM unnest(ended) o
-    LEFT JOIN approvals p ON p.org_id = p_org AND p.action_id = o.action_id AND p.status = 'approved' AND p.used_at IS NULL
-    WHERE a.org_id = p_org AND a.action_id = o.action_id AND a.status = 'executing';
+    FOREACH outcome IN ARRAY ended LOOP
+        DELETE FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id = outcome.execution_id;
+        UPDATE executions e SET status = CASE WHEN outcome.succeeded THEN 'succeeded' ELSE 'failed' END,
+                                completed_at = outcome.completed_at, error = outcome.error, result = outcome.result
+        WHERE e.org_id = p_org AND e.execution_id = outcome.execution_id AND e.completed_at IS NULL;
+        UPDATE actions a SET updated_at = outcome.completed_at, status = CASE
+            WHEN outcome.succeeded THEN 'completed'
+            WHEN a.approval_id IS NULL THEN 'failed'
+            WHEN EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
+                         AND p.status = 'approved' AND p.used_at IS NULL) THEN 'approved'
+            ELSE 'failed' END
+        WHERE a.org_id = p_org AND a.action_id = outcome.action_id AND a.status = 'executing';
+    END LOOP;
     RETURN cardinality(ended);
 END $$;
 
-CREATE FUNCTION execution_outcomes_due() RETURNS SETOF text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT o.org_id FROM organizations o
-    WHERE EXISTS (SELECT FROM execution_outcomes x WHERE x.org_id = o.org_id)
-$$;
+-- The same for every organization with outcomes, up to about p_limit in all; failure: why one could not be.
+CREATE FUNCTION fold_due(p_limit integer) RETURNS TABLE (org_id text, folded integer, failure text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+    remaining integer := p_limit;
+BEGIN
+    FOR org_id IN SELECT o.org_id FROM organizations o
+                  WHERE EXISTS (SELECT FROM execution_outcomes x WHERE x.org_id = o.org_id) ORDER BY random() LOOP
+        BEGIN
+            folded := fold_outcomes(org_id, remaining);
+            failure := NULL;
+        EXCEPTION WHEN OTHERS THEN
+            folded := 0;
+            failure := SQLERRM;
+        END;
+        RETURN NEXT;
+        remaining := remaining - folded;
+        EXIT WHEN remaining <= 0;
+    END LOOP;
+END $$;
 
 -- Who a key belongs to, found by its hash alone. One row or none.
 CREATE FUNCTION key_by_hash(p_hash bytea)
@@ -343,7 +372,7 @@ CALL hand_to_definer('record_retry', ARRAY['proxy']);
 CALL hand_to_definer('use_approval', ARRAY['proxy']);
 CALL hand_to_definer('record_refusals', ARRAY['proxy']);
 CALL hand_to_definer('fold_outcomes', ARRAY['api', 'worker']);
-CALL hand_to_definer('execution_outcomes_due', ARRAY['worker']);
+CALL hand_to_definer('fold_due', ARRAY['worker']);
 CALL hand_to_definer('key_by_hash', ARRAY['proxy', 'api']);
 CALL hand_to_definer('touch_keys', ARRAY['proxy', 'api']);
 CALL hand_to_definer('generations', ARRAY['proxy', 'api', 'worker']);

@@ -13,7 +13,7 @@ CALLERS = {
     "use_approval": {"proxy"},
     "record_refusals": {"proxy"},
     "fold_outcomes": {"api", "worker"},
-    "execution_outcomes_due": {"worker"},
+    "fold_due": {"worker"},
     "key_by_hash": {"proxy", "api"},
     "touch_keys": {"proxy", "api"},
     "generations": {"proxy", "api", "worker"},
@@ -25,7 +25,7 @@ CALLERS = {
     "executions_orphaned_due": {"worker"},
     "quarantine_policy": {"proxy", "api"},
     "seal_audit_events": {"worker", "api"},
-    "audit_inbox_due": {"worker"},
+    "seal_due": {"worker"},
     "audit_inbox_lag": {"worker", "api"},
     "ensure_audit_partitions": {"worker"},
 }

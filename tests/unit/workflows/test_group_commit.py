@@ -113,3 +113,9 @@ async def test_a_full_queue_refuses_instead_of_growing() -> None:
     with pytest.raises(UnavailableError, match="too many"):
         await answers[2]
     assert await asyncio.gather(*answers[:2]) == [2, 4]
+
+
+async def test_an_answer_that_cannot_be_read_admits_nobody_and_hangs_nobody() -> None:
+    group: GroupCommit[int, int] = GroupCommit(FakeCall(), encode=encode, decode=lambda result, _: [])  # type: ignore[arg-type]
+    with pytest.raises(UnavailableError, match="not clear"):
+        await asyncio.wait_for(group.submit(1), timeout=5)
