@@ -7,7 +7,7 @@ until then calls fail at once, so that requests are refused quickly instead of q
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import psycopg
@@ -34,8 +34,13 @@ class StatementRefusedError(UnavailableError):
     """The server answered with an error that is of these rows: they will not be taken the next time either."""
 
 
+type Answered = Callable[[pq.abc.PGresult | UnavailableError], None]
+"""Told the rows, StatementRefusedError, or UnavailableError (outcome unknown). A function and not a future: each
+future costs a round of the event loop, in the path of every request."""
+
+
 class PreparedCall:
-    """``SELECT … FROM function($1, …)`` with binary parameters and binary results."""
+    """``SELECT function($1, …)`` with binary parameters and binary results."""
 
     def __init__(self, dsn: Secret, sql: str, parameter_types: Sequence[int], *, deadline_seconds: float) -> None:
         self._dsn = dsn
@@ -45,7 +50,9 @@ class PreparedCall:
         self._deadline_seconds = deadline_seconds
         self._connection: psycopg.AsyncConnection[tuple[object, ...]] | None = None
         self._socket = -1
-        self._answer: asyncio.Future[pq.abc.PGresult] | None = None
+        self._answered: Answered | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._writing = False
         self._tasks = TaskSet(self._reconnecting_failed)
         self._closed = False
 
@@ -66,32 +73,28 @@ class PreparedCall:
         await self._tasks.close()
         self._drop(UnavailableError("the process is stopping"))
 
-    def call(self, parameters: Sequence[bytes]) -> asyncio.Future[pq.abc.PGresult]:
-        """Send; the future holds the rows, StatementRefusedError, or UnavailableError (outcome unknown).
+    def call(self, parameters: Sequence[bytes], answered: Answered) -> None:
+        """Send; ``answered`` is called once, never before this returns.
 
         At most one call is under way; calling before it has answered is a mistake of the caller.
         """
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[pq.abc.PGresult] = loop.create_future()
         if self._connection is None:
-            answer.set_exception(
-                UnavailableError(
-                    "the record cannot be written now: the database is out of reach; nothing was forwarded",
-                    retry_after_seconds=1,
-                )
+            error = UnavailableError(
+                "the record cannot be written now: the database is out of reach; nothing was forwarded",
+                retry_after_seconds=1,
             )
-            return answer
-        if self._answer is not None:
+            loop.call_soon(answered, error)
+            return
+        if self._answered is not None:
             raise RuntimeError("one call at a time")
-        self._answer = answer
-        deadline = loop.call_later(self._deadline_seconds, self._missed_deadline, answer)
-        answer.add_done_callback(lambda _: deadline.cancel())
+        self._answered = answered
+        self._deadline = loop.call_later(self._deadline_seconds, self._missed_deadline)
         try:
             self._connection.pgconn.send_query_prepared(_STATEMENT, parameters, self._formats, pq.Format.BINARY)
             self._write()
         except psycopg.Error as error:
             self._lost(error)
-        return answer
 
     def _write(self) -> None:
         """Push what libpq could not hand to the socket in one go; large batches need the socket twice."""
@@ -105,8 +108,10 @@ class PreparedCall:
             return
         if unsent:
             loop.add_writer(self._socket, self._write)
-        else:
+            self._writing = True
+        elif self._writing:
             loop.remove_writer(self._socket)
+            self._writing = False
 
     def _read(self) -> None:
         if self._connection is None:
@@ -114,7 +119,7 @@ class PreparedCall:
         pgconn = self._connection.pgconn
         try:
             pgconn.consume_input()
-            if self._answer is None or pgconn.is_busy():
+            if self._answered is None or pgconn.is_busy():
                 return
             result = pgconn.get_result()
             while result is not None and not pgconn.is_busy() and pgconn.get_result() is not None:
@@ -125,20 +130,25 @@ class PreparedCall:
         if result is not None and result.status != pq.ExecStatus.TUPLES_OK and _is_of_the_server(result):
             self._lost(psycopg.OperationalError(result.error_message.decode(errors="replace").strip()))
             return
-        answer, self._answer = self._answer, None
-        if result is None or answer.done():
-            return
-        if result.status == pq.ExecStatus.TUPLES_OK:
-            answer.set_result(result)
+        if result is None:
+            self._lost(psycopg.OperationalError("the server answered nothing"))
+        elif result.status == pq.ExecStatus.TUPLES_OK:
+            self._answer(result)
         else:
             message = result.error_message.decode(errors="replace").strip()
             _log.error("record_statement_refused", error=message)
-            answer.set_exception(StatementRefusedError("the database refused to write the record"))
+            self._answer(StatementRefusedError("the database refused to write the record"))
 
-    def _missed_deadline(self, answer: asyncio.Future[pq.abc.PGresult]) -> None:
-        if not answer.done():
-            _log.error("record_deadline_missed", deadline_seconds=self._deadline_seconds)
-            self._lost(TimeoutError())
+    def _answer(self, answer: pq.abc.PGresult | UnavailableError) -> None:
+        answered, self._answered = self._answered, None
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if answered is not None:
+            answered(answer)
+
+    def _missed_deadline(self) -> None:
+        _log.error("record_deadline_missed", deadline_seconds=self._deadline_seconds)
+        self._lost(TimeoutError())
 
     def _lost(self, cause: BaseException) -> None:
         error = UnavailableError(
@@ -152,12 +162,14 @@ class PreparedCall:
 
     def _drop(self, error: UnavailableError) -> None:
         connection, self._connection = self._connection, None
-        answer, self._answer = self._answer, None
         if connection is not None:
             self._stop_watching()
             connection.pgconn.finish()
-        if answer is not None and not answer.done():
-            answer.set_exception(error)
+        if self._answered is not None:
+            answered, self._answered = self._answered, None
+            if self._deadline is not None:
+                self._deadline.cancel()
+            asyncio.get_running_loop().call_soon(answered, error)
 
     def _stop_watching(self) -> None:
         """By the number kept: libpq has closed the socket of a connection that broke, and tells it no more. One left
@@ -165,6 +177,7 @@ class PreparedCall:
         loop = asyncio.get_running_loop()
         with suppress(OSError):  # a closed socket cannot be changed, which forgets it too
             loop.remove_writer(self._socket)
+        self._writing = False
         loop.remove_reader(self._socket)
 
     async def _connect(self) -> None:

@@ -95,31 +95,28 @@ class GroupCommit[Row, Answer]:
     def _send(self, batch: list[tuple[Row, asyncio.Future[Answer]]], *, then: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         started = loop.time()
+
+        def answered(reply: pq.abc.PGresult | UnavailableError) -> None:
+            if isinstance(reply, UnavailableError):
+                self._fail(batch, reply, then)
+                return
+            try:
+                answers = list(zip(batch, self._decode(reply, len(batch)), strict=True))
+            except Exception as error:  # noqa: BLE001 - an answer that says nothing of a row admits none
+                self._fail(batch, UnavailableError(f"the record's answer is not clear: {error!r}"), then)
+                return
+            for (_, future), answer in answers:
+                if not future.done():
+                    future.set_result(answer)
+            if self._observe is not None:
+                self._observe(rows=len(batch), seconds=loop.time() - started)
+            then()
+
         try:
-            reply = self._call.call(self._encode([row for row, _ in batch]))
+            self._call.call(self._encode([row for row, _ in batch]), answered)
         except Exception as error:  # noqa: BLE001 - whatever a row raises while encoding refuses it, never hangs it
-            self._fail(batch, StatementRefusedError(f"the record could not be encoded: {type(error).__name__}"), then)
-            return
-
-        def answered(reply: asyncio.Future[pq.abc.PGresult]) -> None:
-            if reply.cancelled():
-                self._fail(batch, UnavailableError("the process is stopping"), then)
-            elif (error := reply.exception()) is not None:
-                self._fail(batch, error, then)
-            else:
-                try:
-                    answers = list(zip(batch, self._decode(reply.result(), len(batch)), strict=True))
-                except Exception as error:  # noqa: BLE001 - an answer that says nothing of a row admits none
-                    self._fail(batch, UnavailableError(f"the record's answer is not clear: {error!r}"), then)
-                    return
-                for (_, future), answer in answers:
-                    if not future.done():
-                        future.set_result(answer)
-                if self._observe is not None:
-                    self._observe(rows=len(batch), seconds=loop.time() - started)
-                then()
-
-        reply.add_done_callback(answered)
+            refused = StatementRefusedError(f"the record could not be encoded: {type(error).__name__}")
+            loop.call_soon(self._fail, batch, refused, then)
 
     def _fail(
         self, batch: list[tuple[Row, asyncio.Future[Answer]]], error: BaseException, then: Callable[[], None]

@@ -1,7 +1,7 @@
 """Group commit against a call that answers, refuses or dies on command: exact counts, no row lost or hung."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -20,18 +20,16 @@ class FakeCall:
         self.down = False
         self.pause_seconds = 0.0
 
-    def call(self, parameters: Sequence[bytes]) -> "asyncio.Future[Any]":
+    def call(self, parameters: Sequence[bytes], answered: Callable[[Any], None]) -> None:
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
         numbers = list(parameters[0])
         self.batches.append(numbers)
         if self.down:
-            future.set_exception(UnavailableError("down"))
+            loop.call_soon(answered, UnavailableError("down"))
         elif self.refused & set(numbers):
-            loop.call_later(self.pause_seconds, future.set_exception, StatementRefusedError("bad row"))
+            loop.call_later(self.pause_seconds, answered, StatementRefusedError("bad row"))
         else:
-            loop.call_later(self.pause_seconds, future.set_result, [number * 2 for number in numbers])
-        return future
+            loop.call_later(self.pause_seconds, answered, [number * 2 for number in numbers])
 
 
 def encode(rows: Sequence[int]) -> list[bytes]:
