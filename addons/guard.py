@@ -168,6 +168,7 @@ class Guard:
         address = ip_address(peer[0].partition("%")[0])
         if kind_of(address) is not AddressKind.PUBLIC:
             dial.client.reached.setdefault((dial.host, dial.port), set()).add(address)
+            dial.client.rechecked.pop((dial.host, dial.port), None)
 
     def server_connect_error(self, data: ServerConnectionHookData) -> None:
         _dial.set(None)
@@ -179,12 +180,14 @@ class Guard:
         Raises DestinationBlockedError.
         """
         host, port = flow.request.data.host, flow.request.data.port
-        reached = flow_state(flow).client.reached.get((host, port))
-        if not reached or (host, port) == self._own.api_origin:
+        client = flow_state(flow).client
+        reached = client.reached.get((host, port))
+        if not reached or client.rechecked.get((host, port)) is rules or (host, port) == self._own.api_origin:
             return
         lost = [address for address in reached if not rules.permits(host, address, port)]
         if lost:
             raise blocked_error(host, port, sorted({kind_of(address).value for address in lost}))
+        client.rechecked[(host, port)] = rules
 
 
 def _is_local(address: IPv4Address | IPv6Address) -> bool:

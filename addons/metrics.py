@@ -4,6 +4,7 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from addons.tally import TalliedCounter, TalliedHistogram
 from headgate.policies.model import Decision
 
 DECISIONS: Final = Counter(
@@ -61,20 +62,34 @@ RECORD_BATCH_SECONDS: Final = Histogram(
 )
 
 
-# Found once: looking a label up costs more than counting.
-INTERPRET_SECONDS: Final = STAGE_SECONDS.labels("interpret")
-ADMIT_SECONDS: Final = STAGE_SECONDS.labels("admit")
-HELD_SECONDS: Final = STAGE_SECONDS.labels("held")
-ALLOWED: Final = DECISIONS.labels("allow")
-APPROVED: Final = DECISIONS.labels("approved")
+# What every request counts.
+INTERPRET_SECONDS: Final = TalliedHistogram(STAGE_SECONDS.labels("interpret"))
+ADMIT_SECONDS: Final = TalliedHistogram(STAGE_SECONDS.labels("admit"))
+HELD_SECONDS: Final = TalliedHistogram(STAGE_SECONDS.labels("held"))
+ALLOWED: Final = TalliedCounter(DECISIONS.labels("allow"))
+APPROVED: Final = TalliedCounter(DECISIONS.labels("approved"))
+_ENGINE_SECONDS: Final = TalliedHistogram(ENGINE_SECONDS)
+_RECORD_BATCH_ROWS: Final = TalliedHistogram(RECORD_BATCH_ROWS)
+_RECORD_BATCH_SECONDS: Final = TalliedHistogram(RECORD_BATCH_SECONDS)
+
+_TALLIES: Final = (
+    *(INTERPRET_SECONDS, ADMIT_SECONDS, HELD_SECONDS, ALLOWED, APPROVED),
+    *(_ENGINE_SECONDS, _RECORD_BATCH_ROWS, _RECORD_BATCH_SECONDS),
+)
+
+
+def flush_tallies() -> None:
+    """Hand what was counted to Prometheus; for a timer, and for the end of the process."""
+    for one in _TALLIES:
+        one.flush()
 
 
 def observe_decision(decision: Decision) -> None:
     """For the decision point."""
-    ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
+    _ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:
     """A ``headgate.workflows.group_commit.BatchObserver``."""
-    RECORD_BATCH_ROWS.observe(rows)
-    RECORD_BATCH_SECONDS.observe(seconds)
+    _RECORD_BATCH_ROWS.observe(rows)
+    _RECORD_BATCH_SECONDS.observe(seconds)

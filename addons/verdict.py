@@ -74,6 +74,8 @@ class ClientState:
     """Host and port of every request that was lifted: nothing else is dialled."""
     reached: dict[tuple[str, int], set["Address"]] = field(default_factory=dict)
     """Addresses that are not public and were connected to, by host and port."""
+    rechecked: dict[tuple[str, int], DestinationRules] = field(default_factory=dict)
+    """The rules that permitted all of these, the last time they were asked."""
     blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
     buffered_bytes: int = 0
     unfinished: set["FlowState"] = field(default_factory=set)

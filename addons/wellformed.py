@@ -7,6 +7,7 @@ that change what the request means (RFC 9110, RFC 9112, RFC 9113; the attacks ar
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
@@ -35,6 +36,7 @@ _TARGET_OVERRIDES: Final = frozenset({b"x-original-url", b"x-rewrite-url", b"x-f
 _CONNECTION_OPTIONS: Final = frozenset({b"close", b"keep-alive", b"te", b"upgrade", b"http2-settings", b""})
 _LOOKED_AT: Final = _SINGLE | _METHOD_OVERRIDES | _TARGET_OVERRIDES | {b"connection", b"trailer", b"proxy-connection"}
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HOST_CHARACTERS_MAX: Final = 253  # RFC 1035, section 2.3.4, without the dot of the root
 
 
 def ambiguous(message: str, **details: object) -> AmbiguousRequestError:
@@ -79,6 +81,14 @@ def canonical_host(host: str) -> str:
 
     Raises AmbiguousRequestError for numbers that only some resolvers take for an address (127.1, 0x7f.0.0.1).
     """
+    if len(host) > _HOST_CHARACTERS_MAX:
+        raise ambiguous("the host is longer than any name")
+    return _canonical_host(host)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_host(host: str) -> str:
+    """Bounded in number and size, as agents choose the names."""
     lowered = host.lower()
     if ":" in lowered:
         try:
@@ -97,7 +107,7 @@ def canonical_host(host: str) -> str:
             lowered = encoded.decode("ascii")
         except UnicodeError:
             raise ambiguous("the host cannot be written in ASCII (IDNA)") from None
-    if len(lowered) > 253 or _LABELS.fullmatch(lowered) is None:
+    if len(lowered) > _HOST_CHARACTERS_MAX or _LABELS.fullmatch(lowered) is None:
         raise ambiguous("the host is not a name or an address, or ends in a dot")
     if _NUMBER.fullmatch(lowered.rpartition(".")[2]) is not None:
         # The URL standard's "ends in a number": then it is an IPv4 address, and only this spelling counts.
@@ -111,7 +121,7 @@ def canonical_host(host: str) -> str:
 def check_authority(written: bytes, *, host: str, port: int, scheme: str, what: str) -> None:
     """That ``written`` (Host, :authority, SNI with a port) names ``host`` (canonical) and ``port``."""
     short = host.encode()
-    if written == short and port == _DEFAULT_PORTS.get(scheme):
+    if (written == short and port == _DEFAULT_PORTS.get(scheme)) or written == b"%b:%d" % (short, port):
         return
     try:
         named, named_port = url.parse_authority(written, check=True)

@@ -17,9 +17,10 @@ from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
 from addons.measure import Measure
-from addons.metrics import HELD, observe_batch, observe_decision
+from addons.metrics import HELD, flush_tallies, observe_batch, observe_decision
 from addons.order import in_order
 from addons.streaming import Streaming
+from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.configuration.data_directory import DataDirectory
@@ -50,7 +51,6 @@ _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
-_HELD_REPORT_SECONDS: Final = 1.0
 _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 
@@ -171,15 +171,17 @@ def _keep_running(
     tasks.start(instance.keep_beating(), name="heartbeat")
     tasks.start(refusals.keep_writing(), name="refusals")
     tasks.start(wake_ups.poll(), name="wake-up poll")
-    tasks.start(_report_held(wake_ups), name="held requests")
+    tasks.start(_report(wake_ups), name="metrics")
+    stack.callback(flush_tallies)
     if valkey is not None:
         tasks.start(wake_ups.listen(valkey), name="wake-up channel")
 
 
-async def _report_held(wake_ups: WakeUps) -> None:
+async def _report(wake_ups: WakeUps) -> None:
     while True:
         HELD.set(wake_ups.held)
-        await asyncio.sleep(_HELD_REPORT_SECONDS)
+        flush_tallies()
+        await asyncio.sleep(FLUSH_SECONDS)
 
 
 def _origin(url: str) -> tuple[str, int] | None:
