@@ -6,15 +6,22 @@ fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; noth
 """
 
 from collections.abc import Collection
+from typing import Final
 
 from mitmproxy.connection import Connection
-from mitmproxy.proxy import events, layer
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import (
+    DropStream,
     GetHttpConnection,
     HttpLayer,
     HTTPMode,
+    HttpStream,
+    RegisterHttpConnection,
+    SendHttp,
 )
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
+from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from addons.limits import RequestLimits
 from addons.verdict import client_state
@@ -25,6 +32,12 @@ from proxy.stream import GateStream
 
 # mitmproxy's generators yield commands and are sent replies of any type.
 type Commands[T] = layer.CommandGenerator[T]
+
+
+ROUTED: Final = frozenset(
+    {ReceiveHttp, SendHttp, DropStream, GetHttpConnection, RegisterHttpConnection, commands.OpenConnection}
+)
+"""What the HTTP layer acts on itself. None has subclasses, which a test says as well."""
 
 
 class GateHttpLayer(HttpLayer):
@@ -54,6 +67,31 @@ class GateHttpLayer(HttpLayer):
     def _throttle(self, stream_ids: Collection[int]) -> None:
         streams = (self.streams[one] for one in stream_ids if one in self.streams)
         client_state(self.context.client).throttle(stream.context.server for stream in streams)
+
+    def event_to_child(self, child: layer.Layer | HttpStream, event: events.Event) -> Commands[None]:
+        """As mitmproxy's, which asks of each command, in turn, whether it is one of seven kinds. Most are none."""
+        for command in child.handle_event(event):
+            kind = type(command)
+            if command.blocking or kind is commands.RequestWakeup:
+                self.command_sources[command] = child
+            if kind not in ROUTED:
+                yield command
+            elif isinstance(command, ReceiveHttp):
+                if isinstance(command.event, RequestHeaders):
+                    yield from self.make_stream(command.event.stream_id)
+                if (stream := self.streams.get(command.event.stream_id)) is not None:
+                    yield from self.event_to_child(stream, command.event)
+            elif isinstance(command, SendHttp):
+                yield from self.event_to_child(self.connections[command.connection], command.event)
+            elif isinstance(command, DropStream):
+                self.streams.pop(command.stream_id, None)
+            elif isinstance(command, GetHttpConnection):
+                yield from self.get_connection(command)
+            elif isinstance(command, RegisterHttpConnection):
+                yield from self.register_connection(command)
+            elif isinstance(command, commands.OpenConnection):
+                self.connections[command.connection] = child
+                yield command
 
     def make_stream(self, stream_id: int) -> Commands[None]:
         stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)

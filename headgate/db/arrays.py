@@ -25,6 +25,9 @@ TEXT_ARRAY, BYTEA_ARRAY, INT8_ARRAY, BOOL_ARRAY, TIMESTAMPTZ_ARRAY = 1009, 1001,
 
 
 def _array[Item](element_type: int, items: Sequence[Item | None], encode: Callable[[Item], bytes]) -> bytes:
+    if len(items) == 1:  # the most common batch by far, where requests come one after the other
+        item = items[0]
+        return _HEADER.pack(1, 1, element_type, 1, 1) + (_NULL if item is None else encode(item))
     if not items:
         return _EMPTY.pack(0, 0, element_type)
     pieces = [_HEADER.pack(1, 1, element_type, len(items), 1)]

@@ -1,9 +1,9 @@
 """The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
 
 ``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.http1``, ``proxy.http2``,
-``proxy.next_layer`` and ``proxy.resolver`` extend internals. When one of these fails after an upgrade: read what
-changed in the named function, check the gate's own code against it, run tests/integration/proxy, and then take over
-the new value.
+``proxy.next_layer``, ``proxy.fast_headers`` and ``proxy.resolver`` stand on internals. When one of these fails after
+an upgrade: read what changed in the named function, check the gate's own code against it, run
+tests/integration/proxy, and then take over the new value.
 """
 
 import asyncio
@@ -14,15 +14,21 @@ from collections.abc import Callable
 import pytest
 from mitmproxy import addonmanager, http, master
 from mitmproxy.addons import next_layer, proxyserver, tlsconfig
-from mitmproxy.proxy import context, layer, mode_servers, server, tunnel
+from mitmproxy.coretypes import multidict
+from mitmproxy.proxy import commands, context, layer, mode_servers, server, tunnel
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers import tls
 from mitmproxy.proxy.layers.http import _http1, _http2, _http_h2
+
+from proxy.layers import ROUTED
 
 PINNED: dict[Callable[..., object] | type, str] = {
     # proxy.dispatch
     addonmanager.AddonManager: "6be8dc580f5c66bf",
     http.MessageData: "bad2ea9a351a70d6",
+    # proxy.fast_headers
+    http.Headers: "947aa0298abd4010",
+    multidict._MultiDict: "9d8341c83747569d",
     # proxy.master
     master.Master: "e466d3e6ff5956c3",
     # proxy.connection and proxy.listener
@@ -68,6 +74,11 @@ def digest(subject: Callable[..., object] | type) -> str:
 @pytest.mark.parametrize("subject", PINNED, ids=lambda subject: subject.__qualname__)
 def test_mitmproxy_is_as_it_was(subject: Callable[..., object]) -> None:
     assert digest(subject) == PINNED[subject]
+
+
+def test_the_http_layer_routes_kinds_without_subclasses() -> None:
+    for kind in {*ROUTED, commands.RequestWakeup}:
+        assert kind.__subclasses__() == []
 
 
 @pytest.mark.parametrize("subject", RESOLUTION, ids=lambda subject: subject.__qualname__)
