@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 from mitmproxy.proxy import commands, events, layers, server
+from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.verdict import ClientState, open_client
@@ -158,6 +159,8 @@ class GateConnection(server.LiveConnectionHandler):
                 writer.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def _start_hook(self, hook: commands.StartHook) -> None:
+        if type(hook) is HttpResponseHook:
+            self._flush()  # the client need not wait for what is only told afterwards
         chain = self._addons.hook_chain(hook)
         if chain is not None:
             data = getattr(hook, chain.field)

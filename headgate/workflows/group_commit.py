@@ -73,12 +73,11 @@ class GroupCommit[Row, Answer]:
         # Called after every submit and after every commit: a window that closed while a commit ran opens again.
         if self._armed or self._committing or not self._queue:
             return
-        self._armed = True
-        loop = asyncio.get_running_loop()
         if self._window_seconds:
-            loop.call_later(self._window_seconds, self._flush)
+            self._armed = True
+            asyncio.get_running_loop().call_later(self._window_seconds, self._flush)
         else:
-            loop.call_soon(self._flush)
+            self._flush()
 
     def _flush(self) -> None:
         self._armed = False

@@ -107,10 +107,10 @@ async def test_a_full_queue_refuses_instead_of_growing() -> None:
     call = FakeCall()
     call.pause_seconds = 0.01
     group = commits(call, max_queued=2)
-    answers = [group.submit(number) for number in (1, 2, 3)]
+    answers = [group.submit(number) for number in (1, 2, 3, 4)]  # the first is under way, two wait
     with pytest.raises(UnavailableError, match="too many"):
-        await answers[2]
-    assert await asyncio.gather(*answers[:2]) == [2, 4]
+        await answers[3]
+    assert await asyncio.gather(*answers[:3]) == [2, 4, 6]
 
 
 async def test_an_answer_that_cannot_be_read_admits_nobody_and_hangs_nobody() -> None:
