@@ -93,19 +93,21 @@ class Enforce:
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
         began = self._monotonic()
+        admitted: Admitted | None = None
         try:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
-        finally:
-            state.on_abandoned = None
-            (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
-        try:
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
         except BaseException:
-            # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
-            self._ends.finish(admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True))
+            if admitted is not None:
+                # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
+                nothing_sent = ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)
+                self._ends.finish(admitted, nothing_sent)
             raise
+        finally:
+            state.on_abandoned = None
+            (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
         (ALLOWED if admitted.approval_id is None else APPROVED).inc()
 
     def _ended(

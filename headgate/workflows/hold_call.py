@@ -26,7 +26,7 @@ from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.kernel.clock import Clock, rfc3339
-from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
+from headgate.kernel.errors import ConflictError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import Decision, requirements_cover
@@ -212,7 +212,7 @@ class Holds:
         try:
             async with self._database.transaction(identity.org_id) as connection:
                 outcome = await use_approval(connection, row)
-        except UnavailableError:
+        except BaseException:
             # Whether it was committed is unknown. Nothing is forwarded; if it was, the use is given back.
             self._ends.finish(admitted, not_confirmed(self._clock()))
             raise
