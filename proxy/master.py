@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from mitmproxy.addons import errorcheck, proxyserver, tlsconfig
+
+import proxy.lean_addons  # noqa: F401 - first: it stands in for the package that the next line imports from
+
+from mitmproxy.addons import errorcheck, proxyserver, tlsconfig  # isort: skip
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from headgate.kernel.errors import HeadgateError
+from headgate.kernel.loading import loading
 
 _COMMANDS: Final = {
     "up": ("headgate.cli.up:up", "Run a whole instance here, database included."),
@@ -42,7 +43,8 @@ class LazyCommands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        with loading():
+            command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}:{attribute} is not a command")
         return command
