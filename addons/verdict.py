@@ -6,6 +6,7 @@ of ``flow.metadata``, so that they are found in one dictionary look-up and never
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -76,6 +77,9 @@ class ClientState:
     """Addresses that are not public and were connected to, by host and port."""
     blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
     buffered_bytes: int = 0
+    head_since: float | None = field(default_factory=time.monotonic)
+    """Since when a request's head, or the TLS handshake before it, is incomplete (monotonic seconds); a connection that
+    has just been accepted owes its first head. None: nothing is owed, it may stay idle."""
     unfinished: set["FlowState"] = field(default_factory=set)
     throttled: frozenset[Connection] = frozenset()
     """Servers of which no more is read until the client has taken what it was sent."""

@@ -99,6 +99,7 @@ class Gate:
             settings.port,
             self.budget,
             max_connections=settings.max_connections,
+            head_seconds=settings.limits.head_seconds,
             drain_seconds=settings.drain_seconds,
         )
         self._master: GateMaster | None = None

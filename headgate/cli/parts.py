@@ -79,7 +79,12 @@ def _serve_proxy(settings: Settings) -> None:
         approval_expires_seconds=settings.approval_expires_seconds,
         rate_limits=settings.rate_limits,
     )
-    limits = replace(gate.limits, body=settings.proxy_body_limit_bytes, buffered=settings.buffer_budget_bytes)
+    limits = replace(
+        gate.limits,
+        body=settings.proxy_body_limit_bytes,
+        buffered=settings.buffer_budget_bytes,
+        head_seconds=settings.request_head_seconds,
+    )
     # Plain asyncio: the guard stands in the loop's resolver, which uvloop would pass by (proxy/resolver.py).
     asyncio.run(serve(replace(gate, limits=limits)))
 

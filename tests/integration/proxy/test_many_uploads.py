@@ -33,8 +33,11 @@ def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
+@pytest.mark.timeout(500)
 async def test_ten_thousand_uploads(start, descriptors) -> None:
-    running = await start(limits=RequestLimits(body=1 << 20, buffered=_BUDGET), max_connections=_UPLOADS + 100)
+    # No deadline of an upload or a head, however busy the machine is.
+    limits = RequestLimits(body=1 << 20, buffered=_BUDGET, upload_seconds=600, head_seconds=600)
+    running = await start(limits=limits, max_connections=_UPLOADS + 100)
     held = asyncio.Event()
 
     async def hold(_: object) -> None:
