@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow
 from addons.caller_of import caller_of
 from addons.guard import Guard
 from addons.http_call import http_call
-from addons.identify import as_proxy_refusal
+from addons.identify import as_proxy_refusal, subject_of
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTERPRET_SECONDS
 from addons.outcome import outcome_of
 from addons.refusal import refuse_mcp_with, refuse_with
@@ -71,8 +71,7 @@ class Enforce:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
-                subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
-                require_allowed(self._limiter.check(RateClass.PROXY, subject))
+                require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller)))
             draft = interpret(http_call(flow), self._catalogue)
             INTERPRET_SECONDS.observe(self._monotonic() - began)
             await self._admit(flow, state, caller, draft)

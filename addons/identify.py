@@ -21,6 +21,9 @@ from headgate.agents.scopes import Scope, require_scope
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
 from headgate.kernel.secrets import Secret
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.headers import require_allowed
+from headgate.ratelimits.local import LocalLimiter
 from headgate.workflows.caller import Caller, agree
 from headgate.workflows.organization_state import OrganizationStates
 
@@ -33,8 +36,15 @@ class Identify:
     """No identity, no passage: 407."""
 
     def __init__(
-        self, *, keys: KeyRing, states: OrganizationStates, clock: Clock, api_origin: tuple[str, int] | None
+        self,
+        *,
+        keys: KeyRing,
+        states: OrganizationStates,
+        clock: Clock,
+        api_origin: tuple[str, int] | None,
+        limiter: LocalLimiter | None,
     ) -> None:
+        self._limiter = limiter
         self._api_origin = api_origin
         self._keys = keys
         self._states = states
@@ -45,10 +55,17 @@ class Identify:
             return
         try:
             await self._identify(flow, take_key(flow.request.headers))
+            self._limit_tunnels(flow)
         except HeadgateError as error:
             refuse_with(flow, as_proxy_refusal(error))
         else:
             allow(flow)
+
+    def _limit_tunnels(self, flow: HTTPFlow) -> None:
+        """A tunnel costs a handshake, and with a name of its own a certificate: more than most requests."""
+        caller = caller_of(flow_state(flow).client)
+        if self._limiter is not None and caller is not None:
+            require_allowed(self._limiter.check(RateClass.CONNECT, subject_of(caller)))
 
     def requestheaders(self, flow: HTTPFlow) -> Coroutine[None, None, None] | None:
         """Waits only for a key that this connection has not shown before: a task for each request costs 18 µs."""
@@ -93,6 +110,11 @@ class Identify:
         state = await agree(caller, self._states, self._keys, self._clock)
         remember_caller(client, caller)
         client.rules = state.allowlist
+
+
+def subject_of(caller: Caller) -> str:
+    """Whose requests are counted together."""
+    return f"{caller.identity.org_id}/{caller.identity.agent_id}"
 
 
 def as_proxy_refusal(error: HeadgateError) -> HeadgateError:

@@ -29,6 +29,9 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.gcra import Quota
+from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.workflows import hold_call
 from headgate.workflows.admit_call import CallGate
@@ -48,6 +51,9 @@ require_approval contains "a reviewer decides" if input.http.method == "POST"
 
 approval := {"hold_seconds": 0}
 """
+
+
+_TUNNELS = 5
 
 
 class RustPanic(BaseException):
@@ -169,7 +175,8 @@ async def decided(start, cluster, organization, superuser, proxy_database: Datab
         stack.push_async_callback(recorder.close)
         stack.push_async_callback(ends.close, wait_seconds=5)
         await recorder.open()
-        identify = Identify(keys=keys, states=states, clock=clock, api_origin=None)
+        limiter = LocalLimiter({RateClass.CONNECT: Quota(_TUNNELS, 60)})
+        identify = Identify(keys=keys, states=states, clock=clock, api_origin=None, limiter=limiter)
         running = await start(before=[identify], decide=point)
         yield Decided(running, recorder, instance, organization.org_id, key, superuser)
 
@@ -257,3 +264,15 @@ async def test_raised_while_an_approval_is_used(
             await asyncio.sleep(0.02)
     assert answer(await decided.ask("POST")).status == 200
     assert len(decided.running.upstream.heads) == 1
+
+
+async def test_tunnels_are_counted(decided: Decided, answer) -> None:
+    credentials = b64encode(f"agent:{decided.key.reveal()}".encode())
+    target = b"127.0.0.1:%d" % decided.running.upstream.port
+    connect = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\nProxy-Authorization: Basic %b\r\n\r\n"
+    heads = [await decided.running.plain(connect % (target, target, credentials), wait_seconds=1) for _ in range(7)]
+    assert [head.split()[1] for head in heads] == [b"200"] * _TUNNELS + [b"429"] * 2
+    refused = answer(heads[-1])
+    assert (refused.reason, int(refused.headers["retry-after"]) > 0) == ("Rate limited", True)
+    # Requests have a count of their own.
+    assert answer(await decided.ask()).status == 200
