@@ -10,7 +10,6 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
-from addons.caller_of import caller_of
 from addons.guard import Guard
 from addons.http_call import http_call
 from addons.identify import as_proxy_refusal, subject_of
@@ -64,7 +63,7 @@ class Enforce:
         if not is_open(flow):
             return
         state = flow_state(flow)
-        caller = caller_of(state.client)
+        caller = state.client.caller
         draft: ActionDraft | None = None
         began = self._monotonic()
         try:

@@ -13,7 +13,6 @@ from typing import Final
 
 from mitmproxy.http import Headers, HTTPFlow
 
-from addons.caller_of import caller_of, remember_caller
 from addons.refusal import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
@@ -63,7 +62,7 @@ class Identify:
 
     def _limit_tunnels(self, flow: HTTPFlow) -> None:
         """A tunnel costs a handshake, and with a name of its own a certificate: more than most requests."""
-        caller = caller_of(flow_state(flow).client)
+        caller = flow_state(flow).client.caller
         if self._limiter is not None and caller is not None:
             require_allowed(self._limiter.check(RateClass.CONNECT, subject_of(caller)))
 
@@ -78,7 +77,7 @@ class Identify:
         if shown is not None and (flow.request.data.host, flow.request.data.port) == self._api_origin:
             # The status address of a held call is the gate's own API, which asks for the agent's own key.
             headers["x-agent-key"] = shown
-        if key is None and caller_of(client_state(flow.client_conn)) is not None:
+        if key is None and client_state(flow.client_conn).caller is not None:
             return None
         return self._identify_or_refuse(flow, key)
 
@@ -92,7 +91,7 @@ class Identify:
         if key is None:
             raise AgentUnauthorizedError(f"no agent key: {_HOW}")
         client = flow_state(flow).client
-        known = caller_of(client)
+        known = client.caller
         if known is not None and known.key == key:
             return
         identity = await self._keys.authenticate(key.reveal())
@@ -108,7 +107,7 @@ class Identify:
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
         state = await agree(caller, self._states, self._keys, self._clock)
-        remember_caller(client, caller)
+        client.caller = caller
         client.rules = state.allowlist
 
 

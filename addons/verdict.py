@@ -17,6 +17,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from headgate.kernel.errors import DestinationBlockedError, HeadgateError
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
+from headgate.workflows.caller import Caller
 
 if TYPE_CHECKING:
     from headgate.organizations.addresses import Address
@@ -63,14 +64,14 @@ class Completion:
 class ClientState:
     """One client connection, from its first byte to its end.
 
-    ``rules`` are the organization's (set by whoever identifies the client); until then nothing private is
-    reached. ``identity`` is theirs alone: this package never looks inside.
+    ``rules`` are the organization's, ``caller`` whose key was shown (set by whoever identifies the client); until then
+    nothing private is reached.
     """
 
     client: Client
     close: Callable[[str], None]
     rules: DestinationRules = PUBLIC_ONLY
-    identity: object | None = None
+    caller: Caller | None = None
     authorized: set[tuple[str, int]] = field(default_factory=set)
     """Host and port of every request that was lifted: nothing else is dialled."""
     reached: dict[tuple[str, int], set["Address"]] = field(default_factory=dict)

@@ -143,7 +143,7 @@ class Listener:
 
     def _make_room(self) -> bool:
         for connection, _ in self._connections.values():
-            if connection.state.identity is None and not connection.closing:
+            if connection.state.caller is None and not connection.closing:
                 connection.hard_close("too many connections")
                 return True
         return False
