@@ -78,6 +78,8 @@ class ClientState:
     """Addresses that are not public and were connected to, by host and port."""
     blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
     buffered_bytes: int = 0
+    buffered_for: tuple[str, str] | None = None
+    """The organization and agent that these bytes are counted for."""
     head_since: float | None = field(default_factory=time.monotonic)
     """Since when a request's head, or the TLS handshake before it, is incomplete (monotonic seconds); a connection that
     has just been accepted owes its first head. None: nothing is owed, it may stay idle."""

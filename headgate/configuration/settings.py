@@ -118,7 +118,8 @@ class Settings:
     )  # fmt: skip
     buffer_budget_bytes: int = variable(
         "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
-        "How many bytes of request bodies one proxy process keeps in memory at once; beyond it: 503.", size_bytes,
+        "How many bytes of request bodies one proxy process keeps in memory at once, at most half for one agent;"
+        " beyond: 503.", size_bytes,
     )  # fmt: skip
     jwt_local_issuer: bool = variable(
         "HEADGATE_JWT_LOCAL_ISSUER", "on",
