@@ -4,6 +4,7 @@ Everything that can go wrong on the way is an exception, and the dispatcher turn
 refusal as well: there is no path from here to ``allow`` but the last line of ``_admit``.
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -20,6 +21,7 @@ from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.http_call import HttpCall
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
@@ -28,13 +30,17 @@ from headgate.tools.match import CatalogueIndex
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.decide_action import Candidate, candidate_for
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.workflows.hold_call import HeldCall
 from headgate.workflows.organization_state import OrganizationState
 from headgate.workflows.refusals import ClientGoneError
 
 _NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
+
+_LARGE_BODY_BYTES: Final = 256 << 10
+_LARGE_CODED_BODY_BYTES: Final = 1 << 10
+"""A content coding makes a body up to a thousand times larger."""
 
 
 class Enforce:
@@ -71,9 +77,12 @@ class Enforce:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
                 require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller)))
-            draft = interpret(http_call(flow), self._catalogue)
+            call = http_call(flow)
+            is_large = _is_large(call)
+            draft = await _in_thread_if(is_large, partial(interpret, call, self._catalogue))
             INTERPRET_SECONDS.observe(self._monotonic() - began)
-            await self._admit(flow, state, caller, draft)
+            candidate = await _in_thread_if(is_large, partial(candidate_for, caller.identity, draft))
+            await self._admit(flow, state, caller, candidate)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
             if draft is not None and draft.mcp_id is not None:
@@ -81,9 +90,7 @@ class Enforce:
             else:
                 refuse_with(flow, refusal)
 
-    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, draft: ActionDraft) -> None:
-        candidate = candidate_for(caller.identity, draft)
-
+    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, candidate: Candidate) -> None:
         def enforce(organization: OrganizationState) -> None:
             state.client.rules = organization.allowlist
             self._guard.recheck(flow, organization.allowlist)
@@ -96,7 +103,7 @@ class Enforce:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
-            allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
+            allow(flow, partial(self._ended, admitted, flow, candidate.draft.expected_status))
         except BaseException:
             if admitted is not None:
                 # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
@@ -116,3 +123,15 @@ class Enforce:
         self._ends.finish(
             admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
         )
+
+
+def _is_large(call: HttpCall) -> bool:
+    """Whether reading it would hold up everybody else for longer than a thread costs."""
+    size = len(call.body)
+    return size > _LARGE_BODY_BYTES or (
+        size > _LARGE_CODED_BODY_BYTES and any(name.lower() == b"content-encoding" for name, _ in call.headers)
+    )
+
+
+async def _in_thread_if[T](is_large: bool, work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work) if is_large else work()

@@ -2,6 +2,8 @@
 begun ends there as failed."""
 
 import asyncio
+import gzip
+import threading
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -94,13 +96,15 @@ class Decided:
     key: Secret
     superuser: psycopg.Connection[tuple[object, ...]]
 
-    async def ask(self, method: str = "GET") -> bytes:
+    async def ask(self, method: str = "GET", *, headers: str = "", body: bytes = b"x") -> bytes:
         credentials = b64encode(f"agent:{self.key.reveal()}".encode()).decode()
         host = f"127.0.0.1:{self.running.upstream.plain_port}"
         head = f"{method} http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
-        body = "Content-Length: 1\r\n\r\nx" if method == "POST" else "\r\n"
-        request = f"{head}Proxy-Authorization: Basic {credentials}\r\n{body}"
-        received: bytes = await self.running.plain(request.encode(), wait_seconds=20)
+        sent = b"\r\n"
+        if method == "POST":
+            sent = f"{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        request = f"{head}Proxy-Authorization: Basic {credentials}\r\n".encode()
+        received: bytes = await self.running.plain(request + sent, wait_seconds=20)
         return received
 
     async def ended(self) -> list[tuple[object, ...]]:
@@ -276,3 +280,32 @@ async def test_tunnels_are_counted(decided: Decided, answer) -> None:
     assert (refused.reason, int(refused.headers["retry-after"]) > 0) == ("Rate limited", True)
     # Requests have a count of their own.
     assert answer(await decided.ask()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "elsewhere"),
+    [
+        ("", b'{"a": 1}', False),
+        ("", b'{"a": "%b"}' % (b"a" * 300_000), True),
+        ("Content-Encoding: gzip\r\n", gzip.compress(b'{"a": "%b"}' % (b"a" * 3_000_000)), True),
+    ],
+    ids=["small", "large", "compressed"],
+)
+async def test_a_large_body_is_read_beside_the_loop(
+    decided: Decided, answer, monkeypatch, headers: str, body: bytes, elsewhere: bool
+) -> None:
+    """Reading ten megabytes of JSON takes longer than all other calls of that moment together."""
+    threads = []
+
+    def in_thread(function: Callable[..., object]) -> Callable[..., object]:
+        def noting(*given: object) -> object:
+            threads.append(threading.get_ident())
+            return function(*given)
+
+        return noting
+
+    monkeypatch.setattr(enforce, "interpret", in_thread(enforce.interpret))
+    monkeypatch.setattr(enforce, "candidate_for", in_thread(enforce.candidate_for))
+    headers += "Content-Type: application/json\r\n"
+    assert answer(await decided.ask("POST", headers=headers, body=body)).status == 403
+    assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2
