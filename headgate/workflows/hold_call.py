@@ -18,7 +18,6 @@ from headgate.approvals.gate_store import (
     UseRow,
     hold_action,
     record_retry,
-    require_room,
     use_approval,
 )
 from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
@@ -176,9 +175,8 @@ class Holds:
             previous_approval_id=None if previous is None else previous.approval_id,
             superseded=superseded,
         )
-        match await hold_action(connection, row):
+        match await hold_action(connection, row, most_open=self._most_open_approvals):
             case HoldOutcome.HELD:
-                await require_room(connection, row.org_id, row.agent_id, self._most_open_approvals)
                 return _Pending(row.approval_id, row.action_id, row.expires_at)
             case HoldOutcome.STALE:
                 return Again.STALE
