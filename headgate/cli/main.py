@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
     "policy": ("headgate.cli.policies:policy", "List, add, show and delete rule policies."),
     "agents": ("headgate.cli.agents:agents", "List and create agents."),
+    "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
     "audit": ("headgate.cli.audit:audit", "Verify the record."),
     "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
     "ca": ("headgate.cli.authority:ca", "Show, export and rotate the certificate authority."),
