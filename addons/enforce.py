@@ -4,16 +4,16 @@ Everything that can go wrong on the way is an exception, and the dispatcher turn
 refusal as well: there is no path from here to ``allow`` but the last line of ``_admit``.
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
-from addons.caller_of import caller_of
 from addons.guard import Guard
 from addons.http_call import http_call
-from addons.identify import as_proxy_refusal
+from addons.identify import as_proxy_refusal, subject_of
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTERPRET_SECONDS
 from addons.outcome import outcome_of
 from addons.refusal import refuse_mcp_with, refuse_with
@@ -21,6 +21,7 @@ from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.http_call import HttpCall
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
@@ -29,13 +30,17 @@ from headgate.tools.match import CatalogueIndex
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.decide_action import Candidate, candidate_for
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.workflows.hold_call import HeldCall
 from headgate.workflows.organization_state import OrganizationState
 from headgate.workflows.refusals import ClientGoneError
 
 _NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
+
+_LARGE_BODY_BYTES: Final = 256 << 10
+_LARGE_CODED_BODY_BYTES: Final = 1 << 10
+"""A content coding makes a body up to a thousand times larger."""
 
 
 class Enforce:
@@ -64,18 +69,20 @@ class Enforce:
         if not is_open(flow):
             return
         state = flow_state(flow)
-        caller = caller_of(state.client)
+        caller = state.client.caller
         draft: ActionDraft | None = None
         began = self._monotonic()
         try:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
-                subject = f"{caller.identity.org_id}/{caller.identity.agent_id}"
-                require_allowed(self._limiter.check(RateClass.PROXY, subject))
-            draft = interpret(http_call(flow), self._catalogue)
+                require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller)))
+            call = http_call(flow)
+            is_large = _is_large(call)
+            draft = await _in_thread_if(is_large, partial(interpret, call, self._catalogue))
             INTERPRET_SECONDS.observe(self._monotonic() - began)
-            await self._admit(flow, state, caller, draft)
+            candidate = await _in_thread_if(is_large, partial(candidate_for, caller.identity, draft))
+            await self._admit(flow, state, caller, candidate)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
             if draft is not None and draft.mcp_id is not None:
@@ -83,9 +90,7 @@ class Enforce:
             else:
                 refuse_with(flow, refusal)
 
-    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, draft: ActionDraft) -> None:
-        candidate = candidate_for(caller.identity, draft)
-
+    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, candidate: Candidate) -> None:
         def enforce(organization: OrganizationState) -> None:
             state.client.rules = organization.allowlist
             self._guard.recheck(flow, organization.allowlist)
@@ -93,19 +98,21 @@ class Enforce:
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
         began = self._monotonic()
+        admitted: Admitted | None = None
         try:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
+            if not state.connected:
+                raise ClientGoneError("the client has gone")
+            allow(flow, partial(self._ended, admitted, flow, candidate.draft.expected_status))
+        except BaseException:
+            if admitted is not None:
+                # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
+                nothing_sent = ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)
+                self._ends.finish(admitted, nothing_sent)
+            raise
         finally:
             state.on_abandoned = None
             (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
-        try:
-            if not state.connected:
-                raise ClientGoneError("the client has gone")
-            allow(flow, partial(self._ended, admitted, flow, draft.expected_status))
-        except BaseException:
-            # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
-            self._ends.finish(admitted, ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True))
-            raise
         (ALLOWED if admitted.approval_id is None else APPROVED).inc()
 
     def _ended(
@@ -116,3 +123,15 @@ class Enforce:
         self._ends.finish(
             admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
         )
+
+
+def _is_large(call: HttpCall) -> bool:
+    """Whether reading it would hold up everybody else for longer than a thread costs."""
+    size = len(call.body)
+    return size > _LARGE_BODY_BYTES or (
+        size > _LARGE_CODED_BODY_BYTES and any(name.lower() == b"content-encoding" for name, _ in call.headers)
+    )
+
+
+async def _in_thread_if[T](is_large: bool, work: Callable[[], T]) -> T:
+    return await asyncio.to_thread(work) if is_large else work()

@@ -13,7 +13,6 @@ from typing import Final
 
 from mitmproxy.http import Headers, HTTPFlow
 
-from addons.caller_of import caller_of, remember_caller
 from addons.refusal import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
@@ -21,6 +20,9 @@ from headgate.agents.scopes import Scope, require_scope
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
 from headgate.kernel.secrets import Secret
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.headers import require_allowed
+from headgate.ratelimits.local import LocalLimiter
 from headgate.workflows.caller import Caller, agree
 from headgate.workflows.organization_state import OrganizationStates
 
@@ -33,8 +35,15 @@ class Identify:
     """No identity, no passage: 407."""
 
     def __init__(
-        self, *, keys: KeyRing, states: OrganizationStates, clock: Clock, api_origin: tuple[str, int] | None
+        self,
+        *,
+        keys: KeyRing,
+        states: OrganizationStates,
+        clock: Clock,
+        api_origin: tuple[str, int] | None,
+        limiter: LocalLimiter | None,
     ) -> None:
+        self._limiter = limiter
         self._api_origin = api_origin
         self._keys = keys
         self._states = states
@@ -45,10 +54,17 @@ class Identify:
             return
         try:
             await self._identify(flow, take_key(flow.request.headers))
+            self._limit_tunnels(flow)
         except HeadgateError as error:
             refuse_with(flow, as_proxy_refusal(error))
         else:
             allow(flow)
+
+    def _limit_tunnels(self, flow: HTTPFlow) -> None:
+        """A tunnel costs a handshake, and with a name of its own a certificate: more than most requests."""
+        caller = flow_state(flow).client.caller
+        if self._limiter is not None and caller is not None:
+            require_allowed(self._limiter.check(RateClass.CONNECT, subject_of(caller)))
 
     def requestheaders(self, flow: HTTPFlow) -> Coroutine[None, None, None] | None:
         """Waits only for a key that this connection has not shown before: a task for each request costs 18 µs."""
@@ -61,7 +77,7 @@ class Identify:
         if shown is not None and (flow.request.data.host, flow.request.data.port) == self._api_origin:
             # The status address of a held call is the gate's own API, which asks for the agent's own key.
             headers["x-agent-key"] = shown
-        if key is None and caller_of(client_state(flow.client_conn)) is not None:
+        if key is None and client_state(flow.client_conn).caller is not None:
             return None
         return self._identify_or_refuse(flow, key)
 
@@ -75,7 +91,7 @@ class Identify:
         if key is None:
             raise AgentUnauthorizedError(f"no agent key: {_HOW}")
         client = flow_state(flow).client
-        known = caller_of(client)
+        known = client.caller
         if known is not None and known.key == key:
             return
         identity = await self._keys.authenticate(key.reveal())
@@ -91,8 +107,13 @@ class Identify:
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
         state = await agree(caller, self._states, self._keys, self._clock)
-        remember_caller(client, caller)
+        client.caller = caller
         client.rules = state.allowlist
+
+
+def subject_of(caller: Caller) -> str:
+    """Whose requests are counted together."""
+    return f"{caller.identity.org_id}/{caller.identity.agent_id}"
 
 
 def as_proxy_refusal(error: HeadgateError) -> HeadgateError:

@@ -25,7 +25,8 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """In bytes, but for ``header_fields`` and ``upload_seconds`` (from the head of a request to the end of its body).
+    """In bytes, but for ``header_fields``, ``head_seconds`` (from the first byte of a head, or of the handshake before
+    it, to its end) and ``upload_seconds`` (from the head of a request to the end of its body).
 
     ``buffered`` is for all request bodies of one process together.
     """
@@ -36,6 +37,7 @@ class RequestLimits:
     head: int = 64 << 10
     header_fields: int = 200
     target: int = 16 << 10
+    head_seconds: float = 30.0
     upload_seconds: float = 120.0
 
 

@@ -9,7 +9,6 @@ from typing import Final
 import structlog
 from mitmproxy.http import HTTPFlow
 
-from addons.caller_of import caller_of
 from addons.metrics import DECISIONS, REFUSALS
 from addons.verdict import flow_state
 from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
@@ -47,7 +46,7 @@ class Measure:
             DECISIONS.labels(code.lower()).inc()
             return
         REFUSALS.labels(code.lower()).inc()
-        caller = caller_of(state.client)
+        caller = state.client.caller
         if caller is None or caller.identity.agent_id is None:
             _log.info("request_refused", code=code, reason=error.message)
             return

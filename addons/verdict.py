@@ -6,6 +6,7 @@ of ``flow.metadata``, so that they are found in one dictionary look-up and never
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +17,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from headgate.kernel.errors import DestinationBlockedError, HeadgateError
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
+from headgate.workflows.caller import Caller
 
 if TYPE_CHECKING:
     from headgate.organizations.addresses import Address
@@ -62,14 +64,14 @@ class Completion:
 class ClientState:
     """One client connection, from its first byte to its end.
 
-    ``rules`` are the organization's (set by whoever identifies the client); until then nothing private is
-    reached. ``identity`` is theirs alone: this package never looks inside.
+    ``rules`` are the organization's, ``caller`` whose key was shown (set by whoever identifies the client); until then
+    nothing private is reached.
     """
 
     client: Client
     close: Callable[[str], None]
     rules: DestinationRules = PUBLIC_ONLY
-    identity: object | None = None
+    caller: Caller | None = None
     authorized: set[tuple[str, int]] = field(default_factory=set)
     """Host and port of every request that was lifted: nothing else is dialled."""
     reached: dict[tuple[str, int], set["Address"]] = field(default_factory=dict)
@@ -78,6 +80,11 @@ class ClientState:
     """The rules that permitted all of these, the last time they were asked."""
     blocked: dict[tuple[str, int], DestinationBlockedError] = field(default_factory=dict)
     buffered_bytes: int = 0
+    buffered_for: tuple[str, str] | None = None
+    """The organization and agent that these bytes are counted for."""
+    head_since: float | None = field(default_factory=time.monotonic)
+    """Since when a request's head, or the TLS handshake before it, is incomplete (monotonic seconds); a connection that
+    has just been accepted owes its first head. None: nothing is owed, it may stay idle."""
     unfinished: set["FlowState"] = field(default_factory=set)
     throttled: frozenset[Connection] = frozenset()
     """Servers of which no more is read until the client has taken what it was sent."""

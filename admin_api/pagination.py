@@ -1,18 +1,27 @@
 """Lists: ``{"data": […], "pagination": {"total", "limit", "offset"}}`` (specification, "Pagination").
 
 ``total`` is exact up to 10,000; beyond, it is that number with ``total_is_minimum: true``, unless the caller
-asks with ``?total=exact`` (semantics.md, "Tenancy and roles").
+asks with ``?total=exact`` (semantics.md, "Tenancy and roles"). Lists that grow while they are read go on by cursor as
+well; ``?shape=camel`` selects the schemas' variant ``total, page, pageSize, totalPages`` (semantics.md, "What the
+contract leaves open").
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from headgate.kernel.errors import ValidationError
+
 MAX_LIMIT: Final = 200
 DEFAULT_LIMIT: Final = 50
 _MAX_OFFSET: Final = 2**31 - 1
+_MAX_PAGE: Final = _MAX_OFFSET // MAX_LIMIT
+_CURSOR_CHARACTERS: Final = 64
+
+type Shape = Literal["camel"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,17 @@ def page_request(
 type CurrentPage = Annotated[PageRequest, Depends(page_request)]
 
 
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """Which part of a list is wanted, and in which shape."""
+
+    limit: int
+    offset: int
+    exact_total: bool
+    cursor: str | None
+    camel: bool
+
+
 class Pagination(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -44,13 +64,28 @@ class Pagination(BaseModel):
     total_is_minimum: bool | None = Field(default=None, description="Present and true where there are more.")
 
 
-class Page[Item](BaseModel):
+class CursorPagination(Pagination):
+    """``next_cursor`` continues after this page, whatever has been added since; null: this is the last one."""
+
+    next_cursor: str | None = None
+
+
+class CamelPagination(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    total: int
+    page: int
+    page_size: int = Field(serialization_alias="pageSize")
+    total_pages: int = Field(serialization_alias="totalPages")
+
+
+class Page[Item, Numbers: Pagination | CamelPagination](BaseModel):
     """One page of a list. Routes declare ``response_model_exclude_unset``, which leaves out ``total_is_minimum``."""
 
     model_config = ConfigDict(frozen=True)
 
     data: list[Item]
-    pagination: Pagination
+    pagination: Numbers
 
 
 def pagination_of(page: PageRequest, total: int, *, is_minimum: bool) -> Pagination:
@@ -58,3 +93,47 @@ def pagination_of(page: PageRequest, total: int, *, is_minimum: bool) -> Paginat
         return Pagination(total=total, limit=page.limit, offset=page.offset, total_is_minimum=True)
     # Unset, and so left out of the answer (``response_model_exclude_unset``).
     return Pagination(total=total, limit=page.limit, offset=page.offset)
+
+
+def list_request(default_limit: int) -> Callable[..., ListRequest]:
+    """The dependency of a route whose pages are ``default_limit`` long unless the caller says otherwise."""
+
+    def read(
+        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = default_limit,
+        offset: Annotated[int, Query(ge=0, le=_MAX_OFFSET)] = 0,
+        total: Annotated[Literal["exact"] | None, Query()] = None,
+        cursor: Annotated[str | None, Query(max_length=_CURSOR_CHARACTERS)] = None,
+        shape: Annotated[Shape, Query()] = None,
+        page: Annotated[int | None, Query(ge=1, le=_MAX_PAGE)] = None,
+        page_size: Annotated[int | None, Query(alias="pageSize", ge=1, le=MAX_LIMIT)] = None,
+    ) -> ListRequest:
+        if page is not None or page_size is not None:
+            limit = page_size or default_limit
+            offset = ((page or 1) - 1) * limit
+        if cursor is not None and offset:
+            raise ValidationError(
+                "a cursor says where to go on: leave offset and page out", details={"field": "cursor"}
+            )
+        return ListRequest(limit, offset, total == "exact", cursor, shape == "camel")
+
+    return read
+
+
+def cursor_pagination(
+    request: ListRequest, total: int, *, is_minimum: bool, next_cursor: str | None
+) -> CursorPagination:
+    """``total_is_minimum`` is left out where the total is exact (``response_model_exclude_unset``)."""
+    if is_minimum:
+        return CursorPagination(
+            total=total, limit=request.limit, offset=request.offset, total_is_minimum=True, next_cursor=next_cursor
+        )
+    return CursorPagination(total=total, limit=request.limit, offset=request.offset, next_cursor=next_cursor)
+
+
+def camel_pagination(request: ListRequest, total: int) -> CamelPagination:
+    return CamelPagination(
+        total=total,
+        page=request.offset // request.limit + 1,
+        page_size=request.limit,
+        total_pages=-(-total // request.limit),
+    )

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from headgate.kernel.atomic_file import replace_file
+from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import UnavailableError
 
 LIFETIME: Final = timedelta(days=5 * 365)
@@ -56,7 +56,8 @@ class Authority:
             _private_directory(self.private_dir)
             key_file = self.private_dir / _KEY_FILE
             if not key_file.exists():
-                self._make(now)
+                # Of two processes that start at the same moment one makes it; both use that one.
+                create_file(key_file, _new_authority(now), mode=0o600)
             _require_private(key_file)
             self._publish()
             return _describe(self._load())
@@ -74,8 +75,10 @@ class Authority:
             _private_directory(retired)
             old = _describe(self._load())
             name = old.fingerprint.replace(":", "").lower()[:32]
-            os.replace(self.private_dir / _KEY_FILE, retired / f"{name}.pem")  # noqa: PTH105 - atomic, like below
-            self._make(now)
+            key_file = self.private_dir / _KEY_FILE
+            create_file(retired / f"{name}.pem", key_file.read_bytes(), mode=0o600)
+            # Replaced, never missing: whoever starts meanwhile would make one of his own.
+            replace_file(key_file, _new_authority(now), mode=0o600)
             self._publish()
             return _describe(self._load())
         except (OSError, ValueError) as error:
@@ -92,17 +95,18 @@ class Authority:
     def _load(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.private_dir / _KEY_FILE).read_bytes())
 
-    def _make(self, now: datetime) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        certificate = make_certificate(key, now)
-        private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        replace_file(self.private_dir / _KEY_FILE, private + _pem(certificate), mode=0o600)
-
     def _publish(self) -> None:
         self.certificate_file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(self.certificate_file, b"".join(self.trusted()), mode=0o644)
+
+
+def _new_authority(now: datetime) -> bytes:
+    """Key and certificate, as mitmproxy reads them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return private + _pem(make_certificate(key, now))
 
 
 def make_certificate(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:

@@ -3,6 +3,8 @@
 Extends an internal class of mitmproxy; see ``proxy.layers``.
 """
 
+from time import monotonic
+
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
@@ -16,6 +18,7 @@ from mitmproxy.proxy.layers.http._http1 import Http1Server
 
 from addons.limits import RequestLimits
 from addons.refusal import refusal_response
+from addons.verdict import client_state
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import (
     AmbiguousRequestError,
@@ -39,6 +42,8 @@ class GateHttp1Server(Http1Server):
     def __init__(self, context: Context, limits: RequestLimits) -> None:
         super().__init__(context)
         self._max_head = limits.head + limits.target
+        self._client = client_state(context.client)
+        self._incomplete: int | None = None
 
     def read_headers(self, event: events.ConnectionEvent) -> Commands[None]:
         for command in super().read_headers(event):
@@ -47,10 +52,16 @@ class GateHttp1Server(Http1Server):
                 yield self._error(AmbiguousRequestError("not an HTTP/1.1 request that has one reading"))
             else:
                 yield command
-        if self.state == self.read_headers and len(self.buf) > self._max_head:
-            yield self._error(PayloadTooLargeError(f"the head is larger than {self._max_head} bytes"))
-            yield commands.CloseConnection(self.conn)
-            self.state = self.done
+        if self.state == self.read_headers and self.buf:
+            if self._incomplete != self.stream_id:
+                self._incomplete = self.stream_id
+                self._client.head_since = monotonic()
+            if len(self.buf) > self._max_head:
+                yield self._error(PayloadTooLargeError(f"the head is larger than {self._max_head} bytes"))
+                yield commands.CloseConnection(self.conn)
+                self.state = self.done
+        elif self._client.head_since is not None:
+            self._client.head_since = None
 
     def read_body(self, event: events.Event) -> Commands[None]:
         try:

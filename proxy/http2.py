@@ -1,4 +1,5 @@
-"""The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either.
+"""The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either. And the time
+that a head takes is known.
 
 mitmproxy keeps without a bound what HTTP/2's flow control (RFC 9113, 5.2) does not let it send, and reads on: one
 agent with a window of zero had the gate take a download of 600 MB into memory. Extends internal classes of mitmproxy;
@@ -6,14 +7,22 @@ see ``proxy.layers``.
 """
 
 from collections.abc import Callable, Collection
+from time import monotonic
 from typing import Final
 
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
+from addons.verdict import client_state
+
 # mitmproxy's generators yield commands and are sent replies of any type.
 type Commands[T] = layer.CommandGenerator[T]
+
+_PREFACE_BYTES: Final = 24
+_FRAME_HEADER_BYTES: Final = 9
+_FRAME_TYPE_AT: Final = 3
+_HEADS: Final = frozenset((0x1, 0x9))  # HEADERS, CONTINUATION (RFC 9113, 6)
 
 HELD_BACK_MAX: Final = 2 << 20
 """Bytes of responses that wait for one client to take them, before the servers that they come from must wait."""
@@ -28,11 +37,30 @@ class GateHttp2Server(Http2Server):
     def __init__(self, context: Context, throttle: Callable[[Collection[int]], None]) -> None:
         super().__init__(context)
         self._throttle = throttle
+        self._client = client_state(context.client)
+        self._incomplete: int | None = None
 
     def handle_event(self, event: events.Event) -> Commands[None]:
         yield from super().handle_event(event)
+        if isinstance(event, events.DataReceived):
+            self._time_the_head()
         buffers = self.h2_conn.stream_buffers
         self._throttle(list(buffers) if buffers and self._is_too_much() else ())
+
+    def _time_the_head(self) -> None:
+        if not self._head_is_incomplete():
+            self._client.head_since = self._incomplete = None
+        elif self._incomplete != (latest := self.h2_conn.highest_inbound_stream_id):
+            self._incomplete = latest
+            self._client.head_since = monotonic()
+
+    def _head_is_incomplete(self) -> bool:
+        """Whether the connection preface, a frame's header, or a block of header fields has begun and not ended."""
+        buffer = self.h2_conn.incoming_buffer
+        if 0 < buffer._preamble_len < _PREFACE_BYTES or buffer._headers_buffer:
+            return True
+        begun = buffer._data
+        return 0 < len(begun) < _FRAME_HEADER_BYTES or (len(begun) > _FRAME_TYPE_AT and begun[_FRAME_TYPE_AT] in _HEADS)
 
     def _is_too_much(self) -> bool:
         held_back = 0

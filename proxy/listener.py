@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from typing import Any, Final
 
 import structlog
@@ -21,23 +22,39 @@ from proxy.options import OptionsSnapshot
 _log = structlog.get_logger(__name__)
 
 
+_LONGEST_LOOK_SECONDS: Final = 2.5
+
 _READ_AHEAD_BYTES: Final = 32 << 10
 """asyncio reads up to twice of this from a client before anybody asks for it."""
+
+_READ_AT_ONCE_BYTES: Final = 64 << 10
+"""As much as mitmproxy asks for. asyncio's own 256 KiB, of all clients at once, are no part of any budget: ten thousand
+uploads took 1 GB of memory beside it."""
 
 
 class Listener:
     """Listens with SO_REUSEPORT: the kernel spreads new connections over the workers that share the port.
 
-    Beyond ``max_connections`` the oldest that has shown no key gives way to the newest: whoever has no key must not
-    use up the process's file descriptors and so keep out those who have one.
+    Whoever takes longer than ``head_seconds`` for the head of a request, or for the handshake before it, is cut off: a
+    byte now and then would keep a connection for ever (slow loris). Beyond ``max_connections`` the oldest that has
+    shown no key gives way to the newest: whoever has no key must not use up the process's file descriptors and so keep
+    out those who have one.
 
     An addon, so that it opens when all others run and closes with them. Each client gets a task of its own,
     and with it a context of its own, in which ``addons.guard`` keeps the connection that is being opened.
     """
 
     def __init__(
-        self, host: str, port: int, budget: BufferBudget, *, max_connections: int, drain_seconds: float = 10.0
+        self,
+        host: str,
+        port: int,
+        budget: BufferBudget,
+        *,
+        max_connections: int,
+        head_seconds: float,
+        drain_seconds: float = 10.0,
     ) -> None:
+        self._head_seconds = head_seconds
         self._max_connections = max_connections
         self._host = host
         self._port = port
@@ -75,6 +92,7 @@ class Listener:
             )
         except OSError as error:
             raise UnavailableError(f"cannot listen on {self._host} port {self._port}: {error.strerror}") from error
+        self._tasks.start(self._keep_closing_overdue(), name="heads")
         _log.info("proxy_listening", addresses=self.addresses)
 
     async def close(self) -> None:
@@ -105,6 +123,7 @@ class Listener:
             _log.warning("connection_not_accepted", error="too many connections")
             writer.close()
             return
+        writer.transport.max_size = _READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
         try:
             connection = GateConnection(self._addons, reader, writer, self._options, self._mode, self._tasks)
         except Exception as error:  # noqa: BLE001 - nothing was begun, so nothing can be left open
@@ -124,10 +143,21 @@ class Listener:
 
     def _make_room(self) -> bool:
         for connection, _ in self._connections.values():
-            if connection.state.identity is None and not connection.closing:
+            if connection.state.caller is None and not connection.closing:
                 connection.hard_close("too many connections")
                 return True
         return False
+
+    async def _keep_closing_overdue(self) -> None:
+        """One look at all of them now and then: a timer for each request would cost more than the request's head."""
+        while True:
+            await asyncio.sleep(min(_LONGEST_LOOK_SECONDS, self._head_seconds / 4))
+            begun_before = time.monotonic() - self._head_seconds
+            for connection, _ in list(self._connections.values()):
+                since = connection.state.head_since
+                if since is not None and since < begun_before and not connection.closing:
+                    _log.info("connection_closed", reason="the head of a request did not arrive in time")
+                    connection.hard_close("the head of a request did not arrive in time")
 
     def _settle(self, client: Client) -> None:
         """Every request that was allowed is told its end, and every byte is given back, however it went."""

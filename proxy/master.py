@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from mitmproxy.addons import errorcheck, proxyserver, tlsconfig
+
+import proxy.lean_addons  # noqa: F401 - first: it stands in for the package that the next line imports from
+
+from mitmproxy.addons import errorcheck, proxyserver, tlsconfig  # isort: skip
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 
@@ -97,6 +100,7 @@ class Gate:
             settings.port,
             self.budget,
             max_connections=settings.max_connections,
+            head_seconds=settings.limits.head_seconds,
             drain_seconds=settings.drain_seconds,
         )
         self._master: GateMaster | None = None

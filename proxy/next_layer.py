@@ -4,13 +4,17 @@ mitmproxy's own addon of this name also knows raw TCP, UDP, DNS and QUIC, which 
 This one cannot make those layers at all.
 """
 
+from time import monotonic
+
 from mitmproxy.net.tls import starts_like_tls_record
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import ClientTLSLayer, ServerTLSLayer, modes
 from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.tls import TlsData
 
 from addons.limits import RequestLimits
+from addons.verdict import client_state
 from proxy.budget import BufferBudget
 from proxy.layers import GateHttpLayer
 
@@ -25,6 +29,8 @@ class NextLayer:
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
         context = nextlayer.context
         tls = starts_like_tls_record(nextlayer.data_client())
+        if tls:
+            client_state(context.client).head_since = monotonic()
         if len(context.layers) == 1 and isinstance(context.layers[0], modes.HttpProxy):
             # A client that speaks TLS to the proxy itself (an https:// proxy address).
             if tls:
@@ -39,6 +45,10 @@ class NextLayer:
             nextlayer.layer = server_tls
         else:
             nextlayer.layer = self._http(context, HTTPMode.transparent)
+
+    def tls_established_client(self, data: TlsData) -> None:
+        """The handshake is over, and what comes next may take its time."""
+        client_state(data.context.client).head_since = None
 
     def _http(self, context: Context, mode: HTTPMode) -> GateHttpLayer:
         return GateHttpLayer(context, mode, self._limits, self._budget)

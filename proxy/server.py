@@ -135,11 +135,12 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey)
 
     api_origin = _origin(settings.public_api_url)
+    limiter = LocalLimiter() if settings.rate_limits else None
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
     return in_order(
         limits=Limits(settings.limits),
         certificate=Certificate(Authority(settings.authority_dir, settings.public_dir).certificate_file.read_bytes),
-        identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin),
+        identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin, limiter=limiter),
         guard=guard,
         streaming=Streaming(),
         enforce=Enforce(
@@ -147,7 +148,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
             catalogue=load_catalogues(),
             guard=guard,
             ends=ends,
-            limiter=LocalLimiter() if settings.rate_limits else None,
+            limiter=limiter,
             clock=clock,
             monotonic=time.monotonic,
         ),

@@ -133,7 +133,8 @@ class GateStream(HttpStream):
             return body_too_large(self._limits.body)
         if not self._budget.reserve(client, size - self._reserved):
             return UnavailableError(
-                "the gate holds as many request bodies as it may; send the request again", retry_after_seconds=1
+                "the gate holds as many request bodies, of all agents or of this one, as it may: send it again",
+                retry_after_seconds=1,
             )
         self._reserved = size
         self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there

@@ -19,8 +19,16 @@ from admin_api.actions.wait import MAX_WAIT_SECONDS, action_when_decided
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
-from admin_api.listing import CamelPage, CursorPage, ListRequest, camel_pagination, cursor_pagination, list_request
 from admin_api.metrics import DECISIONS
+from admin_api.pagination import (
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    camel_pagination,
+    cursor_pagination,
+    list_request,
+)
 from admin_api.principal import Principal
 from headgate.actions.model import ActionStatus, parse_status
 from headgate.actions.request import ActionSubmission, draft_of, parse_submission
@@ -101,7 +109,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     status: Annotated[str | None, Query(max_length=32)] = None,
     agent_id: Annotated[str | None, Query(max_length=64)] = None,
-) -> CursorPage[ActionAnswer] | CamelPage[ActionAnswer]:
+) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
     """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
     wanted = ActionFilter(
         agent_id=_visible_agent(principal, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
@@ -120,8 +128,8 @@ async def list_all(
         )
     actions = [action_answer(action) for action in found.actions]
     if request.camel:
-        return CamelPage(data=actions, pagination=camel_pagination(request, found.total))
-    return CursorPage(
+        return Page(data=actions, pagination=camel_pagination(request, found.total))
+    return Page(
         data=actions,
         pagination=cursor_pagination(
             request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor

@@ -6,7 +6,7 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewAgentKey, issued_key_answer, key_answer
-from admin_api.pagination import CurrentPage, Page, pagination_of
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
 from headgate.agents.scopes import KIND_SCOPES, KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key
 from headgate.agents.store import count_keys, find_agent, find_key, list_keys
@@ -42,7 +42,7 @@ async def create(
 @router.get("/admin/agents/{agent_id}/keys", response_model_exclude_unset=True)
 async def list_all(
     agent_id: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[KeyAnswer]:
+) -> Page[KeyAnswer, Pagination]:
     """Newest first, those that no longer work among them."""
     agent_id = parse_id(IdPrefix.AGENT, agent_id)
     org_id = principal.org_id

@@ -15,7 +15,7 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.keys.schemas import issued_key_answer
-from admin_api.pagination import CurrentPage, Page, pagination_of
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
 from headgate.agents.service import create_agent, rotate_key
 from headgate.agents.store import count_agents, find_agent, list_agents
 from headgate.kernel.errors import NotFoundError
@@ -37,7 +37,7 @@ async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: Curr
 @router.get("/admin/agents", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[AgentAnswer]:
+) -> Page[AgentAnswer, Pagination]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         agents = await list_agents(connection, principal.org_id, limit=page.limit, offset=page.offset)

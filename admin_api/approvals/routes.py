@@ -23,10 +23,11 @@ from admin_api.approvals.schemas import (
 )
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
-from admin_api.listing import (
-    CamelPage,
-    CursorPage,
+from admin_api.pagination import (
+    CamelPagination,
+    CursorPagination,
     ListRequest,
+    Page,
     Shape,
     camel_pagination,
     cursor_pagination,
@@ -54,7 +55,7 @@ async def list_all(
     status: ApprovalStatus | None = None,
     agent_id: Annotated[str | None, Query(max_length=64)] = None,
     risk_level: RiskLevel | None = None,
-) -> CursorPage[ApprovalAnswer] | CamelPage[CamelApprovalAnswer]:
+) -> Page[ApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
     """Newest first. ``status`` is what an approval is now: one past its time is expired, not pending."""
     wanted = ApprovalFilter(
         status=status,
@@ -76,11 +77,11 @@ async def list_all(
             approvals = [approval for approval, _ in found.approvals]
             votes = await votes_of_many(connection, org_id, [one.approval_id for one in approvals])
             users = await find_users(connection, org_id, {name for one in approvals for name in one.assignees})
-            return CamelPage(
+            return Page(
                 data=[camel_approval_answer(one, votes.get(one.approval_id, []), users, now) for one in approvals],
                 pagination=camel_pagination(request, found.total),
             )
-    return CursorPage(
+    return Page(
         data=[approval_answer(approval, about, now) for approval, about in found.approvals],
         pagination=cursor_pagination(
             request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor

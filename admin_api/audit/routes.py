@@ -19,10 +19,11 @@ from admin_api.audit.schemas import (
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.instants import range_of_time
-from admin_api.listing import (
-    CamelPage,
-    CursorPage,
+from admin_api.pagination import (
+    CamelPagination,
+    CursorPagination,
     ListRequest,
+    Page,
     Shape,
     camel_pagination,
     cursor_pagination,
@@ -52,7 +53,7 @@ async def list_all(
     action_id: Annotated[str | None, Query(max_length=64)] = None,
     agent_id: Annotated[str | None, Query(max_length=64)] = None,
     risk_level: RiskLevel | None = None,
-) -> CursorPage[EventAnswer] | CamelPage[CamelEventAnswer]:
+) -> Page[EventAnswer, CursorPagination] | Page[CamelEventAnswer, CamelPagination]:
     """Newest first."""
     start, end = range_of_time(start_date, end_date)
     wanted = EventFilter(
@@ -75,11 +76,11 @@ async def list_all(
             exact_total=request.exact_total,
         )
     if request.camel:
-        return CamelPage(
+        return Page(
             data=[camel_event_answer(event) for event in found.events],
             pagination=camel_pagination(request, found.total),
         )
-    return CursorPage(
+    return Page(
         data=[event_answer(event) for event in found.events],
         pagination=cursor_pagination(
             request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor

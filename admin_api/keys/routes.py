@@ -6,7 +6,7 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewKey, issued_key_answer, key_answer
-from admin_api.pagination import CurrentPage, Page, pagination_of
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
 from headgate.agents.scopes import KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key
 from headgate.agents.store import count_keys, find_key, list_keys
@@ -35,7 +35,7 @@ async def create(body: NewKey, principal: CurrentPrincipal, dependencies: Curren
 @router.get("/admin/keys", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[KeyAnswer]:
+) -> Page[KeyAnswer, Pagination]:
     """Newest first, agents' keys and keys that no longer work among them."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         keys = await list_keys(connection, principal.org_id, limit=page.limit, offset=page.offset)

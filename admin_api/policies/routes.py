@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, pagination_of
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
 from admin_api.policies.schemas import (
     CreatedPolicyAnswer,
     NewPolicy,
@@ -52,7 +52,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     enabled: bool | None = None,
     name: str | None = None,
-) -> Page[PolicyAnswer]:
+) -> Page[PolicyAnswer, Pagination]:
     """In the order in which they are asked: by priority, then by age. ``name``: a part of the name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_policies(

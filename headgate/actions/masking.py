@@ -12,11 +12,10 @@ from typing import Final
 
 import re2
 
-from headgate.actions.masking_rules import MaskingRules, masking_rules, without_escape
+from headgate.actions.masking_rules import MaskingRules, masking_rules
+from headgate.configuration.credentials import masked_credential
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.secrets import MASK
-
-_URL_START: Final = "://"
 
 WORK_MAX: Final = 10_000
 """Strings that are looked at in one document, a fifth of a second; what is found in them counts too."""
@@ -67,7 +66,7 @@ class Masker:
         return value
 
     def _mask_text(self, text: str, work: _Work) -> str:
-        without_credentials = _substitute(self._rules.credential, _mask_credential, text, work)
+        without_credentials = _substitute(self._rules.credential, masked_credential, text, work)
         return _substitute(self._rules.assignment, self._mask_assignment, without_credentials, work)
 
     def _mask_items(self, items: list[JsonValue], work: _Work) -> list[JsonValue]:
@@ -128,11 +127,6 @@ def _mask_leaves(value: JsonValue, work: _Work) -> JsonValue:
     if value is None or isinstance(value, bool) or value == "":
         return value
     return MASK
-
-
-def _mask_credential(match: re2._Match) -> str:
-    escape, found = without_escape(match.group(0))
-    return f"://{MASK}@" if found.startswith(_URL_START) else escape + MASK
 
 
 @cache

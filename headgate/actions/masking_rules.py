@@ -10,17 +10,14 @@ from typing import Final
 
 import re2
 
+from headgate.configuration.credentials import WORD_BOUNDARY, compile_credentials, credential_patterns
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 
 _SEPARATOR: Final = "[_. -]?"
-_WORD_BOUNDARY: Final = r"\b"
 _NAME_SOURCE: Final = re.compile(r"[a-z0-9_]+")
-# In a text that is itself JSON, a line feed is \\n, whose n would hide the start of a word; the escape is kept.
-_WORD_START: Final = r"(?:\b|\\[bfnrt]|\\u[0-9A-Fa-f]{4})"
-_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4})")
 _ASSIGNMENT_TAIL: Final = r"""s?\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
 
 
@@ -66,30 +63,19 @@ def compile_rules(document: Section) -> MaskingRules:
     names = _names(document, "field_names")
     whole = _names(document, "whole_field_names")
     harmless = _names(document, "harmless_field_names")
-    credentials = document.section("credentials")
-    patterns = [credentials.text(name) for name in credentials.members]
+    patterns = credential_patterns(document)
     # In canonical JSON a line feed is \\n, whose n would end a word boundary before a credential.
-    loose = "|".join(f"(?:{pattern.replace(_WORD_BOUNDARY, '')})" for pattern in patterns)
+    loose = "|".join(f"(?:{pattern.replace(WORD_BOUNDARY, '')})" for pattern in patterns)
     try:
         return MaskingRules(
             may_hold_secret=_compile_bytes(f"(?i:(?:{names}|{whole}){_ASSIGNED})|{loose}"),
             secret_name=re2.compile(f"(?i)(?:(?:{names})|^(?:{whole}))s?$"),
             harmless_name=re2.compile(f"(?i)(?:{harmless})s?$"),
             assignment=re2.compile(f"(?i)([a-z0-9_.-]*(?:{names}|{whole}){_ASSIGNMENT_TAIL}"),
-            credential=re2.compile("|".join(f"(?:{_from_word_start(pattern)})" for pattern in patterns)),
+            credential=compile_credentials(patterns, document.where),
         )
     except re2.error as error:
         raise ValidationError(f"{document.where}: a pattern that RE2 does not accept: {error}") from error
-
-
-def without_escape(found: str) -> tuple[str, str]:
-    """What ``credential`` found, as the escape before it (of a text that is itself JSON) and the credential."""
-    escape = _ESCAPE.match(found)
-    return ("", found) if escape is None else (escape[0], found[escape.end() :])
-
-
-def _from_word_start(pattern: str) -> str:
-    return pattern.replace(_WORD_BOUNDARY, _WORD_START, 1) if _WORD_BOUNDARY in pattern[:6] else pattern
 
 
 def _names(document: Section, key: str) -> str:

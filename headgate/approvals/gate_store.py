@@ -1,4 +1,5 @@
-"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql``, by name.
+"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql`` and
+``0007_room_for_approvals.sql``, by name.
 
 Each is one statement that locks, checks and acts; the deciding is done before, in pure functions, and each
 says when what it was decided on is no longer so.
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple
 from headgate.db.database import Connection
 from headgate.kernel.errors import RateLimitedError
 
+_FULL: Final = "full"
 _ROOM_RETRY_AFTER_SECONDS: Final = 30
 
 MOST_OPEN_APPROVALS: Final = 100
@@ -37,7 +39,7 @@ class UseOutcome(StrEnum):
 
 
 class HoldRow(NamedTuple):
-    """An action that waits for a human, in the order of ``hold_action``'s parameters."""
+    """An action that waits for a human, in the order of ``hold_action_in_room``'s parameters."""
 
     org_id: str
     generation: int
@@ -83,30 +85,19 @@ class UseRow(NamedTuple):
     started: str
 
 
-async def hold_action(connection: Connection, row: HoldRow) -> HoldOutcome:
-    """Record the action with its approval; an open approval of the digest gives way only if superseded."""
-    return HoldOutcome(await _answer(connection, "hold_action", row))
+async def hold_action(connection: Connection, row: HoldRow, *, most_open: int | None) -> HoldOutcome:
+    """Record the action with its approval; an open approval of the digest gives way only if superseded.
 
-
-async def require_room(connection: Connection, org_id: str, agent_id: str, most: int | None) -> None:
-    """That the agent has no more than ``most`` open approvals (None: any number), one just made included.
-
-    Raises RateLimitedError, which undoes what the transaction has made.
+    Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
     """
-    if most is None:
-        return
-    cursor = await connection.execute(
-        "SELECT count(*) AS found FROM (SELECT FROM approvals WHERE org_id = %s AND agent_id = %s"
-        " AND status = 'pending' AND expires_at > clock_timestamp() LIMIT %s) AS open_approvals",
-        [org_id, agent_id, most + 1],
-    )
-    counted = await cursor.fetchone()
-    if counted is None or counted["found"] > most:
+    outcome = await _answer(connection, "hold_action_in_room", (*row, most_open))
+    if outcome == _FULL:
         raise RateLimitedError(
-            f"{most} approvals of this agent wait for a person already: go on when some of them are decided",
-            details={"open_approvals": most},
+            f"{most_open} approvals of this agent wait for a person already: go on when some of them are decided",
+            details={"open_approvals": most_open},
             retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
         )
+    return HoldOutcome(outcome)
 
 
 async def use_approval(connection: Connection, row: UseRow) -> UseOutcome:

@@ -46,9 +46,7 @@ class EventType(StrEnum):
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SETTING_CHANGED = "setting.changed"
-    ORGANIZATION_CREATED = "organization.created"
     USER_CREATED = "user.created"
-    LOGIN_SUCCEEDED = "login.succeeded"
     LOGIN_FAILED = "login.failed"
 
 

@@ -7,7 +7,7 @@ import httpx
 
 from headgate.cli.tables import safe
 from headgate.cli.target import Target
-from headgate.kernel.errors import HeadgateError, UnauthorizedError, UnavailableError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError, UnauthorizedError, UnavailableError, ValidationError
 
 _TIMEOUT_SECONDS: Final = 60.0
 _SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
@@ -40,6 +40,9 @@ class ApiClient:
 
     def post(self, path: str, body: Mapping[str, object]) -> Document:
         return self._send("POST", path, json=body)
+
+    def put(self, path: str, body: Mapping[str, object]) -> Document:
+        return self._send("PUT", path, json=body)
 
     def delete(self, path: str) -> Document:
         return self._send("DELETE", path)
@@ -78,6 +81,8 @@ def _refusal(answer: httpx.Response) -> HeadgateError:
             f"{message}. Tokens are valid for a day: use the runtime file of a running instance, or a new"
             " HEADGATE_TOKEN (headgate token)"
         )
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        return NotFoundError(message)
     if answer.status_code == httpx.codes.BAD_REQUEST and details:
         return ValidationError("\n".join([message, *_what_else(details, message)]))
     return ApiError(message)

@@ -1,7 +1,9 @@
 """``headgate ca``: the certificate authority that agents trust."""
 
+import re
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -9,10 +11,12 @@ from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import show_fields
 from headgate.cli.target import runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
-from headgate.kernel.atomic_file import replace_file
+from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.clock import system_clock
-from headgate.kernel.errors import NotFoundError, UnavailableError
+from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from proxy.authority import Authority, AuthorityCertificate
+
+_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
 
 
 @click.group()
@@ -40,7 +44,9 @@ def export(output: Path | None, data_dir: Path | None, runtime_file: Path | None
         sys.stdout.buffer.write(pem)
     else:
         try:
-            replace_file(output, pem, mode=0o644)
+            if not create_file(output, pem, mode=0o644):
+                _refuse_other_than_certificates(output)
+                replace_file(output, pem, mode=0o644)
         except OSError as error:
             raise UnavailableError(f"{output} cannot be written ({error.strerror})") from error
 
@@ -60,6 +66,16 @@ def _authority(data: DataDirectory) -> Authority:
     if not data.authority.exists():
         raise NotFoundError(f"{data.root} has no certificate authority yet: headgate up makes one")
     return Authority(data.authority, data.public)
+
+
+def _refuse_other_than_certificates(path: Path) -> None:
+    """A name typed wrongly must not cost somebody a file: only what an export could have written is replaced."""
+    is_made_of_certificates = False
+    if path.is_file():
+        content = path.read_bytes()
+        is_made_of_certificates = not content.strip() or not _CERTIFICATE.sub(b"", content).strip()
+    if not is_made_of_certificates:
+        raise ConflictError(f"{path} is there and holds something else than certificates: remove it, or name another")
 
 
 def _show(certificate: AuthorityCertificate, authority: Authority) -> None:

@@ -27,7 +27,7 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
     folders = [named.absolute()] if named else [LOCAL_DATA.absolute(), default_data_directory()]
     for folder in folders:
         data = DataDirectory(folder)
-        if data.version_file.exists():
+        if data.is_used:
             return data
     raise UnavailableError(
         f"there is no data of an instance in {' or '.join(map(str, folders))}: name it with --data-dir, or start one"

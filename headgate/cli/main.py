@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from headgate.kernel.errors import HeadgateError
+from headgate.kernel.loading import loading
 
 _COMMANDS: Final = {
     "up": ("headgate.cli.up:up", "Run a whole instance here, database included."),
@@ -19,6 +20,7 @@ _COMMANDS: Final = {
     "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
     "policy": ("headgate.cli.policies:policy", "List, add, show and delete rule policies."),
     "agents": ("headgate.cli.agents:agents", "List and create agents."),
+    "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
     "audit": ("headgate.cli.audit:audit", "Verify the record."),
     "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
     "ca": ("headgate.cli.authority:ca", "Show, export and rotate the certificate authority."),
@@ -42,7 +44,8 @@ class LazyCommands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        with loading():
+            command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}:{attribute} is not a command")
         return command

@@ -4,21 +4,24 @@ Here the process' settings become those of each part: the parts know nothing of 
 """
 
 import asyncio
+from dataclasses import replace
 
 import click
 
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.configuration.shared_metrics import share_metrics
+from headgate.kernel.loading import loading
 
 
 @click.command()
 def api() -> None:
     """Run one API process until SIGTERM or SIGINT. Settings: docs/reference/settings.md."""
     settings = _begin()
-    from admin_api.process_settings import ApiSettings, OidcSettings  # noqa: PLC0415 - loaded by this part only
-    from admin_api.server import run  # noqa: PLC0415
-    from admin_api.tokens import ClaimNames  # noqa: PLC0415
+    with loading():
+        from admin_api.process_settings import ApiSettings, OidcSettings  # noqa: PLC0415 - loaded by this part only
+        from admin_api.server import run  # noqa: PLC0415
+        from admin_api.tokens import ClaimNames  # noqa: PLC0415
 
     oidc = None
     if settings.jwt_issuer is not None:
@@ -60,10 +63,9 @@ def proxy() -> None:
 
 
 def _serve_proxy(settings: Settings) -> None:
-    from dataclasses import replace  # noqa: PLC0415 - loaded by this part only
-
-    from proxy.server import serve  # noqa: PLC0415
-    from proxy.settings import GateSettings  # noqa: PLC0415
+    with loading():
+        from proxy.server import serve  # noqa: PLC0415 - loaded by this part only
+        from proxy.settings import GateSettings  # noqa: PLC0415
 
     gate = GateSettings(
         database_dsn=settings.database_url_of(Part.PROXY),
@@ -77,7 +79,12 @@ def _serve_proxy(settings: Settings) -> None:
         approval_expires_seconds=settings.approval_expires_seconds,
         rate_limits=settings.rate_limits,
     )
-    limits = replace(gate.limits, body=settings.proxy_body_limit_bytes, buffered=settings.buffer_budget_bytes)
+    limits = replace(
+        gate.limits,
+        body=settings.proxy_body_limit_bytes,
+        buffered=settings.buffer_budget_bytes,
+        head_seconds=settings.request_head_seconds,
+    )
     # Plain asyncio: the guard stands in the loop's resolver, which uvloop would pass by (proxy/resolver.py).
     asyncio.run(serve(replace(gate, limits=limits)))
 
@@ -85,8 +92,9 @@ def _serve_proxy(settings: Settings) -> None:
 @click.command()
 def worker() -> None:
     """Run one worker process until SIGTERM or SIGINT: it seals the record, expires approvals, closes what is left."""
-    from headgate.worker.main import run  # noqa: PLC0415 - loaded by this part only
-    from headgate.worker.settings import WorkerSettings  # noqa: PLC0415
+    with loading():
+        from headgate.worker.main import run  # noqa: PLC0415 - loaded by this part only
+        from headgate.worker.settings import WorkerSettings  # noqa: PLC0415
 
     settings = _begin()
     asyncio.run(run(WorkerSettings(settings.database_url_of(Part.WORKER), settings.redis_url)))

@@ -24,6 +24,11 @@ class DataDirectory:
     root: Path
 
     @property
+    def is_used(self) -> bool:
+        """Whether an instance, or a part that runs by itself, keeps its keys here."""
+        return any(path.exists() for path in (self.version_file, self.issuer, self.authority))
+
+    @property
     def version_file(self) -> Path:
         """Says which version of this layout the directory has."""
         return self.root / "version.json"

@@ -12,32 +12,20 @@ from typing import Any, Final
 
 import structlog
 
+from headgate.configuration.credentials import known_credentials, masked_credential
 from headgate.configuration.settings import Settings
 from headgate.kernel.secrets import MASK, Secret
 
-# A second net: values that must not be shown have the type Secret and are masked by it. These patterns catch
-# what a third party's message quotes. The forms are those that the issuers publish for secret scanners.
-_CREDENTIALS: Final = re.compile(
-    r"""
-      hg_[0-9A-Za-z]{20,}                                   # our own keys
-    | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+                     # JWTs (RFC 7519)
-    | gh[pousr]_[0-9A-Za-z]{20,} | github_pat_\w{20,}
-    | glpat-[\w-]{20,} | xox[abeoprs]-[\w-]{10,} | sk-[\w-]{20,}
-    | (?:AKIA|ASIA)[0-9A-Z]{16} | AIza[\w-]{35}
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|$)
-    """,
-    re.VERBOSE,
-)
+# A second net: values that must not be shown have the type Secret and are masked by it. This catches what a third
+# party's message quotes: what has the form of a credential (config/masking.yaml), and what stands where one stands.
 _CHALLENGES: Final = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
-_USER_INFO: Final = re.compile(r"(\w[\w+.-]*://[^\s/:@]*:)[^\s/@]+@")
 _DEPTH: Final = 6
 
 
 def mask_text(text: str) -> str:
     """The text with everything that has the form of a credential replaced."""
-    text = _CREDENTIALS.sub(MASK, text)
     text = _CHALLENGES.sub(rf"\1 {MASK}", text)
-    return _USER_INFO.sub(rf"\1{MASK}@", text)
+    return str(known_credentials().sub(masked_credential, text))
 
 
 def mask_event(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

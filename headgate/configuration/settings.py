@@ -111,9 +111,15 @@ class Settings:
         "HEADGATE_PROXY_BODY_LIMIT_BYTES", "10MiB", "The largest body of an intercepted request; larger ones: 413.",
         size_bytes,
     )  # fmt: skip
+    request_head_seconds: int = variable(
+        "HEADGATE_REQUEST_HEAD_SECONDS", "30",
+        "How long the head of an intercepted request, or the TLS handshake before it, may take; then the connection is"
+        " closed. A connection that is idle between requests owes nothing.", positive,
+    )  # fmt: skip
     buffer_budget_bytes: int = variable(
         "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
-        "How many bytes of request bodies one proxy process keeps in memory at once; beyond it: 503.", size_bytes,
+        "How many bytes of request bodies one proxy process keeps in memory at once, at most half for one agent;"
+        " beyond: 503.", size_bytes,
     )  # fmt: skip
     jwt_local_issuer: bool = variable(
         "HEADGATE_JWT_LOCAL_ISSUER", "on",

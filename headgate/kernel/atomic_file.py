@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -12,6 +14,25 @@ def replace_file(path: Path, content: bytes, *, mode: int) -> None:
     put there is written through, and processes that write at the same time, in containers with the same process
     number too, do not write into each other's.
     """
+    with _draft(path, content, mode) as draft:
+        draft.replace(path)
+
+
+def create_file(path: Path, content: bytes, *, mode: int) -> bool:
+    """Make ``path`` unless it is there: of several that do so at the same moment one wins, whole. True: this one.
+
+    Raises OSError.
+    """
+    with _draft(path, content, mode) as draft:
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:
+            return False
+    return True
+
+
+@contextmanager
+def _draft(path: Path, content: bytes, mode: int) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     draft = Path(name)
     try:
@@ -20,6 +41,6 @@ def replace_file(path: Path, content: bytes, *, mode: int) -> None:
             os.fchmod(file.fileno(), mode)  # whatever the umask
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        yield draft
     finally:
         draft.unlink(missing_ok=True)

@@ -6,10 +6,7 @@ with the database's own files. Tokens are JWTs (RFC 7519) signed with EdDSA (RFC
 
 import base64
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,6 +16,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from headgate.kernel.atomic_file import create_file
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
@@ -89,18 +87,8 @@ def open_local_issuer(directory: Path) -> LocalIssuer:
 
 
 def _create_key(path: Path) -> None:
-    """Written beside and linked into place: of two processes at the first start, one key wins whole."""
+    """Of two processes at the first start, one key wins whole."""
     pem = Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(pem)
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            path.hardlink_to(draft)
-    finally:
-        draft.unlink(missing_ok=True)
+    create_file(path, pem, mode=0o600)

@@ -18,6 +18,7 @@ type McpId = str | int
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
 _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
 _ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
+_EXACT_BELOW: Final = 2.0**53
 _CALL: Final = "tools/call"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
@@ -40,13 +41,14 @@ _READS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class McpMessage:
-    """``covered_sha256``: of a request without its id and progress token, which differ in every sending."""
+    """``covered_sha256``: of a request without its id and progress token, which differ in every sending; None where
+    only the body's very bytes will do."""
 
     operation: str
     params: JsonObject
     request_id: McpId | None
     is_read: bool
-    covered_sha256: str
+    covered_sha256: str | None
 
 
 def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
@@ -77,7 +79,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
             details={"field": "id"},
         )
     covered_params = _without_progress_token(params)
-    covered = sha256_hex(canonical_bytes({"jsonrpc": "2.0", "method": method, "params": covered_params}))
+    covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
     if method != _CALL:
         _agree(headers, method, None)
         return McpMessage(_OPERATIONS[method], covered_params, request_id, method in _READS, covered)
@@ -101,7 +103,22 @@ def _response(body: JsonObject) -> McpMessage | None:
     if not _RESPONSE_MEMBERS.issuperset(body) or not _is_id(body.get("id")) or ("result" in body) == ("error" in body):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
-    return McpMessage("mcp_response", params, None, False, sha256_hex(canonical_bytes(body)))
+    return McpMessage("mcp_response", params, None, False, _covered(body))
+
+
+def _covered(message: JsonObject) -> str | None:
+    """None where it holds a number that is not an integer and lies beyond what a double tells apart (2^53):
+    9007199254740993.0 is read as 9007199254740992, which is another number to a server that reads it exactly."""
+    waiting: list[JsonValue] = [message]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, float) and abs(value) >= _EXACT_BELOW:
+            return None
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return sha256_hex(canonical_bytes(message))
 
 
 def _has_client_headers(headers: JsonObject) -> bool:

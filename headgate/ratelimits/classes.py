@@ -13,6 +13,7 @@ class RateClass(StrEnum):
     ADMIN = "admin"
     WEBHOOKS = "webhooks"
     PROXY = "proxy"
+    CONNECT = "connect"
 
 
 DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
@@ -21,5 +22,6 @@ DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
         RateClass.ADMIN: Quota(50, 60),
         RateClass.WEBHOOKS: Quota(1000, 60),
         RateClass.PROXY: Quota(1200, 60),
+        RateClass.CONNECT: Quota(1200, 60),  # a tunnel for each request is how many clients work
     }
 )

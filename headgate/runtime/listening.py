@@ -11,21 +11,21 @@ _LISTEN: Final = "0A"
 def listens_on(pid: int, port: int) -> bool:
     """False for a process that is gone."""
     try:
-        inodes = {inode for table in ("tcp", "tcp6") for inode in _listening(Path(f"/proc/{pid}/net/{table}"), port)}
-        sockets = {f"socket:[{inode}]" for inode in inodes}
-        if not sockets:
-            return False
         with os.scandir(f"/proc/{pid}/fd") as descriptors:
-            return any(_target(entry) in sockets for entry in descriptors)
+            sockets = {name for entry in descriptors if (name := _target(entry)).startswith("socket:")}
+        # The tables are the whole machine's, and slow to read: not before the process has any socket.
+        return bool(sockets) and any(
+            sockets & _listening(Path(f"/proc/{pid}/net/{table}"), port) for table in ("tcp", "tcp6")
+        )
     except OSError:
         return False
 
 
-def _listening(table: Path, port: int) -> list[str]:
+def _listening(table: Path, port: int) -> set[str]:
     if not table.exists():
-        return []
+        return set()
     rows = (line.split() for line in table.read_text("ascii").splitlines()[1:])
-    return [row[9] for row in rows if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port]
+    return {f"socket:[{row[9]}]" for row in rows if row[3] == _LISTEN and int(row[1].rpartition(":")[2], 16) == port}
 
 
 def _target(entry: "os.DirEntry[str]") -> str:

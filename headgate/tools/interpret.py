@@ -103,12 +103,14 @@ def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: B
 
 
 def _mcp_draft(tool: str, message: mcp.McpMessage, read_call: ReadCall, effect: Effect) -> ActionDraft:
+    if message.covered_sha256 is not None:
+        read_call = replace(read_call, covered_body_sha256=message.covered_sha256)
     return make_draft(
         tool=tool,
         operation=message.operation,
         params=message.params,
         source=Source.PROXY,
-        read_call=replace(read_call, covered_body_sha256=message.covered_sha256),
+        read_call=read_call,
         effect=effect,
         mcp_id=message.request_id,
     )

@@ -102,9 +102,10 @@ class CallGate:
             self._instance.began(execution_id, now)
         try:
             outcome = await self._recorder.submit_action(row)
-        except UnavailableError:
+        except BaseException:
             if execution_id is not None:
-                # Whether it was written is unknown. Nothing is forwarded, and if it was written it ends here:
+                # Whether it was written is unknown (the wait may also have been cancelled in the very moment of the
+                # commit). Nothing is forwarded, and if it was written it ends here:
                 # an outcome for an execution that was never recorded is not taken.
                 admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
                 self._ends.finish(admitted, not_confirmed(self._clock()))

@@ -18,20 +18,20 @@ from headgate.approvals.gate_store import (
     UseRow,
     hold_action,
     record_retry,
-    require_room,
     use_approval,
 )
 from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
 from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock, rfc3339
-from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
+from headgate.kernel.errors import ConflictError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import Decision, requirements_cover
 from headgate.workflows.admitted import Admitted
-from headgate.workflows.decide_action import Candidate, decided_payload, hold_row, retried_payload, started_payload
+from headgate.workflows.decide_action import Candidate, hold_row, retried_payload, started_payload
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.instance import Instance
 from headgate.workflows.refusals import ApprovalDeniedError, ApprovalPendingError, ClientGoneError
@@ -176,9 +176,8 @@ class Holds:
             previous_approval_id=None if previous is None else previous.approval_id,
             superseded=superseded,
         )
-        match await hold_action(connection, row):
+        match await hold_action(connection, row, most_open=self._most_open_approvals):
             case HoldOutcome.HELD:
-                await require_room(connection, row.org_id, row.agent_id, self._most_open_approvals)
                 return _Pending(row.approval_id, row.action_id, row.expires_at)
             case HoldOutcome.STALE:
                 return Again.STALE
@@ -206,13 +205,13 @@ class Holds:
             execution_id,
             self._instance.instance_id,
             now,
-            decided_payload(identity, decision),
+            _redecided_payload(identity, decision, approval),
             started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
         )
         try:
             async with self._database.transaction(identity.org_id) as connection:
                 outcome = await use_approval(connection, row)
-        except UnavailableError:
+        except BaseException:
             # Whether it was committed is unknown. Nothing is forwarded; if it was, the use is given back.
             self._ends.finish(admitted, not_confirmed(self._clock()))
             raise
@@ -257,6 +256,18 @@ class _Pending:
     approval_id: str
     action_id: str
     expires_at: datetime
+
+
+def _redecided_payload(identity: KeyIdentity, decision: Decision, approval: Approval) -> str:
+    """``decision.made`` once more, of the moment of use: it asks for approval, and this is the approval that it asks
+    for. Without saying so the record would read as if the call had gone through in spite of it."""
+    data: JsonObject = {
+        **decision.record(),
+        "generation": identity.generation,
+        "evaluated_for": "use",
+        "matched_by": approval.approval_id,
+    }
+    return payload_text(SYSTEM, data)
 
 
 def _ran_out(approval: Approval, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from headgate.actions.model import ActionStatus
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
-from headgate.approvals.gate_store import HoldOutcome, hold_action, require_room
+from headgate.approvals.gate_store import HoldOutcome, hold_action
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
@@ -113,9 +113,7 @@ class SubmitAction:
             previous_approval_id=None,
         )
         async with self._database.transaction(identity.org_id) as connection:
-            outcome = await hold_action(connection, row)
-            if outcome is HoldOutcome.HELD:
-                await require_room(connection, row.org_id, row.agent_id, self._most_open_approvals)
+            outcome = await hold_action(connection, row, most_open=self._most_open_approvals)
         match outcome:
             case HoldOutcome.HELD:
                 return SubmittedAction(row.action_id, ActionStatus.PENDING_APPROVAL, decision, row.approval_id, now)

@@ -100,11 +100,16 @@ class Instance:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def try_command(self, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "headgate.cli.main", name, "--runtime-file", str(self.runtime_file), *words]
+    def try_command(self, name: str, *words: str, subcommand: str | None = None) -> "subprocess.CompletedProcess[str]":
+        called = [name] if subcommand is None else [name, subcommand]
+        command = [sys.executable, "-m", "headgate.cli.main", *called, "--runtime-file", str(self.runtime_file), *words]
         return subprocess.run(
             command, env=self._environment, cwd=self.folder, capture_output=True, text=True, check=False, timeout=100
         )
+
+    def try_subcommand(self, group: str, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        """``headgate GROUP NAME …``."""
+        return self.try_command(group, *words, subcommand=name)
 
     def environment_of(self, part: str) -> dict[str, str]:
         """With what the supervisor started this part, to start one more of it."""

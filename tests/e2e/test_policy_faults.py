@@ -25,10 +25,29 @@ deny contains "found" if {
 """
 
 
-@pytest.mark.parametrize(("rego", "says"), [(DIVIDES_BY_ZERO, "divi"), (NEVER_ENDS, "time")], ids=["error", "time-out"])
-def test_a_policy_that_fails_denies(administrator, agent, upstream, path, rego, says) -> None:
+# A slice beyond the end of a text, in the engine itself.
+PANICS = """package e2e.panics
+
+deny contains "the template matches" if {
+    startswith(input.http.path, "%(path)s")
+    regex.template_match(input.http.headers["x-parts"], "a", "{", "}")
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rego", "parts", "says"),
+    [
+        (DIVIDES_BY_ZERO, "abc", "divide by zero"),
+        (NEVER_ENDS, "abc", "exceeded its time limit"),
+        (PANICS, "aaaa{.*}b", "the engine failed"),
+    ],
+    ids=["error", "time-out", "panic"],
+)
+def test_a_policy_that_fails_denies(instance, administrator, agent, upstream, path, rego, parts, says) -> None:
+    proxies = instance.pids("proxy")
     with administrator.policy(rego % {"path": path}) as policy:
-        response = agent.call("GET", upstream.url + path, headers={"x-parts": "abc"})
+        response = agent.call("GET", upstream.url + path, headers={"x-parts": parts})
         assert response.status_code == 403
         error = error_of(response)
         assert error["code"] == "ACTION_DENIED"
@@ -39,3 +58,4 @@ def test_a_policy_that_fails_denies(administrator, agent, upstream, path, rego, 
     assert upstream.of(path) == []
     [action] = administrator.actions_of(path)
     assert action["decision"]["reason"] in error["message"]
+    assert instance.pids("proxy") == proxies  # nobody died of it

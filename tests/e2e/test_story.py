@@ -66,6 +66,11 @@ def test_a_write_is_held_until_it_is_approved(administrator, agent, upstream, pa
         *("action.submitted", "decision.made", "approval.requested", "approval.approved"),
         *("decision.made", "execution.started", "execution.completed"),
     ]
+    first, again = (one for one in administrator.events(approval["action_id"]) if one["event_type"] == "decision.made")
+    assert "matched_by" not in first["data"]
+    # Decided again at the moment of use: still to be approved, and this approval is the one asked for.
+    assert (again["data"]["decision"], again["data"]["evaluated_for"]) == ("require_approval", "use")
+    assert again["data"]["matched_by"] == approval["id"]
 
 
 def test_a_denial_carries_the_reviewers_reason(administrator, agent, upstream, patient_path) -> None:

@@ -140,7 +140,7 @@ def hold(api_database: Database) -> Hold:
             now + expires_in, None, None,
         )  # fmt: skip
         async with api_database.transaction(organization.org_id) as connection:
-            assert await hold_action(connection, row) is HoldOutcome.HELD
+            assert await hold_action(connection, row, most_open=None) is HoldOutcome.HELD
         return held
 
     return record

@@ -8,7 +8,8 @@ PARTS = ("api", "proxy", "worker", "auditor")
 CALLERS = {
     "record_actions": {"proxy", "api"},
     "record_outcomes": {"proxy", "worker"},
-    "hold_action": {"proxy", "api"},
+    "hold_action": set(),
+    "hold_action_in_room": {"proxy", "api"},
     "record_retry": {"proxy"},
     "use_approval": {"proxy"},
     "record_refusals": {"proxy"},

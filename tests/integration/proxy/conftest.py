@@ -21,7 +21,11 @@ from addons.guard import Guard, OwnPlaces
 from addons.limits import Limits, RequestLimits
 from addons.streaming import Streaming
 from addons.verdict import Completion, allow, flow_state, is_open
+from headgate.agents.model import KeyIdentity
+from headgate.agents.scopes import KeyKind
+from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import DestinationRules, parse_allowlist
+from headgate.workflows.caller import Caller
 from proxy.authority import Authority, make_certificate
 from proxy.master import Gate, ProxySettings
 from proxy.trust import write_upstream_roots
@@ -115,6 +119,12 @@ async def _read_body(head: bytes, reader: asyncio.StreamReader) -> bytes:
         await reader.readline()
     await reader.readline()
     return body
+
+
+def caller_named(agent_id: str) -> Caller:
+    """As if this agent had shown a key that works."""
+    identity = KeyIdentity("org_1", "key_1", KeyKind.AGENT, agent_id, None, None, frozenset(), None, 1)
+    return Caller(Secret("a key"), identity)
 
 
 @dataclass

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from addons.limits import RequestLimits
-from addons.verdict import Ending
+from addons.verdict import Ending, flow_state
+from tests.integration.proxy.conftest import caller_named
 
 SMALL = RequestLimits(body=100_000, buffered=300_000)
 
@@ -248,3 +249,33 @@ async def test_a_client_that_leaves_in_the_middle_of_the_answer(start) -> None:
     await running.settled()
     [completion] = running.decide.completions
     assert (completion.ending, completion.size_bytes) == (Ending.BROKEN, 9)
+
+
+async def test_one_agents_held_uploads_leave_room_for_others(start, answer) -> None:
+    """What is held of an agent takes half of the budget at most."""
+
+    class ByPath:
+        def requestheaders(self, flow) -> None:
+            flow_state(flow).client.caller = caller_named(flow.request.path)
+
+    held = asyncio.Event()
+
+    async def hold(flow) -> None:
+        if flow.request.path == "/greedy":
+            await held.wait()
+
+    running = await start(before=[ByPath()], limits=RequestLimits(body=100_000, buffered=400_000))
+    running.decide.before = hold
+    greedy = post(running, bytes(90_000)).replace(b"POST / ", b"POST /greedy ")
+    uploads = [asyncio.ensure_future(running.secure(greedy, wait_seconds=20)) for _ in range(8)]
+    async with asyncio.timeout(20):
+        while sum(upload.done() for upload in uploads) < 6:
+            await asyncio.sleep(0.02)
+    assert running.gate.budget.used_bytes == 180_000
+    other = post(running, bytes(90_000)).replace(b"POST / ", b"POST /other ")
+    assert answer(await running.secure(other)).status == 200
+    held.set()
+    statuses = sorted(answer(received).status for received in await asyncio.gather(*uploads))
+    assert statuses == [200] * 2 + [503] * 6
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0

@@ -3,12 +3,12 @@
 import asyncio
 
 from addons.verdict import flow_state
-from tests.integration.proxy.conftest import Allow
+from tests.integration.proxy.conftest import Allow, caller_named
 
 
 async def test_the_oldest_without_a_key_give_way(start, answer) -> None:
     async def identify(flow) -> None:
-        flow_state(flow).client.identity = object()
+        flow_state(flow).client.caller = caller_named("agt_1")
 
     running = await start(decide=Allow(before=identify), max_connections=6)
     _, known = identified = await running.tunnel()
@@ -35,7 +35,7 @@ async def ask(running, connection) -> None:
 
 async def test_those_with_a_key_are_not_turned_out_for_newcomers(start) -> None:
     async def identify(flow) -> None:
-        flow_state(flow).client.identity = object()
+        flow_state(flow).client.caller = caller_named("agt_1")
 
     running = await start(decide=Allow(before=identify), max_connections=2)
     both = [await running.tunnel() for _ in range(2)]

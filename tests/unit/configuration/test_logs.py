@@ -21,8 +21,10 @@ from headgate.kernel.secrets import Secret
         ("Proxy-Authorization: Basic YWdlbnQ6aGdfMTIz", "YWdlbnQ6aGdfMTIz"),
         ("connecting to postgresql://headgate_api:hunter2@/headgate failed", "hunter2"),
         ("token eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl", "c2lnbmF0dXJl"),
-        ("ghp_0123456789abcdefghijklmnop", "ghp_01234"),
+        ("ghp_0123456789abcdefghijklmnopqrstuvwxyz", "ghp_01234"),
         ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+        ("https://hooks.slack.com/services/T0123456/B0123456/abcdefghijklmnop0123", "abcdefghijklmnop0123"),
+        ("npm_0123456789abcdefghijklmnopqrstuvwxyz", "npm_01234"),
         ("-----BEGIN EC PRIVATE KEY-----\nMHcCAQ\n-----END EC PRIVATE KEY-----", "MHcCAQ"),
     ],
 )

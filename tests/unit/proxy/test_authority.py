@@ -2,6 +2,8 @@
 
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from headgate.kernel.errors import UnavailableError
-from proxy.authority import LIFETIME, Authority
+from proxy.authority import LIFETIME, Authority, AuthorityCertificate
 
 
 def mode(path: Path) -> int:
@@ -37,6 +39,21 @@ def test_private_whatever_the_umask(tmp_path, now) -> None:
 
 def test_it_is_made_once(authority, now) -> None:
     assert authority.open(now) == authority.open(now + timedelta(days=1))
+
+
+def test_of_many_that_start_at_once_all_use_one(tmp_path, now) -> None:
+    ready = threading.Barrier(8)
+
+    def begin(_: int) -> AuthorityCertificate:
+        made = Authority(tmp_path / "private", tmp_path / "public")
+        ready.wait()
+        return made.open(now)
+
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(begin, range(8)))
+    assert len({one.fingerprint for one in opened}) == 1
+    assert [path.name for path in (tmp_path / "private").iterdir()] == ["mitmproxy-ca.pem"]
+    assert (tmp_path / "public" / "ca.pem").read_bytes() == opened[0].pem
 
 
 def test_extensions(authority, now) -> None:

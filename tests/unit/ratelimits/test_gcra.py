@@ -18,6 +18,7 @@ def test_the_quotas_are_the_specifications() -> None:
         "admin": (50, 60),
         "webhooks": (1000, 60),
         "proxy": (1200, 60),
+        "connect": (1200, 60),
     }
     assert set(DEFAULT_QUOTAS) == set(RateClass)
 

@@ -184,6 +184,28 @@ def test_an_mcp_call_carries_its_id() -> None:
 
 
 _HOSTS = st.sampled_from(["api.github.com", "slack.com", "api.githubcopilot.com", "example.com"]) | st.text(max_size=12)
+
+
+def _mcp_digest(number: str, request_id: int = 1) -> bytes:
+    accept = (b"accept", b"application/json, text/event-stream")
+    body = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"pay","arguments":{"cents":%s}}}'
+    sent = (body % (request_id, number)).encode()
+    call = _call(method="POST", host="mcp.example.com", headers=(_JSON, accept), body=sent)
+    return _digest(interpret(call, _CATALOGUE))
+
+
+def test_no_two_numbers_of_an_mcp_call_have_one_digest() -> None:
+    """2^53 + 1 is the first that a double cannot hold: read as one, two amounts would be approved as one."""
+    numbers = [str(2**53 + more) for more in range(3)] + [f"{2**53 + more}.0" for more in range(3)]
+    numbers += ["9007199254740993e0", "0.9007199254740993e16", str(2**64), str(2**64 + 1), str(10**30), str(10**30 + 1)]
+    assert len({_mcp_digest(number) for number in numbers}) == len(numbers)
+
+
+@pytest.mark.parametrize("number", [str(2**53 + 1), str(10**30 + 1), "0.7", "1e3", "-9007199254740991.0"])
+def test_the_same_number_sent_again_is_the_same_call(number: str) -> None:
+    assert _mcp_digest(number, request_id=1) == _mcp_digest(number, request_id=2)
+
+
 _PATHS = st.sampled_from(["/repos/a/b", "/api/chat.postMessage", "/mcp"]) | st.text(max_size=20).map(lambda x: "/" + x)
 _HEADER_NAMES = st.sampled_from([b"Content-Type", b"Content-Encoding", b"Accept"]) | st.binary(max_size=8)
 _HEADER_VALUES = (

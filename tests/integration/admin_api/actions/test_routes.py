@@ -83,6 +83,14 @@ async def test_an_agent_cannot_bury_its_reviewers(gate, monkeypatch) -> None:
     assert pending["pagination"]["total"] == 3
 
 
+async def test_all_at_once_open_no_more_than_one_after_the_other(gate, monkeypatch) -> None:
+    monkeypatch.setattr(gate.api.dependencies.submit_action, "_most_open_approvals", 3)
+    answers = await asyncio.gather(*(_submit(gate.as_agent, _WRITE) for _ in range(8)))
+    assert sorted(answer.status_code for answer in answers) == [202] * 3 + [429] * 5
+    pending = (await gate.person().get("/v1/approvals?status=pending")).json()
+    assert pending["pagination"]["total"] == 3
+
+
 @pytest.mark.parametrize("body", [_READ, _WRITE])
 async def test_a_race_for_an_idempotency_key_makes_one_row(gate, body: dict) -> None:
     answers = await asyncio.gather(*(_submit(gate.as_agent, body, idempotency_key="k") for _ in range(8)))

@@ -1,0 +1,72 @@
+"""``headgate allowlist`` against a running instance: what it says is what the guard does."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.clients import Agent, error_of
+from tests.e2e.instance import Instance, running
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]):
+    """One whose list was never set."""
+    with running(tmp_path_factory.mktemp("allowlist"), certificates[0], HEADGATE_PROXY_WORKERS="1") as started:
+        yield started
+
+
+def told(instance: Instance, command: str, *words: str) -> str:
+    """What ``headgate allowlist COMMAND`` prints."""
+    done = instance.try_subcommand("allowlist", command, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def listed(instance: Instance) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(told(instance, "show", "--json"))["destinations"]
+    return found
+
+
+def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> None:
+    port = upstream.url.rpartition(":")[2]
+    with closing(Agent(instance)) as agent:
+        assert told(instance, "show") == "the list is empty: no private address may be reached\n"
+        assert error_of(agent.call("GET", upstream.url + path))["code"] == "DESTINATION_BLOCKED"
+
+        told(instance, "add", "127.0.0.1", "--port", port)
+        assert error_of(agent.call("GET", upstream.url + path))["code"] == "DESTINATION_BLOCKED"
+        told(instance, "add", "127.0.0.1", "--port", port, "--private", "--note", "a test")
+        assert listed(instance) == [{"host": "127.0.0.1", "ports": [int(port)], "private": True, "note": "a test"}]
+        told(instance, "add", "Files.Example.com", "--port", "8443", "--port", "443")
+        shown = told(instance, "show").splitlines()
+        assert [line.split() for line in shown] == [
+            ["HOST", "PORTS", "PRIVATE", "NOTE"],
+            ["127.0.0.1", port, "yes", "a", "test"],
+            ["Files.Example.com", "443,", "8443", "no"],
+        ]
+        assert agent.call("GET", upstream.url + path).status_code == 200
+
+        told(instance, "remove", "files.example.com")
+        told(instance, "remove", "127.0.0.1", "--port", port)
+        assert listed(instance) == []
+        assert error_of(agent.call("GET", upstream.url + path))["code"] == "DESTINATION_BLOCKED"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("remove", "nowhere.example.com"), "is not on the list"),
+        (("add", "10.0.0.1/8"), "host bits"),
+        (("add", "*"), "a name, *.name"),
+        (("add", "example.com", "--port", "0"), "--port"),
+    ],
+)
+def test_what_is_wrong_is_said(instance: Instance, words: tuple[str, ...], says: str) -> None:
+    before = listed(instance)
+    done = instance.try_subcommand("allowlist", *words)
+    assert done.returncode != 0
+    assert says in done.stderr
+    assert listed(instance) == before

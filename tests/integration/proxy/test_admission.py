@@ -1,0 +1,311 @@
+"""Between the record and the permission: whatever is raised there, nothing goes upstream, and what is on record as
+begun ends there as failed."""
+
+import asyncio
+import gzip
+import threading
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+
+from addons import enforce
+from addons.enforce import Enforce
+from addons.guard import Guard, OwnPlaces
+from addons.identify import Identify
+from headgate.agents.authenticate import KeyRing
+from headgate.agents.scopes import KIND_SCOPES, KeyKind
+from headgate.agents.service import Change, create_key
+from headgate.approvals.gate_store import UseRow
+from headgate.approvals.model import VoteDecision
+from headgate.approvals.voting import Voter
+from headgate.audit.model import SYSTEM
+from headgate.db.database import Database
+from headgate.kernel.clock import system_clock
+from headgate.kernel.secrets import Secret
+from headgate.organizations.service import put_allowlist
+from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.gcra import Quota
+from headgate.ratelimits.local import LocalLimiter
+from headgate.tools.load import load_catalogues
+from headgate.workflows import hold_call
+from headgate.workflows.admit_call import CallGate
+from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.hold_call import Holds, HoldTimes
+from headgate.workflows.instance import Instance
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
+from headgate.workflows.wake_ups import WakeUps
+
+_REGO = """package t
+
+allow if input.http.method == "GET"
+
+require_approval contains "a reviewer decides" if input.http.method == "POST"
+
+approval := {"hold_seconds": 0}
+"""
+
+
+_TUNNELS = 5
+
+
+class RustPanic(BaseException):
+    """As PyO3's PanicException: of no module that can be imported, and no Exception."""
+
+
+CAUSES: list[Callable[[], BaseException]] = [
+    lambda: ValueError("boom"),
+    asyncio.CancelledError,
+    RustPanic,
+    MemoryError,
+    GeneratorExit,
+]
+_each_cause = pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: type(cause()).__name__)
+
+
+class CancelsAtTheCommit(Recorder):
+    """Cancels whoever waits for a record in the moment in which it is durable."""
+
+    armed = False
+
+    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
+        written = super().submit_action(row)
+        waiting = asyncio.current_task()
+        if self.armed and waiting is not None:
+            written.add_done_callback(lambda _: waiting.cancel())
+        return written
+
+
+@dataclass
+class Decided:
+    """A gate with the real decision point behind it, and one agent who may read, and write where it is approved."""
+
+    running: Any
+    recorder: CancelsAtTheCommit
+    instance: Instance
+    org_id: str
+    key: Secret
+    superuser: psycopg.Connection[tuple[object, ...]]
+
+    async def ask(self, method: str = "GET", *, headers: str = "", body: bytes = b"x") -> bytes:
+        credentials = b64encode(f"agent:{self.key.reveal()}".encode()).decode()
+        host = f"127.0.0.1:{self.running.upstream.plain_port}"
+        head = f"{method} http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+        sent = b"\r\n"
+        if method == "POST":
+            sent = f"{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        request = f"{head}Proxy-Authorization: Basic {credentials}\r\n".encode()
+        received: bytes = await self.running.plain(request + sent, wait_seconds=20)
+        return received
+
+    async def ended(self) -> list[tuple[object, ...]]:
+        """Executions and how they ended, once all have."""
+        async with asyncio.timeout(10):
+            while True:
+                outcomes = self.superuser.execute(
+                    "SELECT succeeded, error FROM execution_outcomes WHERE org_id = %s", [self.org_id]
+                ).fetchall()
+                [(begun,)] = self.superuser.execute(
+                    "SELECT count(*) FROM executions WHERE org_id = %s", [self.org_id]
+                ).fetchall()
+                if len(outcomes) == begun:
+                    return outcomes
+                await asyncio.sleep(0.02)
+
+    async def approve(self, database: Database) -> str:
+        """The one pending approval of this organization, approved."""
+        [(approval_id,)] = self.superuser.execute(
+            "SELECT approval_id FROM approvals WHERE org_id = %s AND status = 'pending'", [self.org_id]
+        ).fetchall()
+        decide = DecideApproval(database, None, system_clock)
+        await decide.decide(self.org_id, str(approval_id), Voter("usr_ann", None), VoteDecision.APPROVE, None)
+        return str(approval_id)
+
+
+@pytest.fixture
+async def key(api_database: Database, organization: Any) -> Secret:
+    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
+    async with api_database.transaction(organization.org_id) as connection:
+        await put_allowlist(connection, organization.org_id, loopback, actor=SYSTEM, user_id=None, clock=system_clock)
+        checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
+        await create_policy(connection, organization.org_id, checked, actor=SYSTEM, user_id=None, clock=system_clock)
+        issued = await create_key(
+            connection,
+            change,
+            kind=KeyKind.AGENT,
+            scopes=KIND_SCOPES[KeyKind.AGENT],
+            agent_id=organization.agent_id,
+        )
+    return issued.key
+
+
+@pytest.fixture
+async def decided(start, cluster, organization, superuser, proxy_database: Database, key) -> AsyncIterator[Decided]:
+    clock = system_clock
+    recorder = CancelsAtTheCommit(Secret(cluster.dsn("headgate_proxy")))
+    instance = Instance("proxy", proxy_database)
+    ends = ExecutionEnds(recorder, instance)
+    keys, states = KeyRing(proxy_database, clock=clock), OrganizationStates(proxy_database)
+    holds = Holds(
+        database=proxy_database,
+        wake_ups=WakeUps(proxy_database),
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
+        most_open_approvals=None,
+    )
+    gate = CallGate(states=states, keys=keys, recorder=recorder, holds=holds, instance=instance, ends=ends, clock=clock)
+    point = Enforce(
+        gate=gate,
+        catalogue=load_catalogues(),
+        guard=Guard(OwnPlaces(frozenset)),
+        ends=ends,
+        limiter=None,
+        clock=clock,
+        monotonic=monotonic,
+    )
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(recorder.close)
+        stack.push_async_callback(ends.close, wait_seconds=5)
+        await recorder.open()
+        limiter = LocalLimiter({RateClass.CONNECT: Quota(_TUNNELS, 60)})
+        identify = Identify(keys=keys, states=states, clock=clock, api_origin=None, limiter=limiter)
+        running = await start(before=[identify], decide=point)
+        yield Decided(running, recorder, instance, organization.org_id, key, superuser)
+
+
+def _in_flight(decided: Decided) -> object:
+    return decided.instance._in_flight  # what its heartbeat tells the worker
+
+
+async def test_a_read_goes_through(decided: Decided, answer) -> None:
+    assert answer(await decided.ask()).status == 200
+    assert await decided.ended() == [(True, None)]
+
+
+@_each_cause
+async def test_raised_between_the_record_and_the_permission(decided: Decided, answer, monkeypatch, cause) -> None:
+    raised = []
+
+    def explode(*_: object) -> None:
+        raised.append(cause())
+        raise raised[0]
+
+    monkeypatch.setattr(enforce, "allow", explode)
+    assert answer(await decided.ask()).status == 503
+    assert len(raised) == 1
+    [(succeeded, error)] = await decided.ended()
+    assert not succeeded
+    assert str(error).startswith("not forwarded")
+    assert decided.running.upstream.connections == 0
+    assert not _in_flight(decided)
+
+
+async def test_cancelled_in_the_moment_of_the_commit(decided: Decided, answer) -> None:
+    """The record is durable, and whoever waited for it never learns: it must not count as under way for ever."""
+    decided.recorder.armed = True
+    assert answer(await decided.ask()).status == 503
+    [(succeeded, error)] = await decided.ended()
+    assert not succeeded
+    assert str(error).startswith("not forwarded")
+    assert decided.running.upstream.connections == 0
+    assert not _in_flight(decided)
+
+
+@_each_cause
+async def test_the_use_of_an_approval_is_given_back(
+    decided: Decided, api_database: Database, answer, monkeypatch, cause
+) -> None:
+    assert answer(await decided.ask("POST")).status == 403
+    approval_id = await decided.approve(api_database)
+
+    def explode(*_: object) -> None:
+        raise cause()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(enforce, "allow", explode)
+        assert answer(await decided.ask("POST")).status == 503
+    [(succeeded, _)] = await decided.ended()
+    assert not succeeded
+    assert decided.running.upstream.connections == 0
+    assert answer(await decided.ask("POST")).status == 200
+    assert decided.running.upstream.bodies == [b"x"]
+    [(used,)] = decided.superuser.execute(
+        "SELECT used_at IS NOT NULL FROM approvals WHERE approval_id = %s", [approval_id]
+    ).fetchall()
+    assert used
+
+
+@_each_cause
+async def test_raised_while_an_approval_is_used(
+    decided: Decided, api_database: Database, answer, monkeypatch, cause
+) -> None:
+    assert answer(await decided.ask("POST")).status == 403
+    await decided.approve(api_database)
+    used = hold_call.use_approval
+
+    async def explode(connection: Any, row: UseRow) -> None:
+        await used(connection, row)
+        raise cause()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hold_call, "use_approval", explode)
+        assert answer(await decided.ask("POST")).status == 503
+    assert decided.running.upstream.connections == 0
+    async with asyncio.timeout(5):
+        while _in_flight(decided):
+            await asyncio.sleep(0.02)
+    assert answer(await decided.ask("POST")).status == 200
+    assert len(decided.running.upstream.heads) == 1
+
+
+async def test_tunnels_are_counted(decided: Decided, answer) -> None:
+    credentials = b64encode(f"agent:{decided.key.reveal()}".encode())
+    target = b"127.0.0.1:%d" % decided.running.upstream.port
+    connect = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\nProxy-Authorization: Basic %b\r\n\r\n"
+    heads = [await decided.running.plain(connect % (target, target, credentials), wait_seconds=1) for _ in range(7)]
+    assert [head.split()[1] for head in heads] == [b"200"] * _TUNNELS + [b"429"] * 2
+    refused = answer(heads[-1])
+    assert (refused.reason, int(refused.headers["retry-after"]) > 0) == ("Rate limited", True)
+    # Requests have a count of their own.
+    assert answer(await decided.ask()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "elsewhere"),
+    [
+        ("", b'{"a": 1}', False),
+        ("", b'{"a": "%b"}' % (b"a" * 300_000), True),
+        ("Content-Encoding: gzip\r\n", gzip.compress(b'{"a": "%b"}' % (b"a" * 3_000_000)), True),
+    ],
+    ids=["small", "large", "compressed"],
+)
+async def test_a_large_body_is_read_beside_the_loop(
+    decided: Decided, answer, monkeypatch, headers: str, body: bytes, elsewhere: bool
+) -> None:
+    """Reading ten megabytes of JSON takes longer than all other calls of that moment together."""
+    threads = []
+
+    def in_thread(function: Callable[..., object]) -> Callable[..., object]:
+        def noting(*given: object) -> object:
+            threads.append(threading.get_ident())
+            return function(*given)
+
+        return noting
+
+    monkeypatch.setattr(enforce, "interpret", in_thread(enforce.interpret))
+    monkeypatch.setattr(enforce, "candidate_for", in_thread(enforce.candidate_for))
+    headers += "Content-Type: application/json\r\n"
+    assert answer(await decided.ask("POST", headers=headers, body=body)).status == 403
+    assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2
