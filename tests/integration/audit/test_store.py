@@ -11,7 +11,7 @@ from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
 from headgate.kernel.errors import NotFoundError, ValidationError
 
-_NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+_NOON = datetime(2020, 11, 21, 12, 0, tzinfo=UTC)  # long ago: nothing else happens then
 
 
 @pytest.fixture
