@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-from addons.metrics import BUFFERED_REQUEST_BYTES
 from addons.verdict import ClientState
 
 
@@ -33,7 +32,6 @@ class BufferBudget:
         self.used_bytes += size
         client.buffered_bytes += size
         self.peak_bytes = max(self.peak_bytes, self.used_bytes)
-        BUFFERED_REQUEST_BYTES.inc(size)
         return True
 
     def release(self, client: ClientState, size: int) -> None:
@@ -44,7 +42,6 @@ class BufferBudget:
                 del self._used_by[agent]
         self.used_bytes -= size
         client.buffered_bytes -= size
-        BUFFERED_REQUEST_BYTES.dec(size)
 
     def release_all(self, client: ClientState) -> None:
         """At the end of a connection: whatever its requests still held."""

@@ -17,7 +17,7 @@ from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
 from addons.measure import Measure
-from addons.metrics import HELD, flush_tallies, observe_batch, observe_decision
+from addons.metrics import BUFFERED_REQUEST_BYTES, HELD, flush_tallies, observe_batch, observe_decision
 from addons.order import in_order
 from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
@@ -41,6 +41,7 @@ from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
 from proxy.authority import Authority
+from proxy.budget import BufferBudget
 from proxy.descriptors import raise_descriptor_limit
 from proxy.listener import Listener
 from proxy.master import Gate, ProxySettings
@@ -132,7 +133,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     stack.push_async_callback(recorder.close)
     stack.push_async_callback(ends.close, wait_seconds=_OUTCOMES_WAIT_SECONDS)
     await recorder.open()
-    _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey)
+    _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey, gate.budget)
 
     api_origin = _origin(settings.public_api_url)
     limiter = LocalLimiter() if settings.rate_limits else None
@@ -164,6 +165,7 @@ def _keep_running(
     refusals: RefusalCounts,
     wake_ups: WakeUps,
     valkey: Redis | None,
+    budget: BufferBudget,
 ) -> None:
     tasks = TaskSet(lambda name, error: _log.critical("proxy_loop_ended", loop=name, error=repr(error)))
     stack.push_async_callback(tasks.close)
@@ -172,15 +174,16 @@ def _keep_running(
     tasks.start(instance.keep_beating(), name="heartbeat")
     tasks.start(refusals.keep_writing(), name="refusals")
     tasks.start(wake_ups.poll(), name="wake-up poll")
-    tasks.start(_report(wake_ups), name="metrics")
+    tasks.start(_report(wake_ups, budget), name="metrics")
     stack.callback(flush_tallies)
     if valkey is not None:
         tasks.start(wake_ups.listen(valkey), name="wake-up channel")
 
 
-async def _report(wake_ups: WakeUps) -> None:
+async def _report(wake_ups: WakeUps, budget: BufferBudget) -> None:
     while True:
         HELD.set(wake_ups.held)
+        BUFFERED_REQUEST_BYTES.set(budget.used_bytes)
         flush_tallies()
         await asyncio.sleep(FLUSH_SECONDS)
 
