@@ -70,7 +70,13 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/policies/{}"): _administrators(Scope.POLICIES_READ),
+        ("PUT", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
+        ("PATCH", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("DELETE", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
+        ("GET", "/admin/policies/{}/versions"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/{}/versions/{}"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/{}/diff"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/policies/{}/restore"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/audit"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/{}"): _administrators(Scope.AUDIT_READ),
         # It changes nothing and only reads the record, whatever its method.

@@ -27,6 +27,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
 from admin_api.policies.routes import router as policies
+from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
 from admin_api.root.routes import router as root
 from admin_api.settings.routes import router as settings
@@ -43,6 +44,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     agent_keys,
     keys,
     policies,
+    policy_versions,
     settings,
     audit,
     health,

@@ -41,8 +41,15 @@ class ApiClient:
     def post(self, path: str, body: Mapping[str, object]) -> Document:
         return self._send("POST", path, json=body)
 
-    def delete(self, path: str) -> Document:
-        return self._send("DELETE", path)
+    def put(self, path: str, body: object) -> Document:
+        return self._send("PUT", path, json=body)
+
+    def patch(self, path: str, body: Mapping[str, object]) -> Document:
+        return self._send("PATCH", path, json=body)
+
+    def delete(self, path: str, parameters: Mapping[str, str | int | None] | None = None) -> Document:
+        wanted = {name: value for name, value in (parameters or {}).items() if value is not None}
+        return self._send("DELETE", path, params=wanted)
 
     def _send(self, method: str, path: str, **rest: Any) -> Document:
         try:

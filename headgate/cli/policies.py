@@ -6,6 +6,8 @@ from typing import Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
+from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
@@ -15,7 +17,7 @@ _STANDARD_INPUT: Final = "<stdin>"
 
 @click.group()
 def policy() -> None:
-    """List, add, show and delete rule policies."""
+    """Rule policies: add, change, test, compare, restore."""
 
 
 @policy.command("list")
@@ -41,6 +43,8 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--description")
 @click.option("--priority", type=click.IntRange(0, 1000), help="A lower number is asked first; default 100.")
 @click.option("--disabled", is_flag=True, help="Store it, and do not ask it.")
+@click.option("--shadow", is_flag=True, help="Ask it and record what it says, but let it decide nothing.")
+@click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
 def add(
@@ -49,6 +53,8 @@ def add(
     description: str | None,
     priority: int | None,
     disabled: bool,
+    shadow: bool,
+    note: str | None,
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
@@ -60,14 +66,16 @@ def add(
         "rego_policy": file.read(),
         "enabled": not disabled,
     }
-    body |= {key: value for key, value in (("description", description), ("priority", priority)) if value is not None}
+    optional = (("description", description), ("priority", priority), ("change_note", note))
+    body |= {key: value for key, value in optional if value is not None}
+    if shadow:
+        body["mode"] = "shadow"
     answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
     if as_json:
         show_json(answer)
         return
     click.echo(f"added {answer['id']}")
-    for warning in answer.get("warnings", []):
-        click.echo(f"warning: {safe(warning)}", err=True)
+    show_warnings(answer)
 
 
 @policy.command()
@@ -86,6 +94,7 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("name", answer["name"]),
             ("description", answer["description"]),
             ("priority", answer["priority"]),
+            ("mode", answer["mode"]),
             ("state", _state(answer)),
             ("version", answer["version"]),
             ("quarantine", answer["quarantine"]),
@@ -98,11 +107,12 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 @policy.command()
 @click.argument("policy_id")
+@click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
-def delete(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Delete a policy; the decisions that it made keep its text."""
-    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}")
+def delete(policy_id: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Delete a policy; its versions stay, and restore brings it back."""
+    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}", {"change_note": note})
     if as_json:
         show_json(answer)
         return
@@ -112,4 +122,10 @@ def delete(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
 def _state(one: dict[str, object]) -> str:
     if one["quarantine"] is not None:
         return "quarantined"
-    return "enabled" if one["enabled"] else "disabled"
+    if not one["enabled"]:
+        return "disabled"
+    return "shadow" if one["mode"] == "shadow" else "enabled"
+
+
+for command in VERSION_COMMANDS:
+    policy.add_command(command)

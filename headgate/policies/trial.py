@@ -1,6 +1,6 @@
 """A new policy is first tried where it can do no harm: in a child process with little memory and time.
 
-``python -m headgate.policies.trial`` reads ``{"text", "data"}`` as JSON, compiles the policy and asks it
+``python -m headgate.policies.trial`` reads ``{"text", "data", "libraries"}`` as JSON, compiles the policy and asks it
 about fixed calls of every kind; what it would have done to a gateway, it does to the child. The child's
 answer is ``{"refused": …}`` or ``{"warnings": […]}``.
 """
@@ -19,7 +19,7 @@ import regorus
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.policies.answer import verdict_of
-from headgate.policies.compile import SOURCE_NAME, PolicyRefusedError, compile_policy
+from headgate.policies.compile import SOURCE_NAME, Libraries, PolicyRefusedError, compile_policy
 from headgate.policies.model import RulePolicy
 
 _CPU_SECONDS: Final = 3
@@ -79,9 +79,9 @@ def sample_inputs() -> dict[str, bytes]:
     }
 
 
-async def try_policy(text: str, data: bytes) -> TrialReport:
+async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> TrialReport:
     """Compile and ask the policy in a child. Raises PolicyRefusedError; UnavailableError where no child starts."""
-    request = json.dumps({"text": text, "data": data.decode()}).encode()
+    request = json.dumps({"text": text, "data": data.decode(), "libraries": libraries}).encode()
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -133,15 +133,16 @@ def _refusal(reason: str) -> PolicyRefusedError:
 def _run(request: JsonObject) -> JsonObject:
     """What happens in the child."""
     text, data = str(request["text"]), str(request["data"]).encode()
+    libraries = tuple((str(name), str(module)) for name, module in cast("list[list[str]]", request["libraries"]))
     try:
-        return {"warnings": [*_ask(text, data)]}
+        return {"warnings": [*_ask(text, data, libraries)]}
     except PolicyRefusedError as error:
         details = cast("JsonObject", dict(error.details or {}))
         return {"refused": {"message": error.message, "details": details}}
 
 
-def _ask(text: str, data: bytes) -> list[str]:
-    engine = compile_policy(text, data).engine
+def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
+    engine = compile_policy(text, data, libraries).engine
     now = datetime.now(UTC)
     policy = RulePolicy("", 1, "", None, text, True, 0, None, now, now)
     warnings: dict[str, str] = {}

@@ -15,10 +15,10 @@ from headgate.db.database import Database
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 from headgate.organizations.store import generation as stored_generation
-from headgate.organizations.store import generations, get_setting
-from headgate.policies.data import policy_data
+from headgate.organizations.store import generations
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.store import load_enabled
+from headgate.policies.surroundings import load_surroundings
 
 _log = structlog.get_logger(__name__)
 
@@ -69,11 +69,10 @@ class OrganizationStates:
             # the record then finds stale; the other way round it would pass for fresh.
             generation = await stored_generation(connection, org_id)
             policies = await load_enabled(connection, org_id)
-            setting = await get_setting(connection, org_id, "allowlist")
-        allowlist = parse_allowlist(setting.document) if setting is not None else Allowlist.empty()
-        data = policy_data(setting.document if setting is not None else None)
+            around = await load_surroundings(connection, org_id)
+        allowlist = Allowlist.empty() if around.allowlist is None else parse_allowlist(around.allowlist)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
-        compiled = await asyncio.to_thread(self._compile_policies, policies, data)
+        compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
         state = OrganizationState(org_id, generation, compiled, allowlist)
         self._states[org_id] = state
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
