@@ -70,6 +70,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/policies/{}"): _administrators(Scope.POLICIES_READ),
+        # They store nothing, whatever their method.
+        ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),
         ("PUT", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("PATCH", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("DELETE", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),

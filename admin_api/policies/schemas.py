@@ -87,6 +87,26 @@ class PolicyChange(_Body):
         return {name: getattr(self, name) for name in self.model_fields_set - {"change_note", "version"}}
 
 
+class PolicyToCheck(_Body):
+    """POST /admin/policies/check. ``policy_id``: the policy that this would be the next version of."""
+
+    rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
+    name: str = Field(default="draft", min_length=1, max_length=NAME_MAX_CHARACTERS)
+    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    mode: PolicyMode = PolicyMode.ENFORCE
+    policy_id: str | None = None
+
+    def draft(self) -> PolicyDraft:
+        return PolicyDraft(self.name, self.rego_policy, None, True, self.priority, self.mode)
+
+
+class CheckAnswer(BaseModel):
+    """Of a policy that could be saved; one that could not is a 400 with its place."""
+
+    valid: Literal[True] = True
+    warnings: list[str]
+
+
 class Restoration(BaseModel):
     """POST /admin/policies/{id}/restore."""
 

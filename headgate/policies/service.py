@@ -57,6 +57,17 @@ async def create_policy(
     return SavedPolicy(policy, warnings)
 
 
+async def foresee_warnings(
+    connection: Connection, org_id: str, checked: CheckedPolicy, policy_id: str | None, *, clock: Clock
+) -> tuple[str, ...]:
+    """The warnings that saving this draft would answer with, ``policy_id``'s next version or a new policy; nothing
+    is stored."""
+    policy = _new_policy(org_id, checked.draft, clock)
+    if policy_id is not None:
+        policy = replace(policy, policy_id=policy_id)
+    return checked.warnings + await _hidden(connection, policy, checked)
+
+
 async def update_policy(
     connection: Connection,
     org_id: str,

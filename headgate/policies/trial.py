@@ -20,6 +20,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 from headgate.kernel.errors import UnavailableError
 from headgate.policies.answer import verdict_of
 from headgate.policies.compile import SOURCE_NAME, Libraries, PolicyRefusedError, compile_policy
+from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
 
 _CPU_SECONDS: Final = 3
@@ -34,7 +35,7 @@ _LONG_TEXT: Final = "The quick brown fox, 0123456789. " * 3_000
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """What the trial of an acceptable policy showed: calls on which it fails, and so denies."""
+    """What the trial of an acceptable policy showed: what is probably not meant, and calls on which it fails."""
 
     warnings: tuple[str, ...]
 
@@ -142,7 +143,9 @@ def _run(request: JsonObject) -> JsonObject:
 
 
 def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
-    engine = compile_policy(text, data, libraries).engine
+    compiled = compile_policy(text, data, libraries)
+    engine = compiled.engine
+    findings = lint(engine.ast(), text, compiled.conditions, compiled.data.roots)
     now = datetime.now(UTC)
     policy = RulePolicy("", 1, "", None, text, True, 0, None, now, now)
     warnings: dict[str, str] = {}
@@ -156,7 +159,7 @@ def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
         else:
             if verdict.error is not None:
                 raise _refusal(f"on the sample call “{name}”: {verdict.error}")
-    return list(warnings.values())[:_WARNINGS_MAX]
+    return [*(one.sentence(SOURCE_NAME) for one in findings), *list(warnings.values())[:_WARNINGS_MAX]]
 
 
 def main() -> None:
