@@ -14,15 +14,18 @@ from admin_api.policies.schemas import (
     NewPolicy,
     PolicyAnswer,
     PolicyChange,
+    PolicyDetailAnswer,
     PolicyReplacement,
     SavedPolicyAnswer,
     policy_answer,
+    policy_detail_answer,
     saved_policy_answer,
 )
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.model import PRIORITY_MAX, PolicyMode
 from headgate.policies.service import delete_policy
+from headgate.policies.shadow_store import shadow_tally
 from headgate.policies.store import PolicyFilter, get_policy, list_policies
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
@@ -65,18 +68,21 @@ async def list_all(
     )
 
 
-@router.get("/admin/policies/{id}")
+@router.get("/admin/policies/{id}", response_model_exclude_unset=True)
 async def get(
     id: str,  # noqa: A002 - the specification's name of the parameter
     response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> PolicyAnswer:
-    policy_id = parse_id(IdPrefix.POLICY, id)
+) -> PolicyDetailAnswer:
+    """The policy of now; of one that only watches, what it said."""
+    policy_id, tally = parse_id(IdPrefix.POLICY, id), None
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_policy(connection, principal.org_id, policy_id)
+        if policy.mode is PolicyMode.SHADOW:
+            tally = await shadow_tally(connection, principal.org_id, policy_id, policy.version)
     set_etag(response, policy.version)
-    return policy_answer(policy)
+    return policy_detail_answer(policy, tally)
 
 
 @router.put("/admin/policies/{id}")

@@ -16,6 +16,7 @@ from headgate.policies.model import (
     RulePolicy,
 )
 from headgate.policies.service import SavedPolicy
+from headgate.policies.shadow_store import ShadowTally
 
 
 def _content_as_rego(body: Any) -> Any:
@@ -130,6 +131,22 @@ class PolicyAnswer(BaseModel):
     quarantine: str | None = Field(description="Why it is not evaluated and denies instead; null: it is evaluated.")
 
 
+class ShadowAnswer(BaseModel):
+    """What a shadow policy said of calls since this version of it was saved."""
+
+    asked: int = Field(description="Calls that it was asked about.")
+    said: dict[str, int] = Field(description="By allow, deny, require_approval, none.")
+    would_change: int = Field(description="Calls that would have been decided otherwise, had it been enforced.")
+    changes: dict[str, int] = Field(description='Those by what it would have changed: "allow -> deny".')
+    since: datetime | None
+
+
+class PolicyDetailAnswer(PolicyAnswer):
+    """``shadow`` is there for a policy that only watches."""
+
+    shadow: ShadowAnswer | None = None
+
+
 class SavedPolicyAnswer(PolicyAnswer):
     warnings: list[str] = Field(description="What whoever saved it should know, such as which policies it hides.")
 
@@ -152,6 +169,19 @@ def _members(policy: RulePolicy) -> dict[str, Any]:
 
 def policy_answer(policy: RulePolicy) -> PolicyAnswer:
     return PolicyAnswer(**_members(policy))
+
+
+def policy_detail_answer(policy: RulePolicy, tally: ShadowTally | None) -> PolicyDetailAnswer:
+    if tally is None:
+        return PolicyDetailAnswer(**_members(policy))
+    shadow = ShadowAnswer(
+        asked=tally.asked,
+        said=tally.said,
+        would_change=tally.would_change,
+        changes=tally.changes,
+        since=tally.since,
+    )
+    return PolicyDetailAnswer(**_members(policy), shadow=shadow)
 
 
 def saved_policy_answer(saved: SavedPolicy) -> SavedPolicyAnswer:

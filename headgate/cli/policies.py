@@ -1,7 +1,7 @@
 """``headgate policy``: the rule policies of the organization."""
 
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
@@ -98,6 +98,7 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("state", _state(answer)),
             ("version", answer["version"]),
             ("quarantine", answer["quarantine"]),
+            *_shadow(answer.get("shadow")),
         ]
     )
     click.echo()
@@ -117,6 +118,14 @@ def delete(policy_id: str, note: str | None, as_json: bool, runtime_file: Path |
         show_json(answer)
         return
     click.echo(f"deleted {policy_id}")
+
+
+def _shadow(tally: dict[str, Any] | None) -> list[tuple[str, object]]:
+    if tally is None:
+        return []
+    said = ", ".join(f"{count} {verdict}" for verdict, count in tally["said"].items())
+    changes = ", ".join(f"{count} {change}" for change, count in tally["changes"].items())
+    return [("asked about", tally["asked"]), ("said", said), ("would change", changes or "nothing")]
 
 
 def _state(one: dict[str, object]) -> str:

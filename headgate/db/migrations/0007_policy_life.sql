@@ -45,10 +45,11 @@ CREATE TABLE shadow_counts (
     version   integer NOT NULL,
     said      text NOT NULL,
     decided   text NOT NULL,
+    would     text NOT NULL, -- the decision, had the policy been enforced
     calls     bigint NOT NULL,
     first_at  timestamptz NOT NULL,
     last_at   timestamptz NOT NULL,
-    PRIMARY KEY (org_id, policy_id, version, said, decided)
+    PRIMARY KEY (org_id, policy_id, version, said, decided, would)
 );
 
 CREATE TABLE policy_replays (
@@ -75,17 +76,18 @@ GRANT SELECT, INSERT, UPDATE ON shadow_counts TO headgate_definer;
 -- What shadow policies said of recorded calls, added up by the process that asked them. An action that is not there
 -- (or not this agent's) is no event.
 CREATE FUNCTION record_shadow(
-    p_org text[], p_policy text[], p_version integer[], p_said text[], p_decided text[], p_calls bigint[], p_at timestamptz[],
+    p_org text[], p_policy text[], p_version integer[], p_said text[], p_decided text[], p_would text[],
+    p_calls bigint[], p_at timestamptz[],
     p_event_org text[], p_event_action text[], p_event_agent text[], p_event_at timestamptz[], p_event_payload text[]
 ) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    INSERT INTO shadow_counts AS c (org_id, policy_id, version, said, decided, calls, first_at, last_at)
-    SELECT s.org_id, s.policy_id, s.version, s.said, s.decided, s.calls, s.at, s.at
-    FROM unnest(p_org, p_policy, p_version, p_said, p_decided, p_calls, p_at)
-         AS s(org_id, policy_id, version, said, decided, calls, at)
+    INSERT INTO shadow_counts AS c (org_id, policy_id, version, said, decided, would, calls, first_at, last_at)
+    SELECT s.org_id, s.policy_id, s.version, s.said, s.decided, s.would, s.calls, s.at, s.at
+    FROM unnest(p_org, p_policy, p_version, p_said, p_decided, p_would, p_calls, p_at)
+         AS s(org_id, policy_id, version, said, decided, would, calls, at)
     WHERE EXISTS (SELECT FROM policies p WHERE p.org_id = s.org_id AND p.policy_id = s.policy_id)
-    ORDER BY s.org_id, s.policy_id, s.version, s.said, s.decided
-    ON CONFLICT (org_id, policy_id, version, said, decided) DO UPDATE
+    ORDER BY s.org_id, s.policy_id, s.version, s.said, s.decided, s.would
+    ON CONFLICT (org_id, policy_id, version, said, decided, would) DO UPDATE
     SET calls = c.calls + excluded.calls, last_at = greatest(c.last_at, excluded.last_at);
     INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT e.org_id, 'decision.shadowed', e.action_id, e.agent_id, e.at, e.payload
