@@ -27,6 +27,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
 from admin_api.policies.check_routes import router as policy_checks
+from admin_api.policies.dry_run_routes import router as dry_runs
 from admin_api.policies.routes import router as policies
 from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
@@ -47,6 +48,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policy_checks,
     policies,
     policy_versions,
+    dry_runs,
     settings,
     audit,
     health,

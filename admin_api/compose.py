@@ -28,7 +28,9 @@ from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.tools.load import load_catalogues
 from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.shadow_calls import ShadowCalls
@@ -56,7 +58,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
-        marker, shadow_marker, _ = await _markers(settings, database, stack)
+        marker, shadow_marker, dry_run_marker = await _markers(settings, database, stack)
         states = OrganizationStates(
             database,
             compile_policies=partial(PolicySet, marker=marker),
@@ -97,6 +99,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 shadow=shadow_calls.recorded,
             ),
             decide_approval=DecideApproval(database, valkey, clock),
+            dry_run=DryRun(states=states, database=database, catalogue=load_catalogues(), marker=dry_run_marker),
             ca_certificate=settings.ca_certificate,
         )
 

@@ -21,6 +21,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.submit_action import SubmitAction
@@ -41,6 +42,7 @@ class Dependencies:
     recorder: Recorder
     submit_action: SubmitAction
     decide_approval: DecideApproval
+    dry_run: DryRun
     ca_certificate: Path | None
 
 

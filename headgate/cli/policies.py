@@ -6,6 +6,7 @@ from typing import Any, Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
 from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -136,5 +137,5 @@ def _state(one: dict[str, object]) -> str:
     return "shadow" if one["mode"] == "shadow" else "enabled"
 
 
-for command in VERSION_COMMANDS:
+for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS):
     policy.add_command(command)

@@ -96,6 +96,11 @@ class PolicySet:
         started = perf_counter_ns()
         return self._decide(input_bytes, self._index.candidates(CallKey(tool, operation, host, method)), started)
 
+    def concerned(self, *, tool: str, operation: str, host: str | None, method: str | None) -> tuple[RulePolicy, ...]:
+        """The policies that the index does not leave out of such a call, in the order in which they are asked."""
+        groups = self._index.candidates(CallKey(tool, operation, host, method))
+        return tuple(entry.policy for group in groups for entry in group)
+
     def decide_asking_all(self, input_bytes: bytes) -> Decision:
         """The same without the index: what the index is tested against."""
         return self._decide(input_bytes, self._everyone, perf_counter_ns())

@@ -2,7 +2,8 @@
 
 ``python -m headgate.policies.trial`` reads ``{"text", "data", "libraries"}`` as JSON, compiles the policy and asks it
 about fixed calls of every kind; what it would have done to a gateway, it does to the child. The child's
-answer is ``{"refused": …}`` or ``{"warnings": […]}``.
+answer is ``{"refused": …}`` or ``{"warnings": […]}``. With ``{"input", "trace"}`` besides, it is asked about that call
+alone (``headgate.policies.simulate``).
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import perf_counter_ns
 from typing import Final, cast
 
 import regorus
@@ -20,6 +22,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 from headgate.kernel.errors import UnavailableError
 from headgate.policies.answer import verdict_of
 from headgate.policies.compile import SOURCE_NAME, Libraries, PolicyRefusedError, compile_policy
+from headgate.policies.explain import ask, parse_input, rule_values
 from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
 
@@ -83,6 +86,12 @@ def sample_inputs() -> dict[str, bytes]:
 async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> TrialReport:
     """Compile and ask the policy in a child. Raises PolicyRefusedError; UnavailableError where no child starts."""
     request = json.dumps({"text": text, "data": data.decode(), "libraries": libraries}).encode()
+    document = refuse_where_refused(await run_child(request))
+    return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
+
+
+async def run_child(request: bytes) -> JsonObject:
+    """What the child answers to ``request``. Raises PolicyRefusedError for whatever becomes of it instead."""
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -102,21 +111,21 @@ async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> Trial
         if child.returncode is None:
             child.kill()
             await child.wait()
-    return _report(child.returncode, answer)
-
-
-def _report(status: int | None, answer: bytes) -> TrialReport:
-    if status != 0:
-        raise _refusal(_cause_of_death(status))
+    if child.returncode != 0:
+        raise _refusal(_cause_of_death(child.returncode))
     try:
-        document = cast("JsonObject", json.loads(answer))
+        return cast("JsonObject", json.loads(answer))
     except ValueError as error:
         raise _refusal("the trial of this policy ended without a result") from error
+
+
+def refuse_where_refused(document: JsonObject) -> JsonObject:
+    """The child's answer. Raises PolicyRefusedError where that is a refusal."""
     if "refused" in document:
         refusal = cast("JsonObject", document["refused"])
         details = refusal["details"]
         raise PolicyRefusedError(str(refusal["message"]), details=details if isinstance(details, dict) else None)
-    return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
+    return document
 
 
 def _cause_of_death(status: int | None) -> str:
@@ -136,10 +145,21 @@ def _run(request: JsonObject) -> JsonObject:
     text, data = str(request["text"]), str(request["data"]).encode()
     libraries = tuple((str(name), str(module)) for name, module in cast("list[list[str]]", request["libraries"]))
     try:
+        if "input" in request:
+            return _simulate(text, data, libraries, str(request["input"]).encode(), trace=bool(request["trace"]))
         return {"warnings": [*_ask(text, data, libraries)]}
     except PolicyRefusedError as error:
         details = cast("JsonObject", dict(error.details or {}))
         return {"refused": {"message": error.message, "details": details}}
+
+
+def _simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> JsonObject:
+    engine, document = compile_policy(text, data, libraries).engine, parse_input(input_bytes)
+    started = perf_counter_ns()
+    raw = ask(engine, document)
+    time_ms = round((perf_counter_ns() - started) / 1_000_000, 3)
+    values: list[JsonValue] = [one.record() for one in rule_values(engine, document)] if trace else []
+    return {"answer": raw.answer.decode(), "error": raw.error, "trace": values, "time_ms": time_ms}
 
 
 def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
