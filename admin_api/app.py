@@ -29,6 +29,7 @@ from admin_api.keys.routes import router as keys
 from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.dry_run_routes import router as dry_runs
 from admin_api.policies.routes import router as policies
+from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
 from admin_api.root.routes import router as root
@@ -46,6 +47,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     agent_keys,
     keys,
     policy_checks,
+    policy_tests,
     policies,
     policy_versions,
     dry_runs,

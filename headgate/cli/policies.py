@@ -7,6 +7,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
+from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
 from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -137,5 +138,5 @@ def _state(one: dict[str, object]) -> str:
     return "shadow" if one["mode"] == "shadow" else "enabled"
 
 
-for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS):
+for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS, *TEST_COMMANDS):
     policy.add_command(command)

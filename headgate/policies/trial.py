@@ -90,12 +90,15 @@ async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> Trial
     return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
 
 
-async def run_child(request: bytes) -> JsonObject:
-    """What the child answers to ``request``. Raises PolicyRefusedError for whatever becomes of it instead."""
+async def run_child(request: bytes, arguments: tuple[str, ...] | None = None) -> JsonObject:
+    """What a child answers to ``request``. Raises PolicyRefusedError for whatever becomes of it instead.
+
+    ``arguments`` of Python; None: this module.
+    """
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            *_CHILD,
+            *(arguments or _CHILD),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -182,11 +185,16 @@ def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
     return [*(one.sentence(SOURCE_NAME) for one in findings), *list(warnings.values())[:_WARNINGS_MAX]]
 
 
-def main() -> None:
-    """The child: limits first, then the policy."""
+def limit_this_process() -> None:
+    """Little memory and time, and no core: for a child that evaluates what nobody has tried."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 1))
+
+
+def main() -> None:
+    """The child: limits first, then the policy."""
+    limit_this_process()
     request = cast("JsonObject", json.load(sys.stdin.buffer))
     sys.stdout.buffer.write(json.dumps(_run(request)).encode())
 
