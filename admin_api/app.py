@@ -27,7 +27,9 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
 from admin_api.policies.check_routes import router as policy_checks
+from admin_api.policies.data_routes import router as policy_data
 from admin_api.policies.dry_run_routes import router as dry_runs
+from admin_api.policies.module_routes import router as policy_modules
 from admin_api.policies.routes import router as policies
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
@@ -46,6 +48,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     agents,
     agent_keys,
     keys,
+    policy_data,
+    policy_modules,
     policy_checks,
     policy_tests,
     policies,
