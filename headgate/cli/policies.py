@@ -6,6 +6,7 @@ from typing import Any, Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
 from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
 from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
@@ -138,5 +139,5 @@ def _state(one: dict[str, object]) -> str:
     return "shadow" if one["mode"] == "shadow" else "enabled"
 
 
-for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS, *TEST_COMMANDS):
+for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS, *TEST_COMMANDS, *CODE_COMMANDS):
     policy.add_command(command)

@@ -6,6 +6,7 @@ from typing import Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -70,15 +71,25 @@ def versions(policy_id: str, limit: int, as_json: bool, runtime_file: Path | Non
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("target")
 @click.option("--from", "from_version", type=click.IntRange(1), help="Default: the version before --to.")
 @click.option("--to", "to_version", type=click.IntRange(1), help="Default: the newest.")
+@click.option("--delete", is_flag=True, help="Of a folder: show what push --delete would delete too.")
 @json_option
 @runtime_file_option
 def diff(
-    policy_id: str, from_version: int | None, to_version: int | None, as_json: bool, runtime_file: Path | None
+    target: str,
+    from_version: int | None,
+    to_version: int | None,
+    delete: bool,
+    as_json: bool,
+    runtime_file: Path | None,
 ) -> None:
-    """Show what changed between two versions, as a unified diff."""
+    """Show what changed between two versions of a policy, or what push would change where TARGET is a folder."""
+    if Path(target).is_dir():
+        show_folder_diff(Path(target), delete=delete, runtime_file=runtime_file)
+        return
+    policy_id = target
     client = ApiClient(find_target(runtime_file))
     if to_version is None:
         to_version = client.get(f"/admin/policies/{policy_id}/versions", {"limit": 1})["data"][0]["version"]

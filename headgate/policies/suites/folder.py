@@ -21,7 +21,6 @@ from typing import Final
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
-from headgate.policies.compile import Libraries
 from headgate.policies.documents import nested, parse_data_path
 from headgate.policies.model import DEFAULT_PRIORITY, POLICIES_MAX, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 from headgate.policies.suites.cases import parse_cases
@@ -62,7 +61,7 @@ def read_folder(folder: Path) -> Suite:
     return Suite(
         policies=policies,
         modules=tuple(_modules(folder, files)),
-        data=_data(folder, files),
+        documents=_documents(folder, files),
         cases=tuple(_cases_together(folder, files)),
     )
 
@@ -139,26 +138,18 @@ def _modules(folder: Path, files: list[str]) -> Iterator[tuple[str, str]]:
             yield file, _text(folder / file, REGO_MAX_BYTES)
 
 
-def read_documents(folder: Path) -> dict[str, JsonValue]:
-    """The data documents of a folder by their path, ``limits.hard``. Raises ValidationError."""
+def _documents(folder: Path, files: list[str]) -> dict[str, JsonValue]:
+    """The data documents by their path, ``limits.hard``. Raises ValidationError."""
     documents: dict[str, JsonValue] = {}
-    for file in _files(folder):
+    for file in files:
         if file.startswith("data/") and file.endswith(".json"):
             path = parse_data_path(file.removeprefix("data/").removesuffix(".json"))
             try:
                 documents[path] = parse_strict(_text(folder / file, _FILE_MAX_BYTES).encode())
             except ValidationError as error:
                 raise ValidationError(f"{file}: {error.message}") from error
+    nested(documents)  # none inside another
     return documents
-
-
-def read_modules(folder: Path) -> Libraries:
-    """The shared modules of a folder, by their file."""
-    return tuple(_modules(folder, _files(folder)))
-
-
-def _data(folder: Path, files: list[str]) -> dict[str, JsonValue]:
-    return nested(read_documents(folder)) if any(file.startswith("data/") for file in files) else {}
 
 
 def _manifest(folder: Path) -> dict[str, _Entry]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.compile import Libraries
+from headgate.policies.documents import nested
 from headgate.policies.model import DEFAULT_PRIORITY, PolicyMode
 
 
@@ -56,12 +57,17 @@ class SuitePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """``data`` are the documents under ``data``; ``modules`` the shared modules; ``cases`` are about all policies."""
+    """``documents`` are the data documents by path; ``modules`` the shared ones; ``cases`` are about all policies."""
 
     policies: Sequence[SuitePolicy]
     modules: Libraries
-    data: dict[str, JsonValue]
+    documents: dict[str, JsonValue]
     cases: Sequence[Case] = ()
+
+    @property
+    def data(self) -> dict[str, JsonValue]:
+        """The documents as the one object that policies read. Raises ValidationError."""
+        return nested(self.documents)
 
     @property
     def together(self) -> Sequence[SuitePolicy]:
