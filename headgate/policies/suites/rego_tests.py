@@ -14,7 +14,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
-from headgate.policies.compile import PolicyRefusedError, compile_policy
+from headgate.policies.compile import SOURCE_NAME, PolicyRefusedError, compile_policy
 from headgate.policies.suites.model import TestModule
 from headgate.policies.tree import nodes
 
@@ -25,6 +25,7 @@ _PACKAGE: Final = re.compile(r"^[ \t]*package[ \t]+(?P<path>[^\s#;]+)", re.MULTI
 _IMPORT: Final = re.compile(
     r"^[ \t]*import[ \t]+(?P<path>[^\s#;]+)(?:[ \t]+as[ \t]+(?P<alias>\w+))?[ \t]*(?:#.*)?$", re.MULTILINE
 )
+_ENGINE_PLACE: Final = re.compile(rf"{re.escape(SOURCE_NAME)}:(?P<line>\d+)")
 _EMPTY_DATA: Final = b"{}"
 
 
@@ -44,15 +45,22 @@ class MergedPolicy:
     text: str
     parts: tuple[_Part, ...]
 
+    def in_files(self, message: str) -> str:
+        """An engine's complaint while evaluating, with the files and lines that people know."""
+        return _ENGINE_PLACE.sub(lambda match: self._place(int(match["line"])), message)
+
+    def _place(self, line: int) -> str:
+        part = [one for one in self.parts if one.first <= line][-1]
+        return f"{part.file}:{line - part.shift}"
+
     def told(self, error: PolicyRefusedError) -> str:
         """The complaint, with the file and line in which a person wrote it."""
         line = (error.details or {}).get("line")
         if not isinstance(line, int):
             return error.message
-        part = [one for one in self.parts if one.first <= line][-1]
         column = (error.details or {}).get("column")
         reason = str((error.details or {}).get("reason", error.message))
-        return f"{part.file}:{line - part.shift}:{column}: {reason}"
+        return f"{self._place(line)}:{column}: {reason}"
 
 
 def merge(policy_file: str, policy_text: str, tests: Sequence[TestModule]) -> MergedPolicy:

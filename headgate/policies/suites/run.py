@@ -137,7 +137,14 @@ class _PolicyRun:
                 outcome, reason = _run_rego_test(engine, rule, document)
                 if outcome is Outcome.PASSED:
                     passed.append(rule)
-                yield TestResult(policy.key, policy.file, rule, outcome, timer.ms(), reason)
+                yield TestResult(
+                    policy.key,
+                    policy.file,
+                    rule,
+                    outcome,
+                    timer.ms(),
+                    None if reason is None else merged.in_files(reason),
+                )
         self._held |= rules_reached_by(engine.ast(), merged.text, passed)
 
     def _case(self, case: Case) -> TestResult:

@@ -81,6 +81,8 @@ todo_test_later if false
         "test_raises": Outcome.ERROR,
         "todo_test_later": Outcome.SKIPPED,
     }
+    raised = next(result for result in report.results if result.name == "test_raises")
+    assert (raised.message or "").startswith("mine_test.rego:18:")
     assert not report.passed
     [coverage] = report.coverage
     assert (coverage.rules, coverage.uncovered) == (6, ("deny", "approval", "unused"))
