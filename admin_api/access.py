@@ -85,6 +85,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # They store nothing, whatever their method.
         ("POST", "/v1/dry-run"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/{}/simulate"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/policies/replay"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/replays"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/replays/{}"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/test"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),
         ("PUT", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),

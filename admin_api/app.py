@@ -30,6 +30,7 @@ from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
 from admin_api.policies.dry_run_routes import router as dry_runs
 from admin_api.policies.module_routes import router as policy_modules
+from admin_api.policies.replay_routes import router as policy_replays
 from admin_api.policies.routes import router as policies
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
@@ -51,6 +52,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policy_data,
     policy_modules,
     policy_checks,
+    policy_replays,
     policy_tests,
     policies,
     policy_versions,

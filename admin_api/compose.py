@@ -33,6 +33,7 @@ from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.replay_policy import ReplayPolicy
 from headgate.workflows.shadow_calls import ShadowCalls
 from headgate.workflows.submit_action import SubmitAction
 
@@ -100,6 +101,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             ),
             decide_approval=DecideApproval(database, valkey, clock),
             dry_run=DryRun(states=states, database=database, catalogue=load_catalogues(), marker=dry_run_marker),
+            replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
         )
 

@@ -24,6 +24,7 @@ from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.replay_policy import ReplayPolicy
 from headgate.workflows.submit_action import SubmitAction
 
 
@@ -43,6 +44,7 @@ class Dependencies:
     submit_action: SubmitAction
     decide_approval: DecideApproval
     dry_run: DryRun
+    replay_policy: ReplayPolicy
     ca_certificate: Path | None
 
 

@@ -11,6 +11,7 @@ from headgate.cli.target import Target
 from headgate.kernel.errors import HeadgateError, UnauthorizedError, UnavailableError, ValidationError
 
 _TIMEOUT_SECONDS: Final = 60.0
+_LINE_SECONDS: Final = 300.0
 _PATIENCE_SECONDS: Final = 60.0
 _SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
 
@@ -53,6 +54,18 @@ class ApiClient:
 
     def put(self, path: str, body: object, parameters: Mapping[str, str] | None = None) -> Document:
         return self._send("PUT", path, json=body, params=dict(parameters or {}))
+
+    def post_lines(self, path: str, body: Mapping[str, object]) -> Iterator[str]:
+        """An answer that comes line by line, for as long as it takes."""
+        timeout = httpx.Timeout(_TIMEOUT_SECONDS, read=_LINE_SECONDS)
+        try:
+            with self._client.stream("POST", path, json=body, timeout=timeout) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise _refusal(answer)
+                yield from answer.iter_lines()
+        except httpx.HTTPError as error:
+            raise UnavailableError(f"the API at {self._url} stopped answering: {error}") from error
 
     def patch(self, path: str, body: Mapping[str, object]) -> Document:
         return self._send("PATCH", path, json=body)

@@ -70,7 +70,6 @@ GRANT SELECT ON policy_documents TO headgate_api, headgate_proxy, headgate_worke
 GRANT SELECT ON policy_document_versions, shadow_counts, policy_replays TO headgate_api;
 GRANT INSERT, UPDATE ON policy_documents TO headgate_api;
 GRANT INSERT ON policy_document_versions, policy_replays TO headgate_api;
-GRANT DELETE ON policy_replays TO headgate_api;
 GRANT SELECT, INSERT, UPDATE ON shadow_counts TO headgate_definer;
 
 -- What shadow policies said of recorded calls, added up by the process that asked them. An action that is not there
