@@ -8,15 +8,19 @@ from starlette.responses import Response
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
+from admin_api.listing import Shape
 from admin_api.pagination import CurrentPage, Page, pagination_of
 from admin_api.policies.saving import changing, replacing, save_change, save_new
 from admin_api.policies.schemas import (
+    CamelPolicyAnswer,
     NewPolicy,
     PolicyAnswer,
     PolicyChange,
     PolicyDetailAnswer,
     PolicyReplacement,
+    SavedCamelPolicyAnswer,
     SavedPolicyAnswer,
+    camel_policy_answer,
     policy_answer,
     policy_detail_answer,
     saved_policy_answer,
@@ -28,17 +32,23 @@ from headgate.policies.service import delete_policy
 from headgate.policies.shadow_store import shadow_tally
 from headgate.policies.store import PolicyFilter, get_policy, list_policies
 
+type CurrentShape = Annotated[Shape, Query(description="camel: the alternate shape, with rules.")]
+
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 
 @router.post("/admin/policies", status_code=201)
 async def create(
-    body: NewPolicy, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> SavedPolicyAnswer:
+    body: NewPolicy,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """A new policy, in force with the next decision. Bad Rego: 400 with line, column and the offending line."""
     saved = await save_new(dependencies, principal, body.draft(), body.change_note)
     set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved)
+    return saved_policy_answer(saved, shape)
 
 
 @router.get("/admin/policies", response_model_exclude_unset=True)
@@ -51,7 +61,8 @@ async def list_all(
     mode: PolicyMode | None = None,
     priority: Annotated[int | None, Query(ge=0, le=PRIORITY_MAX)] = None,
     quarantined: bool | None = None,
-) -> Page[PolicyAnswer]:
+    shape: CurrentShape = None,
+) -> Page[PolicyAnswer] | Page[CamelPolicyAnswer]:
     """In the order in which they are asked: by priority, then by age. ``name``: a part of the name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_policies(
@@ -62,10 +73,10 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return Page(
-        data=[policy_answer(policy) for policy in found.policies],
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
-    )
+    pagination = pagination_of(page, found.total, is_minimum=found.total_is_minimum)
+    if shape == "camel":
+        return Page(data=[camel_policy_answer(policy) for policy in found.policies], pagination=pagination)
+    return Page(data=[policy_answer(policy) for policy in found.policies], pagination=pagination)
 
 
 @router.get("/admin/policies/{id}", response_model_exclude_unset=True)
@@ -74,7 +85,8 @@ async def get(
     response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> PolicyDetailAnswer:
+    shape: CurrentShape = None,
+) -> PolicyDetailAnswer | CamelPolicyAnswer:
     """The policy of now; of one that only watches, what it said."""
     policy_id, tally = parse_id(IdPrefix.POLICY, id), None
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -82,6 +94,8 @@ async def get(
         if policy.mode is PolicyMode.SHADOW:
             tally = await shadow_tally(connection, principal.org_id, policy_id, policy.version)
     set_etag(response, policy.version)
+    if shape == "camel":
+        return camel_policy_answer(policy)
     return policy_detail_answer(policy, tally)
 
 
@@ -93,7 +107,8 @@ async def replace(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
-) -> SavedPolicyAnswer:
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """The policy anew, as its next version; what is left out gets its default. The same again makes no version."""
     expected = expected_version(if_match, body.version)
     change = replacing(body.draft())
@@ -101,7 +116,7 @@ async def replace(
         dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
     )
     set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved)
+    return saved_policy_answer(saved, shape)
 
 
 @router.patch("/admin/policies/{id}")
@@ -112,7 +127,8 @@ async def update(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
-) -> SavedPolicyAnswer:
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """Some fields, as the policy's next version; what is left out stays."""
     expected = expected_version(if_match, body.version)
     change = changing(body.changes())
@@ -120,7 +136,7 @@ async def update(
         dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
     )
     set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved)
+    return saved_policy_answer(saved, shape)
 
 
 @router.delete("/admin/policies/{id}")

@@ -1,10 +1,14 @@
 """Bodies about rule policies (specification, "Rule policy")."""
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from admin_api.listing import Shape
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import ValidationError
 from headgate.policies.draft import NOTE_MAX_CHARACTERS, PolicyDraft
 from headgate.policies.model import (
     DEFAULT_PRIORITY,
@@ -15,8 +19,10 @@ from headgate.policies.model import (
     PolicyMode,
     RulePolicy,
 )
+from headgate.policies.rule_shape import parse_rules
 from headgate.policies.service import SavedPolicy
 from headgate.policies.shadow_store import ShadowTally
+from headgate.policies.translate_rules import translate
 
 
 def _content_as_rego(body: Any) -> Any:
@@ -51,7 +57,12 @@ class NewPolicy(_Body):
     """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
 
     name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
-    rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego")
+    rego_policy: str | None = Field(
+        default=None, min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego; required, unless rules are given."
+    )
+    rules: list[dict[str, Any]] | None = Field(
+        default=None, description="Instead: rules in the camelCase shape, which are translated to Rego."
+    )
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: bool = True
     priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first.")
@@ -61,7 +72,22 @@ class NewPolicy(_Body):
     change_note: str | None = _NOTE
 
     def draft(self) -> PolicyDraft:
-        return PolicyDraft(self.name, self.rego_policy, self.description, self.enabled, self.priority, self.mode)
+        text, rules = policy_text(self.name, self.rego_policy, self.rules)
+        return PolicyDraft(self.name, text, self.description, self.enabled, self.priority, self.mode, rules)
+
+
+def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] | None) -> tuple[str, str | None]:
+    """The Rego, and the rules that it was made from, where it was. Raises ValidationError."""
+    if rules is not None and rego_policy is not None:
+        raise ValidationError("rego_policy or rules, not both", details={"field": "rules", "reason": "beside Rego"})
+    if rules is not None:
+        parsed, kept = parse_rules(list(rules))
+        return translate(name, parsed), canonical_bytes(kept).decode()
+    if rego_policy is None:
+        raise ValidationError(
+            "rego_policy is required, or rules in its place", details={"field": "rego_policy", "reason": "required"}
+        )
+    return rego_policy, None
 
 
 class PolicyReplacement(NewPolicy):
@@ -75,6 +101,7 @@ class PolicyChange(_Body):
 
     name: _Kept[str] = Field(default=None, min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: _Kept[str] = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
+    rules: _Kept[list[dict[str, Any]]] = Field(default=None, description="In the camelCase shape; instead of Rego.")
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: _Kept[bool] = None
     priority: _Kept[int] = Field(default=None, ge=0, le=PRIORITY_MAX)
@@ -84,8 +111,11 @@ class PolicyChange(_Body):
     version: int | None = _VERSION
 
     def changes(self) -> dict[str, Any]:
-        """What was sent, by the names of ``RulePolicy``."""
-        return {name: getattr(self, name) for name in self.model_fields_set - {"change_note", "version"}}
+        """What was sent, by the names of ``RulePolicy``. Raises ValidationError."""
+        sent = {name: getattr(self, name) for name in self.model_fields_set - {"change_note", "version"}}
+        if self.rules is not None:
+            sent["rego_policy"], sent["rules"] = policy_text(self.name or "policy", self.rego_policy, self.rules)
+        return sent
 
 
 class PolicyToCheck(_Body):
@@ -147,6 +177,29 @@ class PolicyDetailAnswer(PolicyAnswer):
     shadow: ShadowAnswer | None = None
 
 
+class CamelPolicyAnswer(BaseModel):
+    """``?shape=camel``: the specification's alternate shape, and what it has no words for.
+
+    ``rules`` is empty for a policy that was written as Rego.
+    """
+
+    id: str
+    name: str
+    description: str | None
+    rules: list[dict[str, Any]]
+    enabled: bool
+    created_at: datetime = Field(serialization_alias="createdAt")
+    updated_at: datetime = Field(serialization_alias="updatedAt")
+    version: int
+    priority: int
+    mode: PolicyMode
+    rego_policy: str = Field(serialization_alias="regoPolicy")
+
+
+class SavedCamelPolicyAnswer(CamelPolicyAnswer):
+    warnings: list[str]
+
+
 class SavedPolicyAnswer(PolicyAnswer):
     warnings: list[str] = Field(description="What whoever saved it should know, such as which policies it hides.")
 
@@ -171,6 +224,26 @@ def policy_answer(policy: RulePolicy) -> PolicyAnswer:
     return PolicyAnswer(**_members(policy))
 
 
+def _camel_members(policy: RulePolicy) -> dict[str, Any]:
+    return {
+        "id": policy.policy_id,
+        "name": policy.name,
+        "description": policy.description,
+        "rules": [] if policy.rules is None else json.loads(policy.rules),
+        "enabled": policy.enabled,
+        "created_at": policy.created_at,
+        "updated_at": policy.updated_at,
+        "version": policy.version,
+        "priority": policy.priority,
+        "mode": policy.mode,
+        "rego_policy": policy.rego_policy,
+    }
+
+
+def camel_policy_answer(policy: RulePolicy) -> CamelPolicyAnswer:
+    return CamelPolicyAnswer(**_camel_members(policy))
+
+
 def policy_detail_answer(policy: RulePolicy, tally: ShadowTally | None) -> PolicyDetailAnswer:
     if tally is None:
         return PolicyDetailAnswer(**_members(policy))
@@ -184,5 +257,7 @@ def policy_detail_answer(policy: RulePolicy, tally: ShadowTally | None) -> Polic
     return PolicyDetailAnswer(**_members(policy), shadow=shadow)
 
 
-def saved_policy_answer(saved: SavedPolicy) -> SavedPolicyAnswer:
+def saved_policy_answer(saved: SavedPolicy, shape: Shape) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    if shape == "camel":
+        return SavedCamelPolicyAnswer(**_camel_members(saved.policy), warnings=list(saved.warnings))
     return SavedPolicyAnswer(**_members(saved.policy), warnings=list(saved.warnings))

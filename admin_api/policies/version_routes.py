@@ -10,7 +10,7 @@ from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import CurrentPage, Page, pagination_of
 from admin_api.policies.saving import save_restored
-from admin_api.policies.schemas import Restoration, SavedPolicyAnswer, saved_policy_answer
+from admin_api.policies.schemas import Restoration, SavedCamelPolicyAnswer, SavedPolicyAnswer, saved_policy_answer
 from admin_api.policies.version_schemas import (
     DiffAnswer,
     VersionAnswer,
@@ -84,7 +84,7 @@ async def restore(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
-) -> SavedPolicyAnswer:
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """What an old version said, as the next version; a deleted policy is there again. It is tried like a new one."""
     saved = await save_restored(
         dependencies,
@@ -95,4 +95,4 @@ async def restore(
         body.change_note,
     )
     set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved)
+    return saved_policy_answer(saved, None)
