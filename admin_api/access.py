@@ -88,6 +88,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/policies/replay"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/replays"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/replays/{}"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/policies/suggest"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/test"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),
         ("PUT", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),

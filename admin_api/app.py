@@ -32,6 +32,7 @@ from admin_api.policies.dry_run_routes import router as dry_runs
 from admin_api.policies.module_routes import router as policy_modules
 from admin_api.policies.replay_routes import router as policy_replays
 from admin_api.policies.routes import router as policies
+from admin_api.policies.suggest_routes import router as policy_suggestions
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
@@ -53,6 +54,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policy_modules,
     policy_checks,
     policy_replays,
+    policy_suggestions,
     policy_tests,
     policies,
     policy_versions,

@@ -9,6 +9,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
 from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
+from headgate.cli.policy_suggest import COMMANDS as SUGGEST_COMMANDS
 from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
 from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
 from headgate.cli.policy_warnings import show_warnings
@@ -140,5 +141,6 @@ def _state(one: dict[str, object]) -> str:
     return "shadow" if one["mode"] == "shadow" else "enabled"
 
 
-for command in (*VERSION_COMMANDS, *DRY_RUN_COMMANDS, *TEST_COMMANDS, *CODE_COMMANDS, *REPLAY_COMMANDS):
+_LEARNING: Final = (*DRY_RUN_COMMANDS, *TEST_COMMANDS, *REPLAY_COMMANDS, *SUGGEST_COMMANDS)
+for command in (*VERSION_COMMANDS, *CODE_COMMANDS, *_LEARNING):
     policy.add_command(command)
