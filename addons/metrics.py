@@ -60,6 +60,11 @@ RECORD_BATCH_SECONDS: Final = Histogram(
     "From sending a batch of records to its commit.",
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
 )
+SHADOW_VERDICTS: Final = Counter(
+    "headgate_proxy_shadow_verdicts",
+    "What shadow policies said of intercepted calls (none: nothing), beside what was decided; dropped: not asked.",
+    ["said", "decided"],
+)
 
 
 # What every request counts.
@@ -87,6 +92,11 @@ def flush_tallies() -> None:
 def observe_decision(decision: Decision) -> None:
     """For the decision point."""
     _ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
+
+
+def observe_shadow(said: str, decided: str) -> None:
+    """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
+    SHADOW_VERDICTS.labels(said, decided).inc()
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

@@ -26,7 +26,15 @@ from admin_api.errors import (
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
+from admin_api.policies.check_routes import router as policy_checks
+from admin_api.policies.data_routes import router as policy_data
+from admin_api.policies.dry_run_routes import router as dry_runs
+from admin_api.policies.module_routes import router as policy_modules
+from admin_api.policies.replay_routes import router as policy_replays
 from admin_api.policies.routes import router as policies
+from admin_api.policies.suggest_routes import router as policy_suggestions
+from admin_api.policies.test_routes import router as policy_tests
+from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
 from admin_api.root.routes import router as root
 from admin_api.settings.routes import router as settings
@@ -42,7 +50,15 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     agents,
     agent_keys,
     keys,
+    policy_data,
+    policy_modules,
+    policy_checks,
+    policy_replays,
+    policy_suggestions,
+    policy_tests,
     policies,
+    policy_versions,
+    dry_runs,
     settings,
     audit,
     health,

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from admin_api.authentication import Authenticator
 from admin_api.dependencies import Dependencies
 from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
-from admin_api.metrics import observe_batch
+from admin_api.metrics import observe_batch, observe_shadow
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
@@ -24,12 +24,17 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.organizations.local_issuer import AUDIENCE, LOCAL_ISSUER, LocalIssuer, open_local_issuer
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import Marker
+from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
+from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.tools.load import load_catalogues
 from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.replay_policy import ReplayPolicy
+from headgate.workflows.shadow_calls import ShadowCalls
 from headgate.workflows.submit_action import SubmitAction
 
 _log = structlog.get_logger(__name__)
@@ -54,13 +59,21 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
-        states = OrganizationStates(database, compile_policies=await _compiler(settings, database, stack))
+        marker, shadow_marker, dry_run_marker = await _markers(settings, database, stack)
+        states = OrganizationStates(
+            database,
+            compile_policies=partial(PolicySet, marker=marker),
+            compile_shadows=partial(ShadowSet, marker=shadow_marker),
+        )
+        shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
+        stack.push_async_callback(shadow_calls.close)
         keys = KeyRing(database, clock=clock)
         stack.push_async_callback(_touch_last, keys)
         tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
         stack.push_async_callback(tasks.close)
         tasks.start(states.keep_warm(), name="keep_warm")
         tasks.start(keys.keep_touched(), name="keep_touched")
+        tasks.start(shadow_calls.keep_asking(), name="shadow_policies")
 
         yield Dependencies(
             database=database,
@@ -84,19 +97,24 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 clock=clock,
                 approval_expires_seconds=settings.approval_expires_seconds,
                 most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
+                shadow=shadow_calls.recorded,
             ),
             decide_approval=DecideApproval(database, valkey, clock),
+            dry_run=DryRun(states=states, database=database, catalogue=load_catalogues(), marker=dry_run_marker),
+            replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
         )
 
 
-async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":
-    """Policies that mark what they evaluate; what killed a process before this one is quarantined first."""
+async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, Marker, Marker]:
+    """For policies to mark what they evaluate: decisions, shadow policies, dry runs. What killed a process before
+    this one is quarantined first."""
     folder = DataDirectory(settings.data_dir).evaluating
     await quarantine_suspects(database, folder)
-    marker = Marker(folder)
-    stack.callback(marker.close)
-    return partial(PolicySet, marker=marker)
+    markers = Marker(folder), Marker(folder, SHADOW_THREAD), Marker(folder, DRY_RUN_THREAD)
+    for marker in markers:
+        stack.callback(marker.close)
+    return markers
 
 
 def _valkey(settings: ApiSettings) -> Redis | None:

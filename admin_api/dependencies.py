@@ -21,8 +21,10 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.replay_policy import ReplayPolicy
 from headgate.workflows.submit_action import SubmitAction
 
 
@@ -41,6 +43,8 @@ class Dependencies:
     recorder: Recorder
     submit_action: SubmitAction
     decide_approval: DecideApproval
+    dry_run: DryRun
+    replay_policy: ReplayPolicy
     ca_certificate: Path | None
 
 

@@ -37,6 +37,16 @@ BATCH_SECONDS: Final = Histogram(
     "Time that one such commit took.",
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
 )
+SHADOW_VERDICTS: Final = Counter(
+    "headgate_api_shadow_verdicts",
+    "What shadow policies said of explicit actions (none: nothing), beside what was decided; dropped: not asked.",
+    ["said", "decided"],
+)
+
+
+def observe_shadow(said: str, decided: str) -> None:
+    """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
+    SHADOW_VERDICTS.labels(said, decided).inc()
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

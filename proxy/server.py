@@ -17,7 +17,14 @@ from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
 from addons.measure import Measure
-from addons.metrics import BUFFERED_REQUEST_BYTES, HELD, flush_tallies, observe_batch, observe_decision
+from addons.metrics import (
+    BUFFERED_REQUEST_BYTES,
+    HELD,
+    flush_tallies,
+    observe_batch,
+    observe_decision,
+    observe_shadow,
+)
 from addons.order import in_order
 from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
@@ -28,8 +35,9 @@ from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import Marker
+from headgate.policies.marker import SHADOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
+from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.workflows.admit_call import CallGate
@@ -39,6 +47,7 @@ from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.shadow_calls import ShadowCalls
 from headgate.workflows.wake_ups import WakeUps
 from proxy.authority import Authority
 from proxy.budget import BufferBudget
@@ -98,8 +107,9 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
 
     suspects = DataDirectory(settings.data_dir).evaluating
     await quarantine_suspects(database, suspects)
-    marker = Marker(suspects)
+    marker, shadow_marker = Marker(suspects), Marker(suspects, SHADOW_THREAD)
     stack.callback(marker.close)
+    stack.callback(shadow_marker.close)
 
     recorder = Recorder(settings.database_dsn, observe=observe_batch)
     instance = Instance("proxy", database)
@@ -107,7 +117,12 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     refusals = RefusalCounts(database, clock)
     wake_ups = WakeUps(database)
     keys = KeyRing(database, clock=clock)
-    states = OrganizationStates(database, compile_policies=partial(PolicySet, marker=marker))
+    states = OrganizationStates(
+        database,
+        compile_policies=partial(PolicySet, marker=marker),
+        compile_shadows=partial(ShadowSet, marker=shadow_marker),
+    )
+    shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
     holds = Holds(
         database=database,
         wake_ups=wake_ups,
@@ -116,6 +131,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         clock=clock,
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
+        shadow=shadow_calls.recorded,
     )
     call_gate = CallGate(
         states=states,
@@ -126,14 +142,16 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         ends=ends,
         clock=clock,
         observe=observe_decision,
+        shadow=shadow_calls.recorded,
     )
 
     stack.push_async_callback(instance.end)
     stack.push_async_callback(refusals.close)
+    stack.push_async_callback(shadow_calls.close)
     stack.push_async_callback(recorder.close)
     stack.push_async_callback(ends.close, wait_seconds=_OUTCOMES_WAIT_SECONDS)
     await recorder.open()
-    _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey, gate.budget)
+    _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey, gate.budget, shadow_calls)
 
     api_origin = _origin(settings.public_api_url)
     limiter = LocalLimiter() if settings.rate_limits else None
@@ -166,6 +184,7 @@ def _keep_running(
     wake_ups: WakeUps,
     valkey: Redis | None,
     budget: BufferBudget,
+    shadow_calls: ShadowCalls,
 ) -> None:
     tasks = TaskSet(lambda name, error: _log.critical("proxy_loop_ended", loop=name, error=repr(error)))
     stack.push_async_callback(tasks.close)
@@ -173,6 +192,7 @@ def _keep_running(
     tasks.start(keys.keep_touched(), name="keys")
     tasks.start(instance.keep_beating(), name="heartbeat")
     tasks.start(refusals.keep_writing(), name="refusals")
+    tasks.start(shadow_calls.keep_asking(), name="shadow policies")
     tasks.start(wake_ups.poll(), name="wake-up poll")
     tasks.start(_report(wake_ups, budget), name="metrics")
     stack.callback(flush_tallies)

@@ -1,48 +1,53 @@
 """/admin/policies: the rules by which calls are decided."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import CurrentPage, Page, Pagination, Shape, pagination_of
+from admin_api.policies.saving import changing, replacing, save_change, save_new
 from admin_api.policies.schemas import (
-    CreatedPolicyAnswer,
+    CamelPolicyAnswer,
     NewPolicy,
     PolicyAnswer,
-    created_policy_answer,
+    PolicyChange,
+    PolicyDetailAnswer,
+    PolicyReplacement,
+    SavedCamelPolicyAnswer,
+    SavedPolicyAnswer,
+    camel_policy_answer,
     policy_answer,
+    policy_detail_answer,
+    saved_policy_answer,
 )
 from headgate.kernel.ids import IdPrefix, parse_id
-from headgate.organizations.model import SettingName
-from headgate.organizations.store import get_setting
-from headgate.policies.data import policy_data
-from headgate.policies.service import PolicyDraft, check_policy, create_policy, delete_policy
+from headgate.policies.draft import NOTE_MAX_CHARACTERS
+from headgate.policies.model import PRIORITY_MAX, PolicyMode
+from headgate.policies.service import delete_policy
+from headgate.policies.shadow_store import shadow_tally
 from headgate.policies.store import PolicyFilter, get_policy, list_policies
+
+type CurrentShape = Annotated[Shape, Query(description="camel: the alternate shape, with rules.")]
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 
 @router.post("/admin/policies", status_code=201)
 async def create(
-    body: NewPolicy, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> CreatedPolicyAnswer:
+    body: NewPolicy,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """A new policy, in force with the next decision. Bad Rego: 400 with line, column and the offending line."""
-    org_id = principal.org_id
-    async with dependencies.database.transaction(org_id) as connection:
-        allowlist = await get_setting(connection, org_id, SettingName.ALLOWLIST)
-    draft = PolicyDraft(body.name, body.rego_policy, body.description, body.enabled, body.priority)
-    # Between the two transactions: a policy is tried in a process of its own, which takes its time.
-    checked = await check_policy(draft, policy_data(None if allowlist is None else allowlist.document))
-    async with dependencies.database.transaction(org_id) as connection:
-        created = await create_policy(
-            connection,
-            org_id,
-            checked,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-        )
-    return created_policy_answer(created.policy, created.warnings)
+    saved = await save_new(dependencies, principal, body.draft(), body.change_note)
+    set_etag(response, saved.policy.version)
+    return saved_policy_answer(saved, shape)
 
 
 @router.get("/admin/policies", response_model_exclude_unset=True)
@@ -52,36 +57,107 @@ async def list_all(
     dependencies: CurrentDependencies,
     enabled: bool | None = None,
     name: str | None = None,
-) -> Page[PolicyAnswer, Pagination]:
+    mode: PolicyMode | None = None,
+    priority: Annotated[int | None, Query(ge=0, le=PRIORITY_MAX)] = None,
+    quarantined: bool | None = None,
+    shape: CurrentShape = None,
+) -> Page[PolicyAnswer, Pagination] | Page[CamelPolicyAnswer, Pagination]:
     """In the order in which they are asked: by priority, then by age. ``name``: a part of the name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_policies(
             connection,
             principal.org_id,
-            PolicyFilter(enabled, name),
+            PolicyFilter(enabled, name, mode, priority, quarantined),
             limit=page.limit,
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return Page(
-        data=[policy_answer(policy) for policy in found.policies],
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
-    )
+    pagination = pagination_of(page, found.total, is_minimum=found.total_is_minimum)
+    if shape == "camel":
+        return Page(data=[camel_policy_answer(policy) for policy in found.policies], pagination=pagination)
+    return Page(data=[policy_answer(policy) for policy in found.policies], pagination=pagination)
 
 
-@router.get("/admin/policies/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> PolicyAnswer:  # noqa: A002 - the specification's name of the parameter
-    policy_id = parse_id(IdPrefix.POLICY, id)
+@router.get("/admin/policies/{id}", response_model_exclude_unset=True)
+async def get(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    shape: CurrentShape = None,
+) -> PolicyDetailAnswer | CamelPolicyAnswer:
+    """The policy of now; of one that only watches, what it said."""
+    policy_id, tally = parse_id(IdPrefix.POLICY, id), None
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return policy_answer(await get_policy(connection, principal.org_id, policy_id))
+        policy = await get_policy(connection, principal.org_id, policy_id)
+        if policy.mode is PolicyMode.SHADOW:
+            tally = await shadow_tally(connection, principal.org_id, policy_id, policy.version)
+    set_etag(response, policy.version)
+    if shape == "camel":
+        return camel_policy_answer(policy)
+    return policy_detail_answer(policy, tally)
+
+
+@router.put("/admin/policies/{id}")
+async def replace(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: PolicyReplacement,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    """The policy anew, as its next version; what is left out gets its default. The same again makes no version."""
+    expected = expected_version(if_match, body.version)
+    change = replacing(body.draft())
+    saved = await save_change(
+        dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
+    )
+    set_etag(response, saved.policy.version)
+    return saved_policy_answer(saved, shape)
+
+
+@router.patch("/admin/policies/{id}")
+async def update(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: PolicyChange,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+    shape: CurrentShape = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    """Some fields, as the policy's next version; what is left out stays."""
+    expected = expected_version(if_match, body.version)
+    change = changing(body.changes())
+    saved = await save_change(
+        dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
+    )
+    set_etag(response, saved.policy.version)
+    return saved_policy_answer(saved, shape)
 
 
 @router.delete("/admin/policies/{id}")
-async def delete(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> PolicyAnswer:  # noqa: A002 - the specification's name of the parameter
-    """It decides no more; its versions stay, for the decisions that they made."""
-    policy_id = parse_id(IdPrefix.POLICY, id)
+async def delete(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
+    if_match: IfMatch = None,
+) -> PolicyAnswer:
+    """It decides no more; its versions stay, for the decisions that they made, and it can be restored."""
+    policy_id, expected = parse_id(IdPrefix.POLICY, id), expected_version(if_match, version)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await delete_policy(
-            connection, principal.org_id, policy_id, actor=principal.actor, clock=dependencies.clock
+            connection,
+            principal.org_id,
+            policy_id,
+            expected=expected,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+            note=change_note,
         )
     return policy_answer(policy)

@@ -1,29 +1,150 @@
 """Bodies about rule policies (specification, "Rule policy")."""
 
+import json
 from datetime import datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from admin_api.pagination import Shape
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import ValidationError
+from headgate.policies.draft import NOTE_MAX_CHARACTERS, PolicyDraft
 from headgate.policies.model import (
     DEFAULT_PRIORITY,
     DESCRIPTION_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
     PRIORITY_MAX,
     REGO_MAX_BYTES,
+    PolicyMode,
     RulePolicy,
 )
+from headgate.policies.rule_shape import parse_rules
+from headgate.policies.service import SavedPolicy
+from headgate.policies.shadow_store import ShadowTally
+from headgate.policies.translate_rules import translate
 
 
-class NewPolicy(BaseModel):
-    """POST /admin/policies."""
+def _content_as_rego(body: Any) -> Any:
+    """The reference example's name of the field, where it comes alone; beside the schema's it is unknown."""
+    if isinstance(body, dict) and "content" in body and "rego_policy" not in body:
+        return {("rego_policy" if name == "content" else name): value for name, value in body.items()}
+    return body
 
+
+class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names(cls, body: Any) -> Any:
+        return _content_as_rego(body)
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise ValueError("must not be null: leave it out to keep what it is")
+    return value
+
+
+type _Kept[Value] = Annotated[Value | None, BeforeValidator(_not_null)]
+
+_NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
+_VERSION = Field(default=None, ge=1, description="The version that this changes: 409 where it is not the newest.")
+
+
+class NewPolicy(_Body):
+    """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
+
     name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
-    rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego")
+    rego_policy: str | None = Field(
+        default=None, min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego; required, unless rules are given."
+    )
+    rules: list[dict[str, Any]] | None = Field(
+        default=None, description="Instead: rules in the camelCase shape, which are translated to Rego."
+    )
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: bool = True
     priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first.")
+    mode: PolicyMode = Field(
+        default=PolicyMode.ENFORCE, description="shadow: evaluated and recorded beside the decision, never deciding."
+    )
+    change_note: str | None = _NOTE
+
+    def draft(self) -> PolicyDraft:
+        text, rules = policy_text(self.name, self.rego_policy, self.rules)
+        return PolicyDraft(self.name, text, self.description, self.enabled, self.priority, self.mode, rules)
+
+
+def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] | None) -> tuple[str, str | None]:
+    """The Rego, and the rules that it was made from, where it was. Raises ValidationError."""
+    if rules is not None and rego_policy is not None:
+        raise ValidationError("rego_policy or rules, not both", details={"field": "rules", "reason": "beside Rego"})
+    if rules is not None:
+        parsed, kept = parse_rules(list(rules))
+        return translate(name, parsed), canonical_bytes(kept).decode()
+    if rego_policy is None:
+        raise ValidationError(
+            "rego_policy is required, or rules in its place", details={"field": "rego_policy", "reason": "required"}
+        )
+    return rego_policy, None
+
+
+class PolicyReplacement(NewPolicy):
+    """PUT /admin/policies/{id}: what is left out gets its default."""
+
+    version: int | None = _VERSION
+
+
+class PolicyChange(_Body):
+    """PATCH /admin/policies/{id}: what is left out stays. ``quarantine: null`` lets a policy be evaluated again."""
+
+    name: _Kept[str] = Field(default=None, min_length=1, max_length=NAME_MAX_CHARACTERS)
+    rego_policy: _Kept[str] = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
+    rules: _Kept[list[dict[str, Any]]] = Field(default=None, description="In the camelCase shape; instead of Rego.")
+    description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
+    enabled: _Kept[bool] = None
+    priority: _Kept[int] = Field(default=None, ge=0, le=PRIORITY_MAX)
+    mode: _Kept[PolicyMode] = None
+    quarantine: Literal[None] = None
+    change_note: str | None = _NOTE
+    version: int | None = _VERSION
+
+    def changes(self) -> dict[str, Any]:
+        """What was sent, by the names of ``RulePolicy``. Raises ValidationError."""
+        sent = {name: getattr(self, name) for name in self.model_fields_set - {"change_note", "version"}}
+        if self.rules is not None:
+            sent["rego_policy"], sent["rules"] = policy_text(self.name or "policy", self.rego_policy, self.rules)
+        return sent
+
+
+class PolicyToCheck(_Body):
+    """POST /admin/policies/check. ``policy_id``: the policy that this would be the next version of."""
+
+    rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
+    name: str = Field(default="draft", min_length=1, max_length=NAME_MAX_CHARACTERS)
+    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    mode: PolicyMode = PolicyMode.ENFORCE
+    policy_id: str | None = None
+
+    def draft(self) -> PolicyDraft:
+        return PolicyDraft(self.name, self.rego_policy, None, True, self.priority, self.mode)
+
+
+class CheckAnswer(BaseModel):
+    """Of a policy that could be saved; one that could not is a 400 with its place."""
+
+    valid: Literal[True] = True
+    warnings: list[str]
+
+
+class Restoration(BaseModel):
+    """POST /admin/policies/{id}/restore."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int = Field(ge=1, description="The version whose content is made the newest.")
+    change_note: str | None = _NOTE
 
 
 class PolicyAnswer(BaseModel):
@@ -33,30 +154,110 @@ class PolicyAnswer(BaseModel):
     rego_policy: str
     enabled: bool
     priority: int
+    mode: PolicyMode
     created_at: datetime
     updated_at: datetime
     version: int
     quarantine: str | None = Field(description="Why it is not evaluated and denies instead; null: it is evaluated.")
 
 
-class CreatedPolicyAnswer(PolicyAnswer):
+class ShadowAnswer(BaseModel):
+    """What a shadow policy said of calls since this version of it was saved."""
+
+    asked: int = Field(description="Calls that it was asked about.")
+    said: dict[str, int] = Field(description="By allow, deny, require_approval, none.")
+    would_change: int = Field(description="Calls that would have been decided otherwise, had it been enforced.")
+    changes: dict[str, int] = Field(description='Those by what it would have changed: "allow -> deny".')
+    since: datetime | None
+
+
+class PolicyDetailAnswer(PolicyAnswer):
+    """``shadow`` is there for a policy that only watches."""
+
+    shadow: ShadowAnswer | None = None
+
+
+class CamelPolicyAnswer(BaseModel):
+    """``?shape=camel``: the specification's alternate shape, and what it has no words for.
+
+    ``rules`` is empty for a policy that was written as Rego.
+    """
+
+    id: str
+    name: str
+    description: str | None
+    rules: list[dict[str, Any]]
+    enabled: bool
+    created_at: datetime = Field(serialization_alias="createdAt")
+    updated_at: datetime = Field(serialization_alias="updatedAt")
+    version: int
+    priority: int
+    mode: PolicyMode
+    rego_policy: str = Field(serialization_alias="regoPolicy")
+
+
+class SavedCamelPolicyAnswer(CamelPolicyAnswer):
+    warnings: list[str]
+
+
+class SavedPolicyAnswer(PolicyAnswer):
     warnings: list[str] = Field(description="What whoever saved it should know, such as which policies it hides.")
 
 
+def _members(policy: RulePolicy) -> dict[str, Any]:
+    return {
+        "id": policy.policy_id,
+        "name": policy.name,
+        "description": policy.description,
+        "rego_policy": policy.rego_policy,
+        "enabled": policy.enabled,
+        "priority": policy.priority,
+        "mode": policy.mode,
+        "created_at": policy.created_at,
+        "updated_at": policy.updated_at,
+        "version": policy.version,
+        "quarantine": policy.quarantine,
+    }
+
+
 def policy_answer(policy: RulePolicy) -> PolicyAnswer:
-    return PolicyAnswer(
-        id=policy.policy_id,
-        name=policy.name,
-        description=policy.description,
-        rego_policy=policy.rego_policy,
-        enabled=policy.enabled,
-        priority=policy.priority,
-        created_at=policy.created_at,
-        updated_at=policy.updated_at,
-        version=policy.version,
-        quarantine=policy.quarantine,
+    return PolicyAnswer(**_members(policy))
+
+
+def _camel_members(policy: RulePolicy) -> dict[str, Any]:
+    return {
+        "id": policy.policy_id,
+        "name": policy.name,
+        "description": policy.description,
+        "rules": [] if policy.rules is None else json.loads(policy.rules),
+        "enabled": policy.enabled,
+        "created_at": policy.created_at,
+        "updated_at": policy.updated_at,
+        "version": policy.version,
+        "priority": policy.priority,
+        "mode": policy.mode,
+        "rego_policy": policy.rego_policy,
+    }
+
+
+def camel_policy_answer(policy: RulePolicy) -> CamelPolicyAnswer:
+    return CamelPolicyAnswer(**_camel_members(policy))
+
+
+def policy_detail_answer(policy: RulePolicy, tally: ShadowTally | None) -> PolicyDetailAnswer:
+    if tally is None:
+        return PolicyDetailAnswer(**_members(policy))
+    shadow = ShadowAnswer(
+        asked=tally.asked,
+        said=tally.said,
+        would_change=tally.would_change,
+        changes=tally.changes,
+        since=tally.since,
     )
+    return PolicyDetailAnswer(**_members(policy), shadow=shadow)
 
 
-def created_policy_answer(policy: RulePolicy, warnings: tuple[str, ...]) -> CreatedPolicyAnswer:
-    return CreatedPolicyAnswer(**dict(policy_answer(policy)), warnings=list(warnings))
+def saved_policy_answer(saved: SavedPolicy, shape: Shape) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    if shape == "camel":
+        return SavedCamelPolicyAnswer(**_camel_members(saved.policy), warnings=list(saved.warnings))
+    return SavedPolicyAnswer(**_members(saved.policy), warnings=list(saved.warnings))

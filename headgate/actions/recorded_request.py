@@ -1,4 +1,4 @@
-"""What is stored of a request: ``{params, context?, delegation?, http?}``, canonical, its secrets masked."""
+"""What is stored of a request: ``{params, context?, delegation?, effect?, http?}``, canonical, its secrets masked."""
 
 from headgate.actions.masking import mask
 from headgate.protocols.draft import ActionDraft
@@ -13,6 +13,8 @@ def recorded_request(draft: ActionDraft) -> bytes:
         pieces += (b',"context":', draft.context)
     if draft.delegation != _EMPTY:
         pieces += (b',"delegation":', draft.delegation)
+    if draft.effect is not None:
+        pieces.append(b',"effect":"%s"' % draft.effect.encode())
     if draft.read_call is not None:
         pieces += (b',"http":', draft.read_call.shown)
     pieces += (b',"params":', draft.params_bytes, b"}")

@@ -1,5 +1,6 @@
 """The API as a person at a terminal needs it: answers, or one sentence that says what to do."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from headgate.cli.target import Target
 from headgate.kernel.errors import HeadgateError, NotFoundError, UnauthorizedError, UnavailableError, ValidationError
 
 _TIMEOUT_SECONDS: Final = 60.0
+_LINE_SECONDS: Final = 300.0
+_PATIENCE_SECONDS: Final = 60.0
 _SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
 
 type Document = dict[str, Any]
@@ -23,8 +26,12 @@ class ApiError(HeadgateError):
 class ApiClient:
     """One command's calls."""
 
-    def __init__(self, target: Target, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, target: Target, transport: httpx.BaseTransport | None = None, *, is_patient: bool = False
+    ) -> None:
+        """``is_patient``: what is refused for coming too fast (429) is sent again when the API says so."""
         self._url = target.api_url
+        self._is_patient = is_patient
         # Not by way of the proxy that this shell's variables may name: these are not an agent's calls.
         self._client = httpx.Client(
             base_url=target.api_url,
@@ -41,30 +48,69 @@ class ApiClient:
     def post(self, path: str, body: Mapping[str, object]) -> Document:
         return self._send("POST", path, json=body)
 
-    def put(self, path: str, body: Mapping[str, object]) -> Document:
-        return self._send("PUT", path, json=body)
+    def get_any(self, path: str) -> Any:
+        """Where the answer may be any JSON value."""
+        return _value(self._answer("GET", path))
 
-    def delete(self, path: str) -> Document:
-        return self._send("DELETE", path)
+    def put(self, path: str, body: object, parameters: Mapping[str, str] | None = None) -> Document:
+        return self._send("PUT", path, json=body, params=dict(parameters or {}))
+
+    def post_lines(self, path: str, body: Mapping[str, object]) -> Iterator[str]:
+        """An answer that comes line by line, for as long as it takes."""
+        timeout = httpx.Timeout(_TIMEOUT_SECONDS, read=_LINE_SECONDS)
+        try:
+            with self._client.stream("POST", path, json=body, timeout=timeout) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise _refusal(answer)
+                yield from answer.iter_lines()
+        except httpx.HTTPError as error:
+            raise UnavailableError(f"the API at {self._url} stopped answering: {error}") from error
+
+    def patch(self, path: str, body: Mapping[str, object]) -> Document:
+        return self._send("PATCH", path, json=body)
+
+    def delete(self, path: str, parameters: Mapping[str, str | int | None] | None = None) -> Document:
+        wanted = {name: value for name, value in (parameters or {}).items() if value is not None}
+        return self._send("DELETE", path, params=wanted)
 
     def _send(self, method: str, path: str, **rest: Any) -> Document:
+        answer = self._answer(method, path, **rest)
+        return _document(answer) if answer.content else {}
+
+    def _answer(self, method: str, path: str, **rest: Any) -> httpx.Response:
         try:
             answer = self._client.request(method, path, **rest)
+            while self._is_patient and (seconds := _come_back_in(answer)) is not None:
+                time.sleep(seconds)
+                answer = self._client.request(method, path, **rest)
         except httpx.HTTPError as error:
             raise UnavailableError(
                 f"the API at {self._url} does not answer ({str(error) or type(error).__name__}): is the instance"
                 " running? (headgate doctor)"
             ) from error
         if answer.is_success:
-            return _document(answer) if answer.content else {}
+            return answer
         raise _refusal(answer)
 
 
-def _document(answer: httpx.Response) -> Document:
+def _come_back_in(answer: httpx.Response) -> float | None:
+    """Seconds after which to send it again; None: it is not a matter of time."""
+    if answer.status_code != httpx.codes.TOO_MANY_REQUESTS:
+        return None
+    after = answer.headers.get("retry-after", "")
+    return min(float(after), _PATIENCE_SECONDS) if after.isdecimal() else 1.0
+
+
+def _value(answer: httpx.Response) -> Any:
     try:
-        document = answer.json()
+        return answer.json()
     except ValueError as error:
         raise UnavailableError(f"{answer.request.url} did not answer with JSON: is that Headgate's API?") from error
+
+
+def _document(answer: httpx.Response) -> Document:
+    document = _value(answer)
     if not isinstance(document, dict):
         raise UnavailableError(f"{answer.request.url} did not answer with an object: is that Headgate's API?")
     return document

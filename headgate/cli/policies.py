@@ -1,11 +1,18 @@
 """``headgate policy``: the rule policies of the organization."""
 
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
+from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
+from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
+from headgate.cli.policy_suggest import COMMANDS as SUGGEST_COMMANDS
+from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
+from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
+from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
@@ -15,7 +22,7 @@ _STANDARD_INPUT: Final = "<stdin>"
 
 @click.group()
 def policy() -> None:
-    """List, add, show and delete rule policies."""
+    """Rule policies: add, change, test, compare, restore."""
 
 
 @policy.command("list")
@@ -41,6 +48,8 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--description")
 @click.option("--priority", type=click.IntRange(0, 1000), help="A lower number is asked first; default 100.")
 @click.option("--disabled", is_flag=True, help="Store it, and do not ask it.")
+@click.option("--shadow", is_flag=True, help="Ask it and record what it says, but let it decide nothing.")
+@click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
 def add(
@@ -49,6 +58,8 @@ def add(
     description: str | None,
     priority: int | None,
     disabled: bool,
+    shadow: bool,
+    note: str | None,
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
@@ -60,14 +71,16 @@ def add(
         "rego_policy": file.read(),
         "enabled": not disabled,
     }
-    body |= {key: value for key, value in (("description", description), ("priority", priority)) if value is not None}
+    optional = (("description", description), ("priority", priority), ("change_note", note))
+    body |= {key: value for key, value in optional if value is not None}
+    if shadow:
+        body["mode"] = "shadow"
     answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
     if as_json:
         show_json(answer)
         return
     click.echo(f"added {answer['id']}")
-    for warning in answer.get("warnings", []):
-        click.echo(f"warning: {safe(warning)}", err=True)
+    show_warnings(answer)
 
 
 @policy.command()
@@ -86,9 +99,11 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("name", answer["name"]),
             ("description", answer["description"]),
             ("priority", answer["priority"]),
+            ("mode", answer["mode"]),
             ("state", _state(answer)),
             ("version", answer["version"]),
             ("quarantine", answer["quarantine"]),
+            *_shadow(answer.get("shadow")),
         ]
     )
     click.echo()
@@ -98,18 +113,34 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 @policy.command()
 @click.argument("policy_id")
+@click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
-def delete(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Delete a policy; the decisions that it made keep its text."""
-    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}")
+def delete(policy_id: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Delete a policy; its versions stay, and restore brings it back."""
+    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}", {"change_note": note})
     if as_json:
         show_json(answer)
         return
     click.echo(f"deleted {policy_id}")
 
 
+def _shadow(tally: dict[str, Any] | None) -> list[tuple[str, object]]:
+    if tally is None:
+        return []
+    said = ", ".join(f"{count} {verdict}" for verdict, count in tally["said"].items())
+    changes = ", ".join(f"{count} {change}" for change, count in tally["changes"].items())
+    return [("asked about", tally["asked"]), ("said", said), ("would change", changes or "nothing")]
+
+
 def _state(one: dict[str, object]) -> str:
     if one["quarantine"] is not None:
         return "quarantined"
-    return "enabled" if one["enabled"] else "disabled"
+    if not one["enabled"]:
+        return "disabled"
+    return "shadow" if one["mode"] == "shadow" else "enabled"
+
+
+_LEARNING: Final = (*DRY_RUN_COMMANDS, *TEST_COMMANDS, *REPLAY_COMMANDS, *SUGGEST_COMMANDS)
+for command in (*VERSION_COMMANDS, *CODE_COMMANDS, *_LEARNING):
+    policy.add_command(command)

@@ -97,13 +97,18 @@ def read_document(path: Path) -> Section:
     return parse_document(text, where=str(path))
 
 
-def parse_document(text: str, *, where: str) -> Section:
-    """Raises ValidationError."""
+def parse_value(text: str, *, where: str) -> JsonValue:
+    """Any value. Raises ValidationError."""
     try:
         value = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader with one more check
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValidationError(f"{where}: not acceptable YAML: {error}") from error
-    plain = _plain(value, where)
+    return _plain(value, where)
+
+
+def parse_document(text: str, *, where: str) -> Section:
+    """Raises ValidationError."""
+    plain = parse_value(text, where=where)
     if not isinstance(plain, dict):
         raise ValidationError(f"{where}: a mapping is required")
     return Section(where, plain)

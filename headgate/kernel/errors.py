@@ -116,6 +116,12 @@ class ConflictError(HeadgateError):
     code = ErrorCode.CONFLICT
 
 
+class PreconditionFailedError(HeadgateError):
+    """The resource is no longer the one that If-Match names (RFC 9110, section 13.1.1)."""
+
+    code = ErrorCode.PRECONDITION_FAILED
+
+
 class PayloadTooLargeError(HeadgateError):
     """A body, or one of its parts, is over its limit."""
 

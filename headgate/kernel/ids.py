@@ -28,6 +28,7 @@ class IdPrefix(StrEnum):
     ORGANIZATION = "org"
     USER = "usr"
     INSTANCE = "ins"
+    REPLAY = "rpl"
 
 
 def new_id(prefix: IdPrefix) -> str:

@@ -4,6 +4,7 @@ The same text with the same data is the same compiled policy, in every organizat
 change of one policy compiles one policy (0.5 ms each).
 """
 
+import re
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,12 @@ _log = structlog.get_logger(__name__)
 TIME_LIMIT_MILLISECONDS: Final = 50
 MEMORY_LIMIT_BYTES: Final = 64 << 20  # above the baseline (semantics.md, "Combining and voting")
 SOURCE_NAME: Final = "policy.rego"
+
+# data taken as a whole or by a computed name, and escapes that could spell one.
+_REACHES_ANYTHING: Final = re.compile(r"\\u|\bdata\b(?!\.[A-Za-z_])")
+
+type Libraries = tuple[tuple[str, str], ...]
+"""The shared modules that a policy may import: name of the file and text, in the order of their names."""
 
 
 class PolicyData:
@@ -43,7 +50,7 @@ class CompiledPolicy:
         self.data = data
 
 
-_compiled: WeakValueDictionary[tuple[str, bytes], CompiledPolicy] = WeakValueDictionary()
+_compiled: WeakValueDictionary[tuple[str, bytes, Libraries], CompiledPolicy] = WeakValueDictionary()
 _data: WeakValueDictionary[bytes, PolicyData] = WeakValueDictionary()
 
 
@@ -51,24 +58,33 @@ class PolicyRefusedError(ValidationError):
     """The policy is not valid; ``details`` hold file, line, column and the source line where it is known."""
 
 
-def compile_policy(text: str, data: bytes) -> CompiledPolicy:
+def compile_policy(text: str, data: bytes, libraries: Libraries = ()) -> CompiledPolicy:
     """Raises PolicyRefusedError."""
-    compiled = _compiled.get((text, data))
+    libraries = imported(text, libraries)
+    compiled = _compiled.get((text, data, libraries))
     if compiled is None:
         documents = _data.get(data)
         if documents is None:
             documents = _data[data] = PolicyData(data)
-        engine = _engine(text, documents)
-        compiled = _compiled[text, data] = CompiledPolicy(engine, _conditions(text, engine, documents.roots), documents)
+        engine = _engine(text, documents, libraries)
+        conditions = _conditions(text, engine, documents.roots)
+        compiled = _compiled[text, data, libraries] = CompiledPolicy(engine, conditions, documents)
     return compiled
 
 
-def _engine(text: str, data: PolicyData) -> regorus.Policy:
+def imported(text: str, libraries: Libraries) -> Libraries:
+    """All shared modules for a policy that could reach one, else none: a policy that says nothing of ``lib`` need
+    not be compiled again when a module changes, nor pay for it."""
+    return libraries if "lib" in text or _REACHES_ANYTHING.search(text) is not None else ()
+
+
+def _engine(text: str, data: PolicyData, libraries: Libraries) -> regorus.Policy:
     try:
         return regorus.Policy(
             text,
             path=SOURCE_NAME,
             data=data.document,
+            libraries=libraries,
             time_limit_milliseconds=TIME_LIMIT_MILLISECONDS,
             memory_limit_bytes=MEMORY_LIMIT_BYTES,
         )

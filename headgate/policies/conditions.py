@@ -32,6 +32,7 @@ from headgate.policies.formula import (
     any_of,
     at_least,
     at_most,
+    can_hold_together,
     negation,
 )
 from headgate.policies.model import Verdict
@@ -79,6 +80,20 @@ def derive_conditions(module: Module, data_roots: frozenset[str]) -> Conditions:
     return Conditions(any_of(*speaks.values(), *map(at_most, fails)), speaks)
 
 
+def dead_bodies(module: Module, data_roots: frozenset[str]) -> list[tuple[str, int, int]]:
+    """Bodies that no call can make succeed: rule, number of its definition, number of the body."""
+    if module.uses_with or (module.bound_names | module.imported_names) & {"input", "data", *module.definitions}:
+        return []
+    derivation = _Derivation(module, data_roots)
+    return [
+        (name, index, number)
+        for name, definitions in module.definitions.items()
+        for index, definition in enumerate(definitions)
+        for number, body in enumerate(definition.bodies)
+        if not can_hold_together(derivation.body_may(body))
+    ]
+
+
 class _Derivation:
     """One pass over one policy; remembers what it found of each rule."""
 
@@ -118,7 +133,7 @@ class _Derivation:
         if any(definition.is_set for definition in definitions):
             return Facts(may=TRUE, must=FALSE, defined=TRUE, fails=any_of(*fails))
         values = [self.expression(body.value) for body in bodies]
-        succeeds = [self._body_may(body) for body in bodies]
+        succeeds = [self.body_may(body) for body in bodies]
         may = any_of(*(all_of(body, value.may) for body, value in zip(succeeds, values, strict=True)))
         defined = any_of(*(all_of(body, value.defined) for body, value in zip(succeeds, values, strict=True)))
         if default is not None:
@@ -138,7 +153,7 @@ class _Derivation:
         values = {body.value for one in definitions for body in one.bodies}
         if len(definitions) < 2 or (len(values) == 1 and isinstance(next(iter(values)), Constant)):
             return FALSE
-        succeeds = [any_of(*(self._body_may(body) for body in one.bodies)) for one in definitions]
+        succeeds = [any_of(*(self.body_may(body) for body in one.bodies)) for one in definitions]
         if len(succeeds) > _COMPARED_PAIRS_MAX:
             return any_of(*succeeds)
         return any_of(*(all_of(one, other) for one, other in combinations(succeeds, 2)))
@@ -148,9 +163,9 @@ class _Derivation:
         if not _is_uniform(definitions, self._module.defaults.get(name)) or not definitions[0].is_set:
             return TRUE
         bodies = [body for definition in definitions for body in definition.bodies]
-        return at_most(any_of(*(all_of(self._body_may(body), self.expression(body.value).defined) for body in bodies)))
+        return at_most(any_of(*(all_of(self.body_may(body), self.expression(body.value).defined) for body in bodies)))
 
-    def _body_may(self, body: Body) -> Formula:
+    def body_may(self, body: Body) -> Formula:
         return at_most(all_of(*(self._statement(one).may for one in body.statements)))
 
     def _body_fails(self, body: Body) -> list[Formula]:
@@ -161,7 +176,7 @@ class _Derivation:
             found.append(all_of(before, facts.fails))
             if self._runs_in_order(statement.expression):
                 before = all_of(before, facts.may)
-        found.append(all_of(self._body_may(body), self.expression(body.value).fails))
+        found.append(all_of(self.body_may(body), self.expression(body.value).fails))
         return found
 
     def _statement(self, statement: Statement) -> Facts:

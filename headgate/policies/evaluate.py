@@ -10,11 +10,11 @@ import regorus
 from headgate.kernel.errors import ValidationError
 from headgate.policies.answer import failed, verdict_of
 from headgate.policies.combine import decide_priority
-from headgate.policies.compile import CompiledPolicy, compile_policy
+from headgate.policies.compile import CompiledPolicy, Libraries, compile_policy
 from headgate.policies.formula import TRUE, CallKey, Formula
 from headgate.policies.index import PolicyIndex
 from headgate.policies.marker import Marker, mark_of
-from headgate.policies.model import Decision, PolicyVerdict, RiskLevel, RulePolicy, Verdict
+from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, RulePolicy, Verdict
 
 _REMEMBERED_ANSWERS_MAX: Final = 64
 _REMEMBERED_ANSWER_MAX_BYTES: Final = 512
@@ -62,15 +62,23 @@ class _Entry:
 
 
 class PolicySet:
-    """The enabled policies of one organization with its data, immutable.
+    """The enabled policies of one organization that decide, with its data and shared modules, immutable.
 
     A policy that no longer compiles, or that is quarantined, denies whatever its priority decides, and says so.
     ``marker`` keeps what is being evaluated where it survives this process (``headgate.policies.marker``).
     """
 
-    def __init__(self, policies: Sequence[RulePolicy], data: bytes, *, marker: Marker | None = None) -> None:
-        ordered = sorted((one for one in policies if one.enabled), key=lambda one: (one.priority, one.policy_id))
-        entries = [_entry(policy, data, marker) for policy in ordered]
+    def __init__(
+        self,
+        policies: Sequence[RulePolicy],
+        data: bytes,
+        *,
+        libraries: Libraries = (),
+        marker: Marker | None = None,
+    ) -> None:
+        deciding = (one for one in policies if one.enabled and one.mode is PolicyMode.ENFORCE)
+        ordered = sorted(deciding, key=lambda one: (one.priority, one.policy_id))
+        entries = [_entry(policy, data, libraries, marker) for policy in ordered]
         groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.policy.priority)]
         self._index = PolicyIndex(groups, lambda entry: entry.condition)
         self._everyone = tuple(tuple(group) for group in groups)
@@ -87,6 +95,11 @@ class PolicySet:
         """
         started = perf_counter_ns()
         return self._decide(input_bytes, self._index.candidates(CallKey(tool, operation, host, method)), started)
+
+    def concerned(self, *, tool: str, operation: str, host: str | None, method: str | None) -> tuple[RulePolicy, ...]:
+        """The policies that the index does not leave out of such a call, in the order in which they are asked."""
+        groups = self._index.candidates(CallKey(tool, operation, host, method))
+        return tuple(entry.policy for group in groups for entry in group)
 
     def decide_asking_all(self, input_bytes: bytes) -> Decision:
         """The same without the index: what the index is tested against."""
@@ -114,14 +127,14 @@ def _milliseconds_since(started_ns: int) -> float:
     return round((perf_counter_ns() - started_ns) / 1_000_000, 3)
 
 
-def _entry(policy: RulePolicy, data: bytes, marker: Marker | None) -> _Entry:
+def _entry(policy: RulePolicy, data: bytes, libraries: Libraries, marker: Marker | None) -> _Entry:
     if policy.quarantine is not None:
         # Not even compiled: what killed a process once gets no second chance until a person has looked.
         return _Entry(policy, None, failed(policy, f'policy "{policy.name}" is quarantined: {policy.quarantine}'))
     try:
         if marker is not None:
             marker.begin(mark_of(policy.org_id, policy.policy_id, policy.version))
-        return _Entry(policy, compile_policy(policy.rego_policy, data), None)
+        return _Entry(policy, compile_policy(policy.rego_policy, data, libraries), None)
     except ValidationError as error:
         return _Entry(policy, None, failed(policy, f'policy "{policy.name}" cannot be used: {error.message}'))
     finally:

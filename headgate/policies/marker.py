@@ -21,6 +21,10 @@ from typing import Final
 
 PAGE_BYTES: Final = 256
 _SIZE: Final = PAGE_BYTES
+SHADOW_THREAD: Final = "-shadow"
+DRY_RUN_THREAD: Final = "-dry-run"
+THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD)
+"""The threads, besides the one that decides, that evaluate policies."""
 _RUNNING: Final = 0
 _SIGNAL: Final = 1
 _TIMES: Final = struct.Struct("<qq")  # monotonic nanoseconds: begun, found dead
@@ -44,15 +48,16 @@ def mark_of(org_id: str, policy_id: str, version: int) -> bytes:
 
 
 class Marker:
-    """What this process is evaluating, kept where it survives it. One evaluating thread a process.
+    """What this process is evaluating, kept where it survives it. One evaluating thread a marker; ``thread`` tells
+    those of one process apart.
 
     The file is locked for as long as the process lives, so that the living are told from the dead without
     trusting process ids, which are used again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, thread: str = "") -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path = folder / f"evaluating-{os.getpid()}"
+        self._path = folder / f"evaluating-{os.getpid()}{thread}"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(self._file, _SIZE)
@@ -78,15 +83,16 @@ class Marker:
 
 def note_death(folder: Path, pid: int, signal_number: int) -> None:
     """For the supervisor, when a child has died of a signal: how, and that it was just now."""
-    try:
-        with (folder / f"evaluating-{pid}").open("r+b") as file:
-            begun, _ = _TIMES.unpack(_page(file.read())[_TIMES_AT:_MARK_AT])
-            file.seek(_SIGNAL)
-            file.write(bytes([signal_number]))
-            file.seek(_TIMES_AT)
-            file.write(_TIMES.pack(begun, monotonic_ns()))
-    except FileNotFoundError:
-        return
+    for thread in ("", *THREADS):
+        try:
+            with (folder / f"evaluating-{pid}{thread}").open("r+b") as file:
+                begun, _ = _TIMES.unpack(_page(file.read())[_TIMES_AT:_MARK_AT])
+                file.seek(_SIGNAL)
+                file.write(bytes([signal_number]))
+                file.seek(_TIMES_AT)
+                file.write(_TIMES.pack(begun, monotonic_ns()))
+        except FileNotFoundError:
+            continue
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,19 @@ class RiskLevel(StrEnum):
     CRITICAL = "critical"
 
 
+class PolicyMode(StrEnum):
+    """What a policy's word is worth: it decides, or is only recorded beside the decision."""
+
+    ENFORCE = "enforce"
+    SHADOW = "shadow"
+
+
 @dataclass(frozen=True, slots=True)
 class RulePolicy:
     """One version of a policy. ``quarantine`` is why it is not evaluated any more (it denies instead).
 
-    ``org_id`` is empty where the policy belongs to no organization (a draft).
+    ``org_id`` is empty where the policy belongs to no organization (a draft). ``rules`` is what the Rego was made
+    from, where that was the camelCase shape (canonical JSON).
     """
 
     policy_id: str
@@ -53,6 +61,8 @@ class RulePolicy:
     created_at: datetime
     updated_at: datetime
     org_id: str = ""
+    mode: PolicyMode = PolicyMode.ENFORCE
+    rules: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,98 +1,38 @@
-"""What is done with an organization's rule policies."""
+"""What is done with an organization's rule policies: each change is a version, an event, and a new generation."""
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from headgate.audit.model import SYSTEM, Actor, Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection
-from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
+from headgate.kernel.canonical_json import JsonObject, sha256_hex
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError, ValidationError
+from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import bump_generation
-from headgate.policies.compile import compile_policy
-from headgate.policies.conditions import UNKNOWN_CONDITIONS, Conditions
 from headgate.policies.defaults import default_policies
-from headgate.policies.model import (
-    DEFAULT_PRIORITY,
-    DESCRIPTION_MAX_CHARACTERS,
-    NAME_MAX_CHARACTERS,
-    POLICIES_MAX,
-    PRIORITY_MAX,
-    REGO_MAX_BYTES,
-    RulePolicy,
+from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note
+from headgate.policies.hiding import hiding_warnings
+from headgate.policies.model import POLICIES_MAX, RulePolicy
+from headgate.policies.store import (
+    count_policies,
+    insert_policy,
+    load_enabled,
+    lock_policy,
+    save_version,
 )
-from headgate.policies.shadowing import hidden_by_allow
-from headgate.policies.store import count_policies, insert_policy, load_enabled, mark_deleted
-from headgate.policies.trial import try_policy
+from headgate.policies.versions import ExpectedVersion, PolicyVersion, VersionChange, changed_fields
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyDraft:
-    """What somebody wants to be a policy (the specification's create body)."""
-
-    name: str
-    rego_policy: str
-    description: str | None = None
-    enabled: bool = True
-    priority: int = DEFAULT_PRIORITY
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedPolicy:
-    """A draft that compiled and came through its trial; the only thing that can be stored."""
-
-    draft: PolicyDraft
-    data: bytes
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CreatedPolicy:
-    """``warnings``: what whoever saved it should know, in sentences."""
+class SavedPolicy:
+    """``warnings``: what whoever saved it should know, in sentences. ``changed``: false where nothing differed."""
 
     policy: RulePolicy
     warnings: tuple[str, ...]
-
-
-async def check_policy(draft: PolicyDraft, data: bytes) -> CheckedPolicy:
-    """Check limits, compile, and try in a child. Takes a fraction of a second: hold no transaction meanwhile.
-
-    ``data``: the organization's policy data. Raises ValidationError, for bad Rego with file, line, column and
-    the source line as ``details``.
-    """
-    _check_limits(draft)
-    report = await try_policy(draft.rego_policy, data)
-    return CheckedPolicy(draft, data, report.warnings)
-
-
-def _check_limits(draft: PolicyDraft) -> None:
-    _check("name", 1 <= len(draft.name) <= NAME_MAX_CHARACTERS, f"1 to {NAME_MAX_CHARACTERS} characters")
-    _check(
-        "description",
-        draft.description is None or len(draft.description) <= DESCRIPTION_MAX_CHARACTERS,
-        f"at most {DESCRIPTION_MAX_CHARACTERS} characters",
-    )
-    _check("priority", 0 <= draft.priority <= PRIORITY_MAX, f"a whole number from 0 to {PRIORITY_MAX}")
-    _check("rego_policy", bool(draft.rego_policy.strip()), "a Rego policy, not nothing")
-    _check(
-        "rego_policy",
-        len(draft.rego_policy.encode(errors="surrogatepass")) <= REGO_MAX_BYTES,
-        f"at most {REGO_MAX_BYTES} bytes",
-    )
-    for field, text in (("name", draft.name), ("description", draft.description), ("rego_policy", draft.rego_policy)):
-        # PostgreSQL's text holds neither; the name is said here, rather than by the driver.
-        _check(field, text is None or not _UNSTORABLE & set(text), "text without NUL and lone surrogates")
-
-
-_UNSTORABLE = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
-
-
-def _check(field: str, holds: bool, expected: str) -> None:
-    if not holds:
-        raise ValidationError(f"{field} must be {expected}", details={"field": field, "reason": f"must be {expected}"})
+    changed: bool = True
 
 
 async def create_policy(
@@ -103,21 +43,160 @@ async def create_policy(
     actor: Actor,
     user_id: str | None,
     clock: Clock,
-) -> CreatedPolicy:
+    note: str | None = None,
+) -> SavedPolicy:
     """Store it, make decisions in flight stale, and record who did it. Raises ConflictError at the limit."""
+    check_note(note)
     generation = await bump_generation(connection, org_id)  # locks: creations of one organization are ordered
+    await _require_room(connection, org_id)
+    policy = _new_policy(org_id, checked.draft, clock)
+    warnings = checked.warnings + await _hidden(connection, policy, checked)
+    version = PolicyVersion(policy, VersionChange.CREATED, note, actor, None)
+    await insert_policy(connection, org_id, policy, user_id, version)
+    await append(connection, org_id, [_event(version, None, generation, actor, clock)])
+    return SavedPolicy(policy, warnings)
+
+
+async def foresee_warnings(
+    connection: Connection, org_id: str, checked: CheckedPolicy, policy_id: str | None, *, clock: Clock
+) -> tuple[str, ...]:
+    """The warnings that saving this draft would answer with, ``policy_id``'s next version or a new policy; nothing
+    is stored."""
+    policy = _new_policy(org_id, checked.draft, clock)
+    if policy_id is not None:
+        policy = replace(policy, policy_id=policy_id)
+    return checked.warnings + await _hidden(connection, policy, checked)
+
+
+async def update_policy(
+    connection: Connection,
+    org_id: str,
+    policy_id: str,
+    change: Callable[[RulePolicy], RulePolicy],
+    checked: CheckedPolicy,
+    *,
+    expected: ExpectedVersion | None,
+    actor: Actor,
+    user_id: str | None,
+    clock: Clock,
+    note: str | None = None,
+) -> SavedPolicy:
+    """The next version: what ``change`` makes of the policy of now. A change that changes nothing is no version.
+
+    ``checked`` is the draft that was tried; where another text would be stored, because somebody else saved in
+    between, nothing is. Raises NotFoundError, ConflictError, PreconditionFailedError.
+    """
+    check_note(note)
+    before, _ = await lock_policy(connection, org_id, policy_id)
+    if expected is not None:
+        expected.require(before.version)
+    after = change(before)
+    if after.rego_policy != checked.draft.rego_policy:
+        raise ConflictError(
+            f"policy {policy_id} was changed by somebody else at the same moment: read it, and change that",
+            details={"field": "version", "reason": "changed meanwhile", "version": before.version},
+        )
+    if not changed_fields(before, after) and before.quarantine == after.quarantine:
+        return SavedPolicy(before, checked.warnings, changed=False)
+    generation = await bump_generation(connection, org_id)
+    if after.rego_policy != before.rego_policy:
+        after = replace(after, quarantine=None)  # another text, which has come through a trial of its own
+    after = replace(after, version=before.version + 1, updated_at=clock())
+    version = PolicyVersion(after, VersionChange.UPDATED, note, actor, None)
+    await save_version(connection, org_id, version, user_id)
+    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
+
+
+async def restore_policy(
+    connection: Connection,
+    org_id: str,
+    wanted: PolicyVersion,
+    checked: CheckedPolicy,
+    *,
+    expected: ExpectedVersion | None,
+    actor: Actor,
+    user_id: str | None,
+    clock: Clock,
+    note: str | None = None,
+) -> SavedPolicy:
+    """What an old version said, as the next version; a deleted policy is there again.
+
+    Raises NotFoundError, ConflictError (at the limit of policies too), PreconditionFailedError.
+    """
+    check_note(note)
+    before, was_deleted = await lock_policy(connection, org_id, wanted.policy.policy_id, deleted_too=True)
+    if expected is not None:
+        expected.require(before.version)
+    generation = await bump_generation(connection, org_id)
+    if was_deleted:
+        await _require_room(connection, org_id)
+    after = replace(
+        wanted.policy, version=before.version + 1, created_at=before.created_at, updated_at=clock(), quarantine=None
+    )
+    if after.rego_policy == before.rego_policy:
+        after = replace(after, quarantine=before.quarantine)
+    version = PolicyVersion(after, VersionChange.RESTORED, note, actor, wanted.version)
+    await save_version(connection, org_id, version, user_id)
+    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
+
+
+async def delete_policy(
+    connection: Connection,
+    org_id: str,
+    policy_id: str,
+    *,
+    actor: Actor,
+    clock: Clock,
+    expected: ExpectedVersion | None = None,
+    user_id: str | None = None,
+    note: str | None = None,
+) -> RulePolicy:
+    """It decides no more. Its versions stay, for the decisions that they made; that it was deleted is the last.
+
+    Raises NotFoundError, ConflictError, PreconditionFailedError.
+    """
+    check_note(note)
+    before, _ = await lock_policy(connection, org_id, policy_id)
+    if expected is not None:
+        expected.require(before.version)
+    generation = await bump_generation(connection, org_id)
+    after = replace(before, version=before.version + 1, updated_at=clock())
+    version = PolicyVersion(after, VersionChange.DELETED, note, actor, None)
+    await save_version(connection, org_id, version, user_id)
+    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    return after
+
+
+async def seed_default_policies(connection: Connection, org_id: str, *, clock: Clock) -> list[RulePolicy]:
+    """The policies that a new organization starts with; none where it has ever had a policy of any kind."""
+    generation = await bump_generation(connection, org_id)
+    if await count_policies(connection, org_id, deleted_too=True):
+        return []
+    seeded: list[RulePolicy] = []
+    for default in default_policies():
+        draft = PolicyDraft(default.name, default.rego_policy, default.description, priority=default.priority)
+        policy = _new_policy(org_id, draft, clock)
+        version = PolicyVersion(policy, VersionChange.CREATED, None, SYSTEM, None)
+        await insert_policy(connection, org_id, policy, None, version)
+        await append(connection, org_id, [_event(version, None, generation, SYSTEM, clock)])
+        seeded.append(policy)
+    return seeded
+
+
+async def _require_room(connection: Connection, org_id: str) -> None:
     if await count_policies(connection, org_id) >= POLICIES_MAX:
         raise ConflictError(
             f"an organization has at most {POLICIES_MAX} rule policies: delete some first",
             details={"limit": POLICIES_MAX},
         )
-    policy = _new_policy(org_id, checked.draft, clock)
-    others = await load_enabled(connection, org_id)
+
+
+async def _hidden(connection: Connection, policy: RulePolicy, checked: CheckedPolicy) -> tuple[str, ...]:
+    others = [one for one in await load_enabled(connection, policy.org_id) if one.policy_id != policy.policy_id]
     # In a thread: what this process has not compiled yet would stop its event loop for a millisecond each.
-    warnings = checked.warnings + await asyncio.to_thread(_shadowing, policy, others, checked.data)
-    await insert_policy(connection, org_id, policy, user_id)
-    await append(connection, org_id, [_event(EventType.POLICY_CREATED, policy, generation, actor, clock)])
-    return CreatedPolicy(policy, warnings)
+    return await asyncio.to_thread(hiding_warnings, policy, others, checked.data, checked.libraries)
 
 
 def _new_policy(org_id: str, draft: PolicyDraft, clock: Clock) -> RulePolicy:
@@ -134,58 +213,36 @@ def _new_policy(org_id: str, draft: PolicyDraft, clock: Clock) -> RulePolicy:
         created_at=now,
         updated_at=now,
         org_id=org_id,
+        mode=draft.mode,
+        rules=draft.rules,
     )
 
 
-def _shadowing(policy: RulePolicy, others: Iterable[RulePolicy], data: bytes) -> tuple[str, ...]:
-    if not policy.enabled:
-        return ()
-    return hidden_by_allow((policy, _conditions(policy, data)), [(other, _conditions(other, data)) for other in others])
+_EVENT_TYPES = {
+    VersionChange.CREATED: EventType.POLICY_CREATED,
+    VersionChange.UPDATED: EventType.POLICY_UPDATED,
+    VersionChange.DELETED: EventType.POLICY_DELETED,
+    VersionChange.RESTORED: EventType.POLICY_RESTORED,
+}
 
 
-def _conditions(policy: RulePolicy, data: bytes) -> Conditions:
-    if policy.quarantine is not None:
-        return UNKNOWN_CONDITIONS
-    try:
-        return compile_policy(policy.rego_policy, data).conditions
-    except ValidationError:
-        return UNKNOWN_CONDITIONS  # it denies whatever it would have decided
-
-
-async def delete_policy(
-    connection: Connection, org_id: str, policy_id: str, *, actor: Actor, clock: Clock
-) -> RulePolicy:
-    """It decides no more. Its versions stay, for the decisions that they made. Raises NotFoundError."""
-    generation = await bump_generation(connection, org_id)
-    policy = await mark_deleted(connection, org_id, policy_id)
-    await append(connection, org_id, [_event(EventType.POLICY_DELETED, policy, generation, actor, clock)])
-    return policy
-
-
-async def seed_default_policies(connection: Connection, org_id: str, *, clock: Clock) -> list[RulePolicy]:
-    """The policies that a new organization starts with; none where it has ever had a policy of any kind."""
-    generation = await bump_generation(connection, org_id)
-    if await count_policies(connection, org_id, deleted_too=True):
-        return []
-    seeded: list[RulePolicy] = []
-    for default in default_policies():
-        draft = PolicyDraft(default.name, default.rego_policy, default.description, priority=default.priority)
-        policy = _new_policy(org_id, draft, clock)
-        await insert_policy(connection, org_id, policy, None)
-        await append(connection, org_id, [_event(EventType.POLICY_CREATED, policy, generation, SYSTEM, clock)])
-        seeded.append(policy)
-    return seeded
-
-
-def _event(event_type: EventType, policy: RulePolicy, generation: int, actor: Actor, clock: Clock) -> Event:
-    data: dict[str, JsonValue] = {
+def _event(version: PolicyVersion, before: RulePolicy | None, generation: int, actor: Actor, clock: Clock) -> Event:
+    policy = version.policy
+    data: JsonObject = {
         "policy_id": policy.policy_id,
         "version": policy.version,
         "name": policy.name,
         "enabled": policy.enabled,
         "priority": policy.priority,
+        "mode": policy.mode.value,
         "rego_sha256": sha256_hex(policy.rego_policy.encode()),
         "generation": generation,
     }
-    document: JsonObject = data
-    return Event(event_type, clock(), actor, document)
+    if before is not None:
+        data["previous_version"] = before.version
+        data["changed"] = [*changed_fields(before, policy)]
+    if version.restored_from is not None:
+        data["restored_from"] = version.restored_from
+    if version.note is not None:
+        data["note"] = version.note
+    return Event(_EVENT_TYPES[version.change], clock(), actor, data)

@@ -9,10 +9,13 @@ from psycopg.rows import DictRow
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
-from headgate.policies.model import RulePolicy
+from headgate.policies.model import PolicyMode, RulePolicy
+from headgate.policies.version_store import insert_version
+from headgate.policies.versions import PolicyVersion, VersionChange
 
 _COLUMNS: Final = (
-    "org_id, policy_id, version, name, description, rego_policy, enabled, priority, quarantine, created_at, updated_at"
+    "org_id, policy_id, version, name, description, rego_policy, enabled, priority, quarantine, mode, rules,"
+    " created_at, updated_at"
 )
 
 
@@ -22,6 +25,9 @@ class PolicyFilter:
 
     enabled: bool | None = None
     name: str | None = None
+    mode: PolicyMode | None = None
+    priority: int | None = None
+    quarantined: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +39,79 @@ class PolicyPage:
     total_is_minimum: bool
 
 
-async def insert_policy(connection: Connection, org_id: str, policy: RulePolicy, created_by: str | None) -> None:
+async def insert_policy(
+    connection: Connection,
+    org_id: str,
+    policy: RulePolicy,
+    created_by: str | None,
+    version: PolicyVersion | None = None,
+) -> None:
     """The policy and the row of this version of it, which stays when the policy has gone."""
-    shared = [org_id, policy.policy_id, policy.version, policy.name, policy.description, policy.rego_policy]
-    shared += [policy.enabled, policy.priority, created_by, policy.created_at]
     await connection.execute(
-        "INSERT INTO policies (org_id, policy_id, version, name, description, rego_policy, enabled, priority,"
-        " created_by, created_at, updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [*shared, policy.updated_at],
+        "INSERT INTO policies (org_id, policy_id, version, name, description, rego_policy, enabled, priority, mode,"
+        " rules, created_by, created_at, updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        [
+            org_id,
+            policy.policy_id,
+            policy.version,
+            policy.name,
+            policy.description,
+            policy.rego_policy,
+            policy.enabled,
+            policy.priority,
+            policy.mode.value,
+            policy.rules,
+            created_by,
+            policy.created_at,
+            policy.updated_at,
+        ],
     )
+    first = version or PolicyVersion(policy, VersionChange.CREATED, None, None, None)
+    await insert_version(connection, org_id, first, created_by)
+
+
+async def save_version(connection: Connection, org_id: str, version: PolicyVersion, changed_by: str | None) -> None:
+    """Make this version the policy of now, and keep it. The caller holds the policy's lock (``lock_policy``)."""
+    policy = version.policy
     await connection.execute(
-        "INSERT INTO policy_versions (org_id, policy_id, version, name, description, rego_policy, enabled, priority,"
-        " created_by, created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        shared,
+        "UPDATE policies SET version = %s, name = %s, description = %s, rego_policy = %s, enabled = %s, priority = %s,"
+        " quarantine = %s, mode = %s, rules = %s, updated_at = %s, deleted_at = %s"
+        " WHERE org_id = %s AND policy_id = %s",
+        [
+            policy.version,
+            policy.name,
+            policy.description,
+            policy.rego_policy,
+            policy.enabled,
+            policy.priority,
+            policy.quarantine,
+            policy.mode.value,
+            policy.rules,
+            policy.updated_at,
+            policy.updated_at if version.change is VersionChange.DELETED else None,
+            org_id,
+            policy.policy_id,
+        ],
     )
+    await insert_version(connection, org_id, version, changed_by)
+
+
+async def lock_policy(
+    connection: Connection, org_id: str, policy_id: str, *, deleted_too: bool = False
+) -> tuple[RulePolicy, bool]:
+    """The policy of now, and whether it is deleted; changes of it wait for this transaction.
+
+    Before the organization's generation is raised, so that all take the two locks in one order. Raises NotFoundError.
+    """
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS}, deleted_at FROM policies WHERE org_id = %s AND policy_id = %s"  # noqa: S608 - a constant of this file
+        " AND (deleted_at IS NULL OR %s) FOR UPDATE",
+        [org_id, policy_id, deleted_too],
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no policy {policy_id}")
+    return _policy(row), row["deleted_at"] is not None
 
 
 async def get_policy(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
@@ -75,8 +140,18 @@ async def list_policies(
         "policies WHERE org_id = %(org)s AND deleted_at IS NULL"
         " AND (%(enabled)s::boolean IS NULL OR enabled = %(enabled)s)"
         " AND (%(name)s::text IS NULL OR strpos(lower(name), lower(%(name)s)) > 0)"
+        " AND (%(mode)s::text IS NULL OR mode = %(mode)s)"
+        " AND (%(priority)s::integer IS NULL OR priority = %(priority)s)"
+        " AND (%(quarantined)s::boolean IS NULL OR (quarantine IS NOT NULL) = %(quarantined)s)"
     )
-    parameters = {"org": org_id, "enabled": wanted.enabled, "name": wanted.name}
+    parameters = {
+        "org": org_id,
+        "enabled": wanted.enabled,
+        "name": wanted.name,
+        "mode": None if wanted.mode is None else wanted.mode.value,
+        "priority": wanted.priority,
+        "quarantined": wanted.quarantined,
+    }
     total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
     page = sql.SQL("SELECT {} FROM {} ORDER BY priority, policy_id LIMIT %(limit)s OFFSET %(offset)s")
     cursor = await connection.execute(
@@ -87,7 +162,7 @@ async def list_policies(
 
 
 async def load_enabled(connection: Connection, org_id: str) -> list[RulePolicy]:
-    """What decides: every enabled policy, quarantined ones too, as they deny."""
+    """Every enabled policy, those that only watch and quarantined ones (which deny) too."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM policies WHERE org_id = %s AND enabled AND deleted_at IS NULL"  # noqa: S608 - a constant of this file
         " ORDER BY priority, policy_id",
@@ -105,19 +180,6 @@ async def count_policies(connection: Connection, org_id: str, *, deleted_too: bo
     return int(row["total"]) if row is not None else 0
 
 
-async def mark_deleted(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
-    """It decides no more; the row stays for the decisions that name it. Raises NotFoundError."""
-    cursor = await connection.execute(
-        "UPDATE policies SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()"  # noqa: S608 - a constant of this file
-        f" WHERE org_id = %s AND policy_id = %s AND deleted_at IS NULL RETURNING {_COLUMNS}",
-        [org_id, policy_id],
-    )
-    row = await cursor.fetchone()
-    if row is None:
-        raise NotFoundError(f"there is no policy {policy_id}")
-    return _policy(row)
-
-
 def _policy(row: DictRow) -> RulePolicy:
     return RulePolicy(
         policy_id=row["policy_id"],
@@ -131,4 +193,6 @@ def _policy(row: DictRow) -> RulePolicy:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         org_id=row["org_id"],
+        mode=PolicyMode(row["mode"]),
+        rules=row["rules"],
     )

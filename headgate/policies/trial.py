@@ -1,8 +1,9 @@
 """A new policy is first tried where it can do no harm: in a child process with little memory and time.
 
-``python -m headgate.policies.trial`` reads ``{"text", "data"}`` as JSON, compiles the policy and asks it
+``python -m headgate.policies.trial`` reads ``{"text", "data", "libraries"}`` as JSON, compiles the policy and asks it
 about fixed calls of every kind; what it would have done to a gateway, it does to the child. The child's
-answer is ``{"refused": …}`` or ``{"warnings": […]}``.
+answer is ``{"refused": …}`` or ``{"warnings": […]}``. With ``{"input", "trace"}`` besides, it is asked about that call
+alone (``headgate.policies.simulate``).
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import perf_counter_ns
 from typing import Final, cast
 
 import regorus
@@ -19,7 +21,9 @@ import regorus
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.policies.answer import verdict_of
-from headgate.policies.compile import SOURCE_NAME, PolicyRefusedError, compile_policy
+from headgate.policies.compile import SOURCE_NAME, Libraries, PolicyRefusedError, compile_policy
+from headgate.policies.explain import ask, parse_input, rule_values
+from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
 
 _CPU_SECONDS: Final = 3
@@ -34,7 +38,7 @@ _LONG_TEXT: Final = "The quick brown fox, 0123456789. " * 3_000
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """What the trial of an acceptable policy showed: calls on which it fails, and so denies."""
+    """What the trial of an acceptable policy showed: what is probably not meant, and calls on which it fails."""
 
     warnings: tuple[str, ...]
 
@@ -79,13 +83,22 @@ def sample_inputs() -> dict[str, bytes]:
     }
 
 
-async def try_policy(text: str, data: bytes) -> TrialReport:
+async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> TrialReport:
     """Compile and ask the policy in a child. Raises PolicyRefusedError; UnavailableError where no child starts."""
-    request = json.dumps({"text": text, "data": data.decode()}).encode()
+    request = json.dumps({"text": text, "data": data.decode(), "libraries": libraries}).encode()
+    document = refuse_where_refused(await run_child(request))
+    return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
+
+
+async def run_child(request: bytes, arguments: tuple[str, ...] | None = None) -> JsonObject:
+    """What a child answers to ``request``. Raises PolicyRefusedError for whatever becomes of it instead.
+
+    ``arguments`` of Python; None: this module.
+    """
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
-            *_CHILD,
+            *(arguments or _CHILD),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -101,21 +114,21 @@ async def try_policy(text: str, data: bytes) -> TrialReport:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    return _report(child.returncode, answer)
-
-
-def _report(status: int | None, answer: bytes) -> TrialReport:
-    if status != 0:
-        raise _refusal(_cause_of_death(status))
+    if child.returncode != 0:
+        raise _refusal(_cause_of_death(child.returncode))
     try:
-        document = cast("JsonObject", json.loads(answer))
+        return cast("JsonObject", json.loads(answer))
     except ValueError as error:
         raise _refusal("the trial of this policy ended without a result") from error
+
+
+def refuse_where_refused(document: JsonObject) -> JsonObject:
+    """The child's answer. Raises PolicyRefusedError where that is a refusal."""
     if "refused" in document:
         refusal = cast("JsonObject", document["refused"])
         details = refusal["details"]
         raise PolicyRefusedError(str(refusal["message"]), details=details if isinstance(details, dict) else None)
-    return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
+    return document
 
 
 def _cause_of_death(status: int | None) -> str:
@@ -133,15 +146,29 @@ def _refusal(reason: str) -> PolicyRefusedError:
 def _run(request: JsonObject) -> JsonObject:
     """What happens in the child."""
     text, data = str(request["text"]), str(request["data"]).encode()
+    libraries = tuple((str(name), str(module)) for name, module in cast("list[list[str]]", request["libraries"]))
     try:
-        return {"warnings": [*_ask(text, data)]}
+        if "input" in request:
+            return _simulate(text, data, libraries, str(request["input"]).encode(), trace=bool(request["trace"]))
+        return {"warnings": [*_ask(text, data, libraries)]}
     except PolicyRefusedError as error:
         details = cast("JsonObject", dict(error.details or {}))
         return {"refused": {"message": error.message, "details": details}}
 
 
-def _ask(text: str, data: bytes) -> list[str]:
-    engine = compile_policy(text, data).engine
+def _simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> JsonObject:
+    engine, document = compile_policy(text, data, libraries).engine, parse_input(input_bytes)
+    started = perf_counter_ns()
+    raw = ask(engine, document)
+    time_ms = round((perf_counter_ns() - started) / 1_000_000, 3)
+    values: list[JsonValue] = [one.record() for one in rule_values(engine, document)] if trace else []
+    return {"answer": raw.answer.decode(), "error": raw.error, "trace": values, "time_ms": time_ms}
+
+
+def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
+    compiled = compile_policy(text, data, libraries)
+    engine = compiled.engine
+    findings = lint(engine.ast(), text, compiled.conditions, compiled.data.roots)
     now = datetime.now(UTC)
     policy = RulePolicy("", 1, "", None, text, True, 0, None, now, now)
     warnings: dict[str, str] = {}
@@ -155,14 +182,19 @@ def _ask(text: str, data: bytes) -> list[str]:
         else:
             if verdict.error is not None:
                 raise _refusal(f"on the sample call “{name}”: {verdict.error}")
-    return list(warnings.values())[:_WARNINGS_MAX]
+    return [*(one.sentence(SOURCE_NAME) for one in findings), *list(warnings.values())[:_WARNINGS_MAX]]
+
+
+def limit_this_process() -> None:
+    """Little memory and time, and no core: for a child that evaluates what nobody has tried."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 1))
 
 
 def main() -> None:
     """The child: limits first, then the policy."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 1))
+    limit_this_process()
     request = cast("JsonObject", json.load(sys.stdin.buffer))
     sys.stdout.buffer.write(json.dumps(_run(request)).encode())
 

@@ -14,7 +14,7 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision, Verdict
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
-from headgate.workflows.decide_action import Candidate, action_row, decide
+from headgate.workflows.decide_action import Candidate, RecordedObserver, action_row, decide, observe_nothing
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
@@ -37,7 +37,9 @@ class CallGate:
         ends: ExecutionEnds,
         clock: Clock,
         observe: Callable[[Decision], None] = lambda decision: None,
+        shadow: RecordedObserver = observe_nothing,
     ) -> None:
+        self._shadow = shadow
         self._states = states
         self._keys = keys
         self._recorder = recorder
@@ -110,6 +112,8 @@ class CallGate:
                 admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
                 self._ends.finish(admitted, not_confirmed(self._clock()))
             raise
+        if outcome is RecordOutcome.RECORDED:
+            self._shadow(identity, candidate, decision, row.action_id, now)
         if outcome is RecordOutcome.RECORDED and execution_id is not None:
             return Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
         if execution_id is not None:

@@ -3,6 +3,7 @@
 Pure but for the clock's and the ids' values, which are passed in or random: no I/O.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -43,6 +44,16 @@ class Candidate:
     rego_input: bytes
     request: bytes
     submission: Submission
+
+
+type RecordedObserver = Callable[[KeyIdentity, Candidate, Decision, str, datetime], None]
+"""Told of each new action once its decision is recorded: by whom, what, how decided, its id, when."""
+
+
+def observe_nothing(
+    identity: KeyIdentity, candidate: Candidate, decision: Decision, action_id: str, at: datetime
+) -> None:
+    """Where nobody watches."""
 
 
 def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:

@@ -31,7 +31,14 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import Decision, requirements_cover
 from headgate.workflows.admitted import Admitted
-from headgate.workflows.decide_action import Candidate, hold_row, retried_payload, started_payload
+from headgate.workflows.decide_action import (
+    Candidate,
+    RecordedObserver,
+    hold_row,
+    observe_nothing,
+    retried_payload,
+    started_payload,
+)
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.instance import Instance
 from headgate.workflows.refusals import ApprovalDeniedError, ApprovalPendingError, ClientGoneError
@@ -86,7 +93,9 @@ class Holds:
         clock: Clock,
         times: HoldTimes,
         most_open_approvals: int | None,
+        shadow: RecordedObserver = observe_nothing,
     ) -> None:
+        self._shadow = shadow
         self._most_open_approvals = most_open_approvals
         self._ends = ends
         self._database = database
@@ -178,6 +187,7 @@ class Holds:
         )
         match await hold_action(connection, row, most_open=self._most_open_approvals):
             case HoldOutcome.HELD:
+                self._shadow(identity, candidate, decision, row.action_id, now)
                 return _Pending(row.approval_id, row.action_id, row.expires_at)
             case HoldOutcome.STALE:
                 return Again.STALE

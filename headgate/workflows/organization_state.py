@@ -15,10 +15,12 @@ from headgate.db.database import Database
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 from headgate.organizations.store import generation as stored_generation
-from headgate.organizations.store import generations, get_setting
-from headgate.policies.data import policy_data
+from headgate.organizations.store import generations
 from headgate.policies.evaluate import PolicySet
+from headgate.policies.model import PolicyMode, RulePolicy
+from headgate.policies.shadow import ShadowSet
 from headgate.policies.store import load_enabled
+from headgate.policies.surroundings import Surroundings, load_surroundings
 
 _log = structlog.get_logger(__name__)
 
@@ -27,20 +29,33 @@ _POLL_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OrganizationState:
-    """Everything of an organization that a decision depends on, as of ``generation``."""
+    """Everything of an organization that a decision depends on, as of ``generation``.
+
+    ``shadows``: None where no policy only watches. ``rules`` and ``around`` are what both were made from.
+    """
 
     org_id: str
     generation: int
     policies: PolicySet
     allowlist: Allowlist
+    shadows: ShadowSet | None = None
+    rules: tuple[RulePolicy, ...] = ()
+    around: Surroundings | None = None
 
 
 class OrganizationStates:
     """The snapshots of the organizations that this process has served."""
 
-    def __init__(self, database: Database, *, compile_policies: Callable[..., PolicySet] = PolicySet) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        compile_policies: Callable[..., PolicySet] = PolicySet,
+        compile_shadows: Callable[..., ShadowSet] = ShadowSet,
+    ) -> None:
         self._database = database
         self._compile_policies = compile_policies
+        self._compile_shadows = compile_shadows
         self._states: dict[str, OrganizationState] = {}
         self._loading: dict[str, asyncio.Lock] = {}
 
@@ -69,12 +84,14 @@ class OrganizationStates:
             # the record then finds stale; the other way round it would pass for fresh.
             generation = await stored_generation(connection, org_id)
             policies = await load_enabled(connection, org_id)
-            setting = await get_setting(connection, org_id, "allowlist")
-        allowlist = parse_allowlist(setting.document) if setting is not None else Allowlist.empty()
-        data = policy_data(setting.document if setting is not None else None)
+            around = await load_surroundings(connection, org_id)
+        allowlist = Allowlist.empty() if around.allowlist is None else parse_allowlist(around.allowlist)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
-        compiled = await asyncio.to_thread(self._compile_policies, policies, data)
-        state = OrganizationState(org_id, generation, compiled, allowlist)
+        compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
+        shadows = None
+        if any(policy.mode is PolicyMode.SHADOW for policy in policies):
+            shadows = await asyncio.to_thread(self._compile_shadows, policies, around.data, libraries=around.libraries)
+        state = OrganizationState(org_id, generation, compiled, allowlist, shadows, tuple(policies), around)
         self._states[org_id] = state
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
         return state

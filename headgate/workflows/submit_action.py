@@ -19,7 +19,16 @@ from headgate.kernel.secrets import Secret
 from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
-from headgate.workflows.decide_action import Candidate, Submission, action_row, candidate_for, decide, hold_row
+from headgate.workflows.decide_action import (
+    Candidate,
+    RecordedObserver,
+    Submission,
+    action_row,
+    candidate_for,
+    decide,
+    hold_row,
+    observe_nothing,
+)
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder, RecordOutcome
 
@@ -55,7 +64,9 @@ class SubmitAction:
         clock: Clock,
         approval_expires_seconds: int,
         most_open_approvals: int | None,
+        shadow: RecordedObserver = observe_nothing,
     ) -> None:
+        self._shadow = shadow
         self._most_open_approvals = most_open_approvals
         self._states = states
         self._keys = keys
@@ -92,6 +103,7 @@ class SubmitAction:
         row = action_row(identity, candidate, decision, status=status.value, created_at=now)
         match await self._recorder.submit_action(row):
             case RecordOutcome.RECORDED:
+                self._shadow(identity, candidate, decision, row.action_id, now)
                 return SubmittedAction(row.action_id, status, decision, None, now)
             case RecordOutcome.STALE:
                 return None
@@ -116,6 +128,7 @@ class SubmitAction:
             outcome = await hold_action(connection, row, most_open=self._most_open_approvals)
         match outcome:
             case HoldOutcome.HELD:
+                self._shadow(identity, candidate, decision, row.action_id, now)
                 return SubmittedAction(row.action_id, ActionStatus.PENDING_APPROVAL, decision, row.approval_id, now)
             case HoldOutcome.STALE:
                 return None

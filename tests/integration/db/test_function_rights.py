@@ -25,6 +25,7 @@ CALLERS = {
     "end_instance": {"proxy", "api", "worker"},
     "executions_orphaned_due": {"worker"},
     "quarantine_policy": {"proxy", "api"},
+    "record_shadow": {"proxy", "api"},
     "seal_audit_events": {"worker", "api"},
     "seal_due": {"worker"},
     "audit_inbox_lag": {"worker", "api"},

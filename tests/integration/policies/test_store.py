@@ -13,15 +13,9 @@ from headgate.db.database import Connection, Database
 from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
 from headgate.policies import service
 from headgate.policies.data import policy_data
+from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_policy
 from headgate.policies.model import RulePolicy
-from headgate.policies.service import (
-    CheckedPolicy,
-    PolicyDraft,
-    check_policy,
-    create_policy,
-    delete_policy,
-    seed_default_policies,
-)
+from headgate.policies.service import create_policy, delete_policy, seed_default_policies
 from headgate.policies.store import PolicyFilter, get_policy, list_policies, load_enabled
 
 HEAD = "package t\nimport rego.v1\n"
@@ -32,7 +26,7 @@ INSTANT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 type Organization = Any  # of the shared fixtures
 
 
-async def create(database: Database, org_id: str, **draft: Any) -> service.CreatedPolicy:
+async def create(database: Database, org_id: str, **draft: Any) -> service.SavedPolicy:
     wanted = PolicyDraft(**({"name": "Mine", "rego_policy": HEAD + "allow := true"} | draft))
     checked = CheckedPolicy(wanted, DATA, ())
     async with database.transaction(org_id) as connection:
@@ -114,7 +108,7 @@ async def test_totals_beyond_the_limit_are_minima(
     assert (exact.total, exact.total_is_minimum) == (3, False)
 
 
-async def test_a_deleted_policy_decides_no_more_and_its_version_stays(
+async def test_a_deleted_policy_decides_no_more_and_its_versions_stay(
     api_database: Database, organization: Organization
 ) -> None:
     org_id = organization.org_id
@@ -125,7 +119,7 @@ async def test_a_deleted_policy_decides_no_more_and_its_version_stays(
     async with api_database.transaction(org_id) as connection:
         assert await load_enabled(connection, org_id) == []
         assert (await list_policies(connection, org_id, PolicyFilter())).total == 0
-        assert await one(connection, "SELECT count(*) FROM policy_versions WHERE policy_id = %s", policy_id) == 1
+        assert await one(connection, "SELECT count(*) FROM policy_versions WHERE policy_id = %s", policy_id) == 2
         assert await one(connection, "SELECT generation FROM org_state WHERE org_id = %s", org_id) == 3
         with pytest.raises(NotFoundError):
             await get_policy(connection, org_id, policy_id)

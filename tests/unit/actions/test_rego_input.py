@@ -50,7 +50,8 @@ def test_an_intercepted_call() -> None:
 
 def test_an_intercepted_call_as_it_is_stored() -> None:
     stored = recorded_request(interpret(_CALL, load_catalogues()))
-    assert parse_strict(stored) == {"params": {"pretty": "1", "text": "hi", "token": MASK}, "http": _HTTP}
+    params = {"pretty": "1", "text": "hi", "token": MASK}
+    assert parse_strict(stored) == {"params": params, "effect": "write", "http": _HTTP}
     assert canonical_bytes(parse_strict(stored)) == stored
 
 

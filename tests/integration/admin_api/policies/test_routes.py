@@ -51,7 +51,7 @@ async def test_bad_rego_is_told_by_line_and_column(running_api, organization) ->
         ({"priority": 1001}, "priority"),
         ({"priority": -1}, "priority"),
         ({"priority": "high"}, "priority"),
-        ({"content": REGO}, "content"),
+        ({"content": REGO}, "content"),  # beside rego_policy
         ({"name": "nul \0"}, "name"),
     ],
 )

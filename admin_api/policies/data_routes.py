@@ -1,0 +1,113 @@
+"""/admin/policies/data: JSON documents that policies read as ``data.…``.
+
+The body is the document itself, both ways. ``limits/hard`` and ``limits.hard`` are the same path; below it
+(``/versions``, ``/restore``) only the form with dots.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.errors import JSON
+from admin_api.etag import IfMatch, expected_version, set_etag
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.policies.document_access import (
+    all_documents,
+    changed_document,
+    one_document,
+    restored_document,
+    versions_of,
+)
+from admin_api.policies.document_schemas import (
+    DocumentAnswer,
+    DocumentRestoration,
+    DocumentVersionAnswer,
+    document_answer,
+)
+from headgate.kernel.canonical_json import parse_strict
+from headgate.policies.document_service import DocumentChange, data_content
+from headgate.policies.documents import DocumentKind, parse_data_path
+from headgate.policies.draft import NOTE_MAX_CHARACTERS
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+type _Note = Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)]
+type _Version = Annotated[int | None, Query(ge=1)]
+
+
+@router.get("/admin/policies/data", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[DocumentAnswer, Pagination]:
+    """By path, without their content."""
+    return await all_documents(dependencies, principal, DocumentKind.DATA, page)
+
+
+@router.get("/admin/policies/data/{path}/versions", response_model_exclude_unset=True)
+async def list_versions(
+    path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[DocumentVersionAnswer, Pagination]:
+    """Newest first; of a deleted document too."""
+    return await versions_of(dependencies, principal, DocumentKind.DATA, parse_data_path(path), page)
+
+
+@router.post("/admin/policies/data/{path}/restore")
+async def restore(
+    path: str,
+    body: DocumentRestoration,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+) -> DocumentAnswer:
+    """What an old version was, as the next version."""
+    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), None, body.change_note)
+    expected = expected_version(if_match, None)
+    document = await restored_document(dependencies, principal, change, body.version, expected)
+    set_etag(response, document.version)
+    return document_answer(document)
+
+
+@router.get("/admin/policies/data/{path:path}", response_class=Response)
+async def get(
+    path: str, principal: CurrentPrincipal, dependencies: CurrentDependencies, version: _Version = None
+) -> Response:
+    """The document itself, or a version of it."""
+    document = await one_document(dependencies, principal, DocumentKind.DATA, parse_data_path(path), version)
+    return Response(document.content, media_type=JSON, headers={"ETag": f'"{document.version}"'})
+
+
+@router.put("/admin/policies/data/{path:path}")
+async def put(
+    path: str,
+    request: Request,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    change_note: _Note = None,
+    if_match: IfMatch = None,
+) -> DocumentAnswer:
+    """Store the body as the document's next version, in force with the next decision. Refused where a policy would
+    stop working with it."""
+    content = data_content(parse_strict(await request.body()))
+    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), content, change_note)
+    document = await changed_document(dependencies, principal, change, expected_version(if_match, None))
+    set_etag(response, document.version)
+    return document_answer(document)
+
+
+@router.delete("/admin/policies/data/{path:path}")
+async def delete(
+    path: str,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    change_note: _Note = None,
+    if_match: IfMatch = None,
+) -> DocumentAnswer:
+    """Policies find nothing at this path any more; its versions stay."""
+    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), None, change_note)
+    return document_answer(await changed_document(dependencies, principal, change, expected_version(if_match, None)))

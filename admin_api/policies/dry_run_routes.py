@@ -1,0 +1,105 @@
+"""/v1/dry-run and /admin/policies/{id}/simulate: what would be decided, with nothing stored."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.policies.dry_run_schemas import (
+    DecisionAnswer,
+    DryRunAnswer,
+    DryRunBody,
+    SimulationAnswer,
+    SimulationBody,
+    action_seen,
+    decision_members,
+    policy_word,
+    spoke,
+)
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.combine import combine, decide_priority
+from headgate.policies.explain import interpret_answer
+from headgate.policies.model import PolicyMode, RulePolicy
+from headgate.policies.simulate import simulate as simulate_policy
+from headgate.policies.store import get_policy
+from headgate.policies.surroundings import load_surroundings
+from headgate.policies.version_store import get_version
+from headgate.protocols.draft import ActionDraft
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+
+@router.post("/v1/dry-run")
+async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DryRunAnswer:
+    """What all policies would decide of this call now, and what each of them says; nothing is stored or counted."""
+    result = await dependencies.dry_run.run(principal.org_id, body.call(), trace=body.trace)
+    decision = result.decision
+    names = {one.policy.policy_id: one.policy.name for one in result.explanations}
+    words = [
+        policy_word(
+            one,
+            asked=one.policy.policy_id in result.asked,
+            decides=spoke(decision, one.verdict),
+            trace=body.trace,
+        )
+        for one in result.explanations
+    ]
+    return DryRunAnswer(
+        **decision_members(decision, names),
+        rules=[f"{word.name}: {rule}" for word in words if word.decides for rule in word.rules],
+        policies=words,
+        action=action_seen(result.hypothesis.draft, _shown(result.hypothesis.draft)),
+        generation=result.hypothesis.state.generation,
+    )
+
+
+@router.post("/admin/policies/{id}/simulate")
+async def simulate(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: SimulationBody,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> SimulationAnswer:
+    """What this policy says of a call: the saved one, a version of it, or the draft in the body."""
+    policy_id, org_id = parse_id(IdPrefix.POLICY, id), principal.org_id
+    async with dependencies.database.transaction(org_id) as connection:
+        policy = await get_policy(connection, org_id, policy_id)
+        if body.version is not None:
+            policy = (await get_version(connection, org_id, policy_id, body.version)).policy
+        around = await load_surroundings(connection, org_id)
+    if body.rego_policy is not None:
+        policy = replace(policy, rego_policy=body.rego_policy)
+    hypothesis = await dependencies.dry_run.suppose(org_id, body.call())
+    simulation = await simulate_policy(
+        policy.rego_policy, around.data, around.libraries, hypothesis.input_bytes, trace=body.trace
+    )
+    verdict, rules = interpret_answer(policy, simulation.raw)
+    alone = decide_priority(() if verdict.verdict is None else (verdict,), simulation.time_ms)
+    everybody = await dependencies.dry_run.decide(hypothesis, trace=False)
+    others = [
+        one.verdict for one in everybody.explanations if one.policy.policy_id != policy_id and _decides(one.policy)
+    ]
+    overall = combine([*others, verdict], everybody.decision.evaluation_time_ms)
+    names = {one.policy.policy_id: one.policy.name for one in everybody.explanations} | {policy_id: policy.name}
+    return SimulationAnswer(
+        **decision_members(alone, names),
+        said=verdict.verdict,
+        version=None if body.rego_policy is not None else policy.version,
+        rules=list(rules),
+        messages=list(verdict.messages),
+        error=verdict.error is not None,
+        trace=[one.record() for one in simulation.trace] if body.trace else None,
+        overall=DecisionAnswer(**decision_members(overall, names)),
+        action=action_seen(hypothesis.draft, _shown(hypothesis.draft)),
+    )
+
+
+def _decides(policy: RulePolicy) -> bool:
+    return policy.mode is PolicyMode.ENFORCE
+
+
+def _shown(draft: ActionDraft) -> dict[str, Any] | None:
+    return None if draft.read_call is None else json.loads(draft.read_call.shown)

@@ -1,0 +1,109 @@
+"""/admin/policies/modules: Rego that policies share, as packages ``lib.…``."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.etag import IfMatch, expected_version, set_etag
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.policies.document_access import (
+    all_documents,
+    changed_document,
+    one_document,
+    restored_document,
+    versions_of,
+)
+from admin_api.policies.document_schemas import (
+    DocumentAnswer,
+    DocumentRestoration,
+    DocumentVersionAnswer,
+    ModuleAnswer,
+    NewModule,
+    module_answer,
+)
+from headgate.policies.document_service import DocumentChange
+from headgate.policies.documents import DocumentKind, parse_module_path
+from headgate.policies.draft import NOTE_MAX_CHARACTERS
+from headgate.policies.versions import ExpectedVersion
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+
+@router.get("/admin/policies/modules", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[DocumentAnswer, Pagination]:
+    """By path, without their content."""
+    return await all_documents(dependencies, principal, DocumentKind.MODULE, page)
+
+
+@router.get("/admin/policies/modules/{path}")
+async def get(
+    path: str,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    version: Annotated[int | None, Query(ge=1)] = None,
+) -> ModuleAnswer:
+    module = await one_document(dependencies, principal, DocumentKind.MODULE, parse_module_path(path), version)
+    set_etag(response, module.version)
+    return module_answer(module)
+
+
+@router.put("/admin/policies/modules/{path}")
+async def put(
+    path: str,
+    body: NewModule,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+) -> ModuleAnswer:
+    """Store the module's next version. It is tried with every policy that could use it, and refused where one would
+    stop working."""
+    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), body.content, body.change_note)
+    expected = ExpectedVersion(0) if body.version == 0 else expected_version(if_match, body.version)
+    module = await changed_document(dependencies, principal, change, expected)
+    set_etag(response, module.version)
+    return module_answer(module)
+
+
+@router.delete("/admin/policies/modules/{path}")
+async def delete(
+    path: str,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
+    if_match: IfMatch = None,
+) -> ModuleAnswer:
+    """Refused while a policy needs it; its versions stay."""
+    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), None, change_note)
+    return module_answer(await changed_document(dependencies, principal, change, expected_version(if_match, None)))
+
+
+@router.get("/admin/policies/modules/{path}/versions", response_model_exclude_unset=True)
+async def list_versions(
+    path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[DocumentVersionAnswer, Pagination]:
+    """Newest first; of a deleted module too."""
+    return await versions_of(dependencies, principal, DocumentKind.MODULE, parse_module_path(path), page)
+
+
+@router.post("/admin/policies/modules/{path}/restore")
+async def restore(
+    path: str,
+    body: DocumentRestoration,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+) -> ModuleAnswer:
+    """What an old version said, as the next version."""
+    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), None, body.change_note)
+    expected = expected_version(if_match, None)
+    module = await restored_document(dependencies, principal, change, body.version, expected)
+    set_etag(response, module.version)
+    return module_answer(module)

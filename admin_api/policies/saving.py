@@ -1,0 +1,112 @@
+"""Saving a policy: read, try in a process of its own while no transaction is open, then store."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from admin_api.dependencies import Dependencies
+from admin_api.principal import Principal
+from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_policy, draft_of
+from headgate.policies.model import RulePolicy
+from headgate.policies.service import SavedPolicy, create_policy, restore_policy, update_policy
+from headgate.policies.store import get_policy
+from headgate.policies.surroundings import load_surroundings
+from headgate.policies.version_store import get_version
+from headgate.policies.versions import ExpectedVersion
+
+
+async def checked_draft(dependencies: Dependencies, org_id: str, draft: PolicyDraft) -> CheckedPolicy:
+    """Raises ValidationError, for bad Rego with its place."""
+    async with dependencies.database.transaction(org_id) as connection:
+        around = await load_surroundings(connection, org_id)
+    return await check_policy(draft, around.data, around.libraries)
+
+
+async def save_new(
+    dependencies: Dependencies, principal: Principal, draft: PolicyDraft, note: str | None
+) -> SavedPolicy:
+    checked = await checked_draft(dependencies, principal.org_id, draft)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return await create_policy(
+            connection,
+            principal.org_id,
+            checked,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+            note=note,
+        )
+
+
+async def save_change(
+    dependencies: Dependencies,
+    principal: Principal,
+    policy_id: str,
+    change: Callable[[RulePolicy], RulePolicy],
+    expected: ExpectedVersion | None,
+    note: str | None,
+) -> SavedPolicy:
+    org_id = principal.org_id
+    async with dependencies.database.transaction(org_id) as connection:
+        before = await get_policy(connection, org_id, policy_id)
+        if expected is not None:
+            expected.require(before.version)  # before the work, so that an outdated text is not even tried
+    checked = await checked_draft(dependencies, org_id, draft_of(change(before)))
+    async with dependencies.database.transaction(org_id) as connection:
+        return await update_policy(
+            connection,
+            org_id,
+            policy_id,
+            change,
+            checked,
+            expected=expected,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+            note=note,
+        )
+
+
+async def save_restored(
+    dependencies: Dependencies,
+    principal: Principal,
+    policy_id: str,
+    version: int,
+    expected: ExpectedVersion | None,
+    note: str | None,
+) -> SavedPolicy:
+    org_id = principal.org_id
+    async with dependencies.database.transaction(org_id) as connection:
+        wanted = await get_version(connection, org_id, policy_id, version)
+    checked = await checked_draft(dependencies, org_id, draft_of(wanted.policy))
+    async with dependencies.database.transaction(org_id) as connection:
+        return await restore_policy(
+            connection,
+            org_id,
+            wanted,
+            checked,
+            expected=expected,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+            note=note,
+        )
+
+
+def replacing(draft: PolicyDraft) -> Callable[[RulePolicy], RulePolicy]:
+    """Everything that a person can change, at once."""
+    return lambda policy: replace(
+        policy,
+        name=draft.name,
+        rego_policy=draft.rego_policy,
+        description=draft.description,
+        enabled=draft.enabled,
+        priority=draft.priority,
+        mode=draft.mode,
+        rules=draft.rules,
+    )
+
+
+def changing(changes: dict[str, object]) -> Callable[[RulePolicy], RulePolicy]:
+    """Some fields; a new text is no longer what the camelCase shape was translated to."""
+    forgotten = {"rules": None} if "rego_policy" in changes and "rules" not in changes else {}
+    return lambda policy: replace(policy, **changes, **forgotten)  # type: ignore[arg-type]  # checked by the body's schema

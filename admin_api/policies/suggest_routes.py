@@ -1,0 +1,79 @@
+"""/admin/policies/suggest: a policy made from recorded traffic. It is answered, never stored."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.instants import range_of_time
+from headgate.actions.replay_store import ReplayRange
+from headgate.agents.scopes import Scope, require_scope
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.model import NAME_MAX_CHARACTERS
+from headgate.policies.suggest import Precision
+from headgate.workflows.suggest_policy import suggest_policy
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+_DEFAULT_RANGE: Final = timedelta(days=7)
+
+
+class SuggestBody(BaseModel):
+    """POST /admin/policies/suggest."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(default="Suggested", min_length=1, max_length=NAME_MAX_CHARACTERS)
+    agent_id: str | None = Field(default=None, description="Default: all agents, each by itself.")
+    start_date: str | None = Field(default=None, max_length=64, description="Default: a week before the end.")
+    end_date: str | None = Field(default=None, max_length=64, description="Default: now.")
+    precision: Precision = Field(
+        default=Precision.EXACT,
+        description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
+    )
+    minimum: int = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
+    limit: int = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
+
+
+class SuggestionAnswer(BaseModel):
+    """``leaves_out``: what was carried out and is not allowed by it. ``leaves_open``: what it allows beyond what was
+    seen (empty in the precision exact)."""
+
+    rego_policy: str
+    cases: list[dict[str, Any]]
+    seen: int = Field(description="Actions that were carried out.")
+    covered: int = Field(description="Of those, the ones that it allows.")
+    leaves_out: list[str]
+    leaves_open: list[str]
+
+
+@router.post("/admin/policies/suggest")
+async def suggest(
+    body: SuggestBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> SuggestionAnswer:
+    """A policy that allows what a policy or a person allowed in a range of time, with cases, and with what it leaves
+    out. Nothing is stored."""
+    require_scope(principal.scopes, Scope.ACTIONS_READ)
+    start, end = range_of_time(body.start_date, body.end_date)
+    end = end or dependencies.clock()
+    agent_id = None if body.agent_id is None else parse_id(IdPrefix.AGENT, body.agent_id)
+    found = await suggest_policy(
+        dependencies.database,
+        principal.org_id,
+        ReplayRange(start or end - _DEFAULT_RANGE, end, agent_id),
+        name=body.name,
+        precision=body.precision,
+        seldom=body.minimum,
+        most=body.limit,
+    )
+    return SuggestionAnswer(
+        rego_policy=found.rego_policy,
+        cases=[one for one in found.cases if isinstance(one, dict)],
+        seen=found.seen,
+        covered=found.covered,
+        leaves_out=found.leaves_out,
+        leaves_open=found.leaves_open,
+    )

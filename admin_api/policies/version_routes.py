@@ -1,0 +1,98 @@
+"""/admin/policies/{id}/versions, /diff and /restore: what a policy was, and making it that again."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.etag import IfMatch, expected_version, set_etag
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.policies.saving import save_restored
+from admin_api.policies.schemas import Restoration, SavedCamelPolicyAnswer, SavedPolicyAnswer, saved_policy_answer
+from admin_api.policies.version_schemas import (
+    DiffAnswer,
+    VersionAnswer,
+    VersionDetailAnswer,
+    diff_answer,
+    version_answer,
+    version_detail_answer,
+)
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.version_store import get_version, list_versions
+from headgate.policies.versions import compare_versions
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+_VERSION_MAX = 2**31 - 1
+type _Version = Annotated[int, Path(ge=1, le=_VERSION_MAX)]
+
+
+@router.get("/admin/policies/{id}/versions", response_model_exclude_unset=True)
+async def list_all(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    page: CurrentPage,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> Page[VersionAnswer, Pagination]:
+    """Newest first; of a deleted policy too."""
+    policy_id = parse_id(IdPrefix.POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        versions, total = await list_versions(
+            connection, principal.org_id, policy_id, limit=page.limit, offset=page.offset
+        )
+    return Page(
+        data=[version_answer(one) for one in versions],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
+
+
+@router.get("/admin/policies/{id}/versions/{version}")
+async def get(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    version: _Version,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> VersionDetailAnswer:
+    policy_id = parse_id(IdPrefix.POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return version_detail_answer(await get_version(connection, principal.org_id, policy_id, version))
+
+
+@router.get("/admin/policies/{id}/diff")
+async def diff(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    from_version: Annotated[int, Query(alias="from", ge=1, le=_VERSION_MAX)],
+    to_version: Annotated[int, Query(alias="to", ge=1, le=_VERSION_MAX)],
+) -> DiffAnswer:
+    """What changed from one version to another, in either direction."""
+    policy_id = parse_id(IdPrefix.POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        before = await get_version(connection, principal.org_id, policy_id, from_version)
+        after = await get_version(connection, principal.org_id, policy_id, to_version)
+    return diff_answer(from_version, to_version, compare_versions(before.policy, after.policy))
+
+
+@router.post("/admin/policies/{id}/restore")
+async def restore(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: Restoration,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    """What an old version said, as the next version; a deleted policy is there again. It is tried like a new one."""
+    saved = await save_restored(
+        dependencies,
+        principal,
+        parse_id(IdPrefix.POLICY, id),
+        body.version,
+        expected_version(if_match, None),
+        body.change_note,
+    )
+    set_etag(response, saved.policy.version)
+    return saved_policy_answer(saved, None)

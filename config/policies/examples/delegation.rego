@@ -1,0 +1,49 @@
+# Rules by agent, and by how far an action was delegated: an orchestrator may hand work on, but what was handed on
+# does less, and an unknown workflow does nothing. The depth is what the orchestrator says (context.depth): an
+# agent that lies about it is caught by parentActionId, which Headgate checks.
+package examples.delegation
+
+import rego.v1
+
+workflows := {"nightly-report", "triage"}
+
+delegated if input.delegation.parentActionId
+
+delegated if input.delegation.orchestratorId
+
+depth := input.context.depth if is_number(input.context.depth)
+
+depth := 1 if {
+	not is_number(input.context.depth)
+	delegated
+}
+
+deny contains message if {
+	delegated
+	not input.delegation.workflowId in workflows
+	message := sprintf("%v is no workflow of ours", [object.get(input.delegation, "workflowId", "a delegation without a workflow")])
+}
+
+deny contains message if {
+	depth > 2
+	message := sprintf("handed on %v times: at most twice", [depth])
+}
+
+deny contains "an action says that it was handed on, and names nobody who did" if {
+	depth > 0
+	not delegated
+}
+
+require_approval contains "what was handed on writes only with a person's agreement" if {
+	delegated
+	not reads
+}
+
+allow if {
+	delegated
+	reads
+}
+
+reads if input.effect == "read"
+
+reads if startswith(input.operation, "get_")

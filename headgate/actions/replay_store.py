@@ -1,0 +1,104 @@
+"""Recorded actions in order, for asking policies about them again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headgate.db.database import Connection
+
+_REQUEST_MAX_BYTES: Final = 1 << 20
+_CLOCKS_APART: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRange:
+    """Which actions: by when they were recorded (both ends inclusive), and by whom (None: by anybody)."""
+
+    start: datetime
+    end: datetime
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAction:
+    """``request`` None: too large to be asked about again. ``human``: how people decided it, approved or denied."""
+
+    action_id: str
+    agent_id: str
+    agent_name: str
+    source: str
+    tool: str
+    operation: str
+    created_at: datetime
+    request: str | None
+    decision: str
+    human: str | None
+
+
+_WHERE: Final = (
+    " WHERE a.org_id = %(org)s AND a.action_id > %(after)s AND a.action_id < %(before)s"
+    " AND a.created_at BETWEEN %(start)s AND %(end)s AND (%(agent)s::text IS NULL OR a.agent_id = %(agent)s)"
+)
+
+_COUNT: Final = "SELECT count(*) AS total FROM actions a" + _WHERE  # noqa: S608 - constants of this file
+_SELECT: Final = (
+    "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.source, a.tool, a.operation, a.created_at,"  # noqa: S608 - constants of this file
+    " CASE WHEN octet_length(a.request) <= %(most)s THEN a.request END AS request,"
+    " a.decision::json ->> 'decision' AS decision,"
+    " CASE WHEN p.status IN ('approved', 'denied') THEN p.status END AS human"
+    " FROM actions a LEFT JOIN agents g ON g.org_id = a.org_id AND g.agent_id = a.agent_id"
+    " LEFT JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id"
+    + _WHERE
+    + " ORDER BY a.action_id LIMIT %(limit)s"
+)
+
+
+async def count_recorded(connection: Connection, org_id: str, wanted: ReplayRange) -> int:
+    cursor = await connection.execute(_COUNT, _parameters(org_id, wanted, None))
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row["total"])
+
+
+async def recorded_actions(
+    connection: Connection, org_id: str, wanted: ReplayRange, *, after: str | None, limit: int
+) -> Sequence[RecordedAction]:
+    """The next ones after the action ``after``, oldest first; a page at a time, so that no transaction is long."""
+    cursor = await connection.execute(
+        _SELECT,
+        {**_parameters(org_id, wanted, after), "limit": limit, "most": _REQUEST_MAX_BYTES},
+    )
+    return [
+        RecordedAction(
+            row["action_id"],
+            row["agent_id"],
+            row["agent_name"] or "",
+            row["source"],
+            row["tool"],
+            row["operation"],
+            row["created_at"],
+            row["request"],
+            row["decision"],
+            row["human"],
+        )
+        for row in await cursor.fetchall()
+    ]
+
+
+def _parameters(org_id: str, wanted: ReplayRange, after: str | None) -> dict[str, object]:
+    return {
+        "org": org_id,
+        "after": after or _first_id_at(wanted.start - _CLOCKS_APART),
+        "before": _first_id_at(wanted.end + _CLOCKS_APART),
+        "start": wanted.start,
+        "end": wanted.end,
+        "agent": wanted.agent_id,
+    }
+
+
+def _first_id_at(instant: datetime) -> str:
+    """An id sorts by the millisecond of its making (``headgate.kernel.ids``), which is when the action was recorded,
+    less what clocks differ: so the key leads to a range of time, and no other index is needed."""
+    milliseconds = max(0, min(int(instant.timestamp() * 1000), (1 << 48) - 1))
+    digits = f"{milliseconds:012x}"
+    return f"act_{digits[:8]}-{digits[8:]}"

@@ -1,0 +1,139 @@
+"""``headgate policy pull|push|lint|import``: policies as files under version control."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_remote import apply_step, read_remote
+from headgate.cli.policy_write import write_folder
+from headgate.cli.tables import safe
+from headgate.cli.target import find_target, runtime_file_option
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import ValidationError
+from headgate.policies.hiding import hiding_warnings
+from headgate.policies.suites.bundle import read_bundle
+from headgate.policies.suites.folder import read_folder
+from headgate.policies.suites.model import Suite
+from headgate.policies.suites.plan import Step, plan
+from headgate.policies.suites.run import as_rule_policy
+from headgate.policies.trial import try_policy
+
+_FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--delete", is_flag=True, help="Remove files of what the organization does not have.")
+@runtime_file_option
+def pull(folder: Path, dry_run: bool, delete: bool, runtime_file: Path | None) -> None:
+    """Write the organization's policies, data documents and modules into FOLDER. Tests and cases are left alone."""
+    remote = read_remote(ApiClient(find_target(runtime_file), is_patient=True))
+    changes = list(write_folder(folder, remote, delete=delete, dry_run=dry_run))
+    for verb, file in changes:
+        click.echo(f"{verb} {safe(file)}")
+    if not changes:
+        click.echo("nothing to write")
+
+
+@click.command()
+@_FOLDER
+@click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
+@click.option("--delete", is_flag=True, help="Delete policies, documents and modules that are not in FOLDER.")
+@click.option("--note", help="Why, for those who read the versions.")
+@runtime_file_option
+def push(folder: Path, dry_run: bool, delete: bool, note: str | None, runtime_file: Path | None) -> None:
+    """Make the organization's policies, data documents and modules what they are in FOLDER.
+
+    Policies are recognised by their names. What is the same already is left alone, so that pushing twice is pushing
+    once. The first change that is refused stops; those before it stand.
+    """
+    client = ApiClient(find_target(runtime_file), is_patient=True)
+    steps = plan(read_folder(folder), read_remote(client), delete=delete)
+    _apply(client, steps, note, dry_run=dry_run)
+
+
+def show_folder_diff(folder: Path, *, delete: bool, runtime_file: Path | None) -> None:
+    """What push would change, as unified diffs; status 1 where that is anything."""
+    client = ApiClient(find_target(runtime_file), is_patient=True)
+    steps = plan(read_folder(folder), read_remote(client), delete=delete)
+    for step in steps:
+        click.echo(f"{step.verb} {step.kind} {safe(step.name)}")
+        for line in step.diff.splitlines():
+            click.echo(safe(line.expandtabs(4)))
+    if steps:
+        sys.exit(1)
+    click.echo("no difference")
+
+
+@click.command("import")
+@click.argument("bundle", type=click.File("rb"))
+@click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
+@click.option("--note", help="Why, for those who read the versions.")
+@runtime_file_option
+def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, runtime_file: Path | None) -> None:
+    """Add the policies, data and lib.* modules of an OPA bundle (bundle.tar.gz).
+
+    Each file becomes a policy, named after its package; a policy reads no other policy's rules, so what a bundle
+    shares between packages must be in packages lib.…. Nothing is added unless all of it compiles.
+    """
+    suite = read_bundle(bundle.read())
+    errors, _ = asyncio.run(_lint(suite))
+    if errors:
+        raise ValidationError("\n".join(["nothing was imported:", *errors]))
+    client = ApiClient(find_target(runtime_file), is_patient=True)
+    _apply(client, plan(suite, read_remote(client), delete=False), note, dry_run=dry_run)
+
+
+@click.command()
+@_FOLDER
+@click.option("--strict", is_flag=True, help="Fail for warnings too.")
+def lint(folder: Path, strict: bool) -> None:
+    """Compile and try the policies in FOLDER here, and say what is probably not meant."""
+    errors, warnings = asyncio.run(_lint(read_folder(folder)))
+    for error in errors:
+        click.echo(f"error: {safe(error)}")
+    for warning in warnings:
+        click.echo(f"warning: {safe(warning)}")
+    click.echo(f"{len(errors)} errors, {len(warnings)} warnings")
+    if errors or (strict and warnings):
+        sys.exit(1)
+
+
+async def _lint(suite: Suite) -> tuple[list[str], list[str]]:
+    """Errors and warnings, with the file that each is about."""
+    errors: list[str] = []
+    warnings: list[str] = []
+    data = canonical_bytes({"allowlist": {}, **suite.data})
+    policies = [as_rule_policy(one) for one in suite.policies]
+    for one, policy in zip(suite.policies, policies, strict=True):
+        try:
+            report = await try_policy(one.text, data, suite.modules)
+        except ValidationError as error:
+            errors.append(_in_file(error.message, one.file))
+            continue
+        warnings += [_in_file(warning, one.file) for warning in report.warnings]
+        earlier = policies[: policies.index(policy)]
+        warnings += hiding_warnings(policy, earlier, data, suite.modules)
+    return errors, warnings
+
+
+def _in_file(message: str, file: str) -> str:
+    return message.replace("policy.rego", file, 1) if "policy.rego" in message else f"{file}: {message}"
+
+
+def _apply(client: ApiClient, steps: list[Step], note: str | None, *, dry_run: bool) -> None:
+    for step in steps:
+        warnings = [] if dry_run else apply_step(client, step, note)
+        click.echo(f"{'would ' if dry_run else ''}{step.verb} {step.kind} {safe(step.name)}")
+        for warning in warnings:
+            click.echo(f"  warning: {safe(warning)}", err=True)
+    if not steps:
+        click.echo("nothing to change")
+
+
+COMMANDS: Final = (pull, push, lint, import_bundle)

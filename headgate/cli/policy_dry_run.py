@@ -1,0 +1,127 @@
+"""``headgate policy dry-run|simulate``: what would be decided of a call that nobody makes."""
+
+import json
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+def _call_options(command: Any) -> Any:
+    """How a call is named, the same for both commands."""
+    for option in (
+        click.option("--trace", is_flag=True, help="Show every rule's value."),
+        click.option("--agent", "agent_id", help="Whose call it would be; default: an unknown agent's."),
+        click.option("--body", type=click.File("r", encoding="utf-8"), help="The request's body, with --url."),
+        click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url; may be repeated."),
+        click.option("--method", default="GET", show_default=True, help="With --url."),
+        click.option("--url", help="A request through the gate, instead of an action."),
+        click.option("--params", default="{}", help="The action's params, as JSON."),
+        click.option("--operation", help="The action's operation."),
+        click.option("--tool", help="The action's tool."),
+    ):
+        command = option(command)
+    return command
+
+
+def _call(
+    tool: str | None,
+    operation: str | None,
+    params: str,
+    url: str | None,
+    method: str,
+    headers: tuple[str, ...],
+    body: TextIO | None,
+    agent_id: str | None,
+    trace: bool,
+) -> dict[str, object]:
+    call: dict[str, object] = {"trace": trace} | ({} if agent_id is None else {"agent_id": agent_id})
+    if url is not None:
+        split = (header.partition(":") for header in headers)
+        http: dict[str, object] = {"method": method, "url": url, "headers": {one: two.strip() for one, _, two in split}}
+        return call | {"http": http | ({} if body is None else {"body": body.read()})}
+    if tool is None or operation is None:
+        raise click.UsageError("name an action with --tool and --operation, or a request with --url")
+    try:
+        document = json.loads(params)
+    except ValueError as error:
+        raise click.BadParameter(f"not JSON: {error}", param_hint="--params") from error
+    return call | {"action": {"tool": tool, "operation": operation, "params": document}}
+
+
+@click.command("dry-run")
+@_call_options
+@json_option
+@runtime_file_option
+def dry_run(as_json: bool, runtime_file: Path | None, **call: Any) -> None:
+    """Say what all policies would decide of a call, and what each of them says."""
+    answer = ApiClient(find_target(runtime_file)).post("/v1/dry-run", _call(**call))
+    if as_json:
+        show_json(answer)
+        return
+    _show_decision(answer)
+    click.echo()
+    show_table(
+        ("POLICY", "PRIORITY", "MODE", "ASKED", "SAYS", "WHY"),
+        (
+            (one["name"], one["priority"], one["mode"], one["asked"], one["decision"] or "nothing", one["reason"])
+            for one in answer["policies"]
+        ),
+    )
+    for one in answer["policies"]:
+        _show_trace(one["name"], one["trace"])
+
+
+@click.command()
+@click.argument("policy_id")
+@click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft to ask instead; - for standard input.")
+@click.option("--version", type=click.IntRange(1), help="A version to ask instead.")
+@_call_options
+@json_option
+@runtime_file_option
+def simulate(
+    policy_id: str, file: TextIO | None, version: int | None, as_json: bool, runtime_file: Path | None, **call: Any
+) -> None:
+    """Say what one policy, a version of it, or a draft of its next one would say of a call."""
+    body = _call(**call)
+    if file is not None:
+        body["rego_policy"] = file.read()
+    if version is not None:
+        body["version"] = version
+    answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/simulate", body)
+    if as_json:
+        show_json(answer)
+        return
+    show_fields([("says", answer["said"] or "nothing"), ("rules", ", ".join(answer["rules"]))])
+    _show_decision(answer)
+    overall = answer["overall"]
+    show_fields([("overall", overall["decision"]), ("because", overall["reason"])])
+    _show_trace(policy_id, answer["trace"])
+
+
+def _show_decision(answer: dict[str, Any]) -> None:
+    show_fields(
+        [
+            ("decision", answer["decision"]),
+            ("reason", answer["reason"]),
+            ("risk", answer["risk_level"]),
+            ("policy", answer["policy_name"]),
+            ("took", f"{answer['evaluation_time_ms']} ms"),
+        ]
+    )
+
+
+def _show_trace(name: str, trace: list[dict[str, Any]] | None) -> None:
+    if not trace:
+        return
+    click.echo(f"\n{safe(name)}")
+    for one in trace:
+        shown = json.dumps(one["value"]) if one["defined"] else one.get("error", "undefined")
+        click.echo(f"  {safe(one['rule'])} = {safe(shown)}")
+
+
+COMMANDS: Final = (dry_run, simulate)

@@ -1,0 +1,91 @@
+"""``headgate policy replay``: what a changed policy would have decided of recorded actions."""
+
+import json
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.tables import show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.command()
+@click.argument("policy_id", required=False)
+@click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft; - for standard input.")
+@click.option("--priority", type=click.IntRange(0, 1000))
+@click.option("--disabled", is_flag=True, help="As if the policy were disabled.")
+@click.option("--from", "start_date", help="ISO 8601; default: a day before --to.")
+@click.option("--to", "end_date", help="ISO 8601; default: now.")
+@click.option("--agent", "agent_id", help="This agent's actions only.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=100_000, show_default=True)
+@click.option("--examples", type=click.IntRange(0, 20), default=3, show_default=True)
+@click.option("--keep", is_flag=True, help="Keep the report in the organization.")
+@json_option
+@runtime_file_option
+def replay(
+    policy_id: str | None,
+    file: TextIO | None,
+    disabled: bool,
+    as_json: bool,
+    runtime_file: Path | None,
+    **fields: Any,
+) -> None:
+    """Decide recorded actions again, with POLICY_ID as it is, with --file in its place, or with a new draft.
+
+    Interrupt it to cancel it.
+    """
+    body = {name: value for name, value in fields.items() if value is not None} | {"enabled": not disabled}
+    if policy_id is not None:
+        body["policy_id"] = policy_id
+    if file is not None:
+        body["rego_policy"] = file.read()
+    report: dict[str, Any] = {}
+    for line in ApiClient(find_target(runtime_file)).post_lines("/admin/policies/replay", body):
+        found = json.loads(line)
+        if found["type"] == "progress":
+            click.echo(f"\r{found['done']} of {found['total']}", err=True, nl=False)
+        elif found["type"] == "error":
+            click.echo(err=True)
+            raise ApiError(found["message"])
+        else:
+            report = found
+    click.echo(err=True)
+    if as_json:
+        show_json(report)
+        return
+    _show(report)
+
+
+def _show(report: dict[str, Any]) -> None:
+    humans = report["humans"]
+    show_fields(
+        [
+            ("replayed", report["replayed"]),
+            ("changed", report["changed"]),
+            ("left out", report["left_out"] or None),
+            ("policies failed on", report["failed"] or None),
+            ("people decided", f"{humans['decided']}: it agrees with {humans['agrees']}, asks about {humans['asks']},"
+             f" contradicts {humans['contradicts']}"),
+            ("kept as", report.get("id")),
+        ]
+    )  # fmt: skip
+    if report["by_operation"]:
+        click.echo()
+        show_table(
+            ("TOOL", "OPERATION", "CHANGE", "ACTIONS"),
+            ((one["tool"], one["operation"], one["change"], one["actions"]) for one in report["by_operation"]),
+        )
+    if report["examples"]:
+        click.echo()
+        show_table(
+            ("ACTION", "TOOL", "OPERATION", "CHANGE", "WHY"),
+            (
+                (one["action_id"], one["tool"], one["operation"], one["change"], one["reason"])
+                for one in report["examples"]
+            ),
+        )
+
+
+COMMANDS: Final = (replay,)

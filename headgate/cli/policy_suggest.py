@@ -1,0 +1,46 @@
+"""``headgate policy suggest``: a policy made from what agents did, written beside its cases."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import yaml
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.command()
+@click.option("--agent", "agent_id", help="Default: all agents, each by itself.")
+@click.option("--name", default="Suggested", show_default=True)
+@click.option("--from", "start_date", help="ISO 8601; default: a week before --to.")
+@click.option("--to", "end_date", help="ISO 8601; default: now.")
+@click.option("--precision", type=click.Choice(["exact", "fields"]), default="exact", show_default=True)
+@click.option("--minimum", type=click.IntRange(1), default=1, help="Leave out what was seen fewer times.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write FILE.rego and FILE.cases.yaml.")
+@json_option
+@runtime_file_option
+def suggest(out: Path | None, as_json: bool, runtime_file: Path | None, **fields: Any) -> None:
+    """Suggest a policy that allows what was carried out, and nothing that was not seen; nothing is stored."""
+    body = {name: value for name, value in fields.items() if value is not None}
+    answer = ApiClient(find_target(runtime_file)).post("/admin/policies/suggest", body)
+    if as_json:
+        show_json(answer)
+        return
+    if out is None:
+        for line in answer["rego_policy"].splitlines():
+            click.echo(safe(line.expandtabs(4)))
+    else:
+        stem = out.with_suffix("") if out.suffix == ".rego" else out
+        Path(f"{stem}.rego").write_text(answer["rego_policy"], "utf-8")
+        cases = yaml.safe_dump(answer["cases"], sort_keys=False, allow_unicode=True, width=110)
+        Path(f"{stem}.cases.yaml").write_text(cases, "utf-8")
+    click.echo(f"allows {answer['covered']} of {answer['seen']} calls that were carried out", err=True)
+    for one in answer["leaves_out"]:
+        click.echo(f"leaves out: {safe(one)}", err=True)
+    for one in answer["leaves_open"]:
+        click.echo(f"leaves open: {safe(one)}", err=True)
+
+
+COMMANDS: Final = (suggest,)

@@ -1,0 +1,47 @@
+"""``headgate policy test``: the tests that lie beside policies, run here, without an instance."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+
+from headgate.cli.tables import safe, show_json
+from headgate.policies.suites.folder import read_folder
+from headgate.policies.suites.report import junit_xml, report_document, report_lines
+from headgate.policies.suites.run import run_suite
+
+
+@click.command("test")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit's XML too.")
+@click.option("--only", help="Policies whose name matches this regular expression.")
+@click.option("--minimum-coverage", type=click.FloatRange(0, 100), help="Fail below this percentage of rules.")
+@click.option("--verbose", is_flag=True, help="Show what passed too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def test(
+    folder: Path, junit: Path | None, only: str | None, minimum_coverage: float | None, verbose: bool, as_json: bool
+) -> None:
+    """Run the tests beside the policies in FOLDER: rules test_…, NAME.cases.yaml, and cases/*.yaml of all together."""
+    suite = read_folder(folder)
+    if only is not None:
+        kept = tuple(one for one in suite.policies if re.search(only, one.key))
+        suite = replace(suite, policies=kept, cases=())
+    report = run_suite(suite)
+    if junit is not None:
+        junit.write_bytes(junit_xml(report))
+    if as_json:
+        show_json(report_document(report))
+    else:
+        for line in report_lines(report, all_results=verbose):
+            click.echo(safe(line))
+    below = minimum_coverage is not None and report.covered_percent < minimum_coverage
+    if below:
+        click.echo(f"rules reached: {report.covered_percent:g} %, below {minimum_coverage:g} %", err=True)
+    if below or not report.passed:
+        sys.exit(1)
+
+
+COMMANDS: Final = (test,)

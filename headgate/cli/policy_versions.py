@@ -1,0 +1,128 @@
+"""``headgate policy update|versions|diff|restore``: changing a policy, and what it was before."""
+
+from pathlib import Path
+from typing import Final, TextIO
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_code import show_folder_diff
+from headgate.cli.policy_warnings import show_warnings
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.command()
+@click.argument("policy_id")
+@click.option("--file", type=click.File("r", encoding="utf-8"), help="The new Rego; - for standard input.")
+@click.option("--name")
+@click.option("--description")
+@click.option("--priority", type=click.IntRange(0, 1000))
+@click.option("--enable/--disable", "enabled", default=None)
+@click.option("--mode", type=click.Choice(["enforce", "shadow"]))
+@click.option("--release", is_flag=True, help="Let a quarantined policy be evaluated again.")
+@click.option("--version", type=click.IntRange(1), help="Refuse if this is not the newest version any more.")
+@click.option("--note", help="Why, for those who read the versions.")
+@json_option
+@runtime_file_option
+def update(
+    policy_id: str,
+    file: TextIO | None,
+    release: bool,
+    note: str | None,
+    as_json: bool,
+    runtime_file: Path | None,
+    **fields: object,
+) -> None:
+    """Change a policy; what is not named stays as it is."""
+    body = {name: value for name, value in fields.items() if value is not None}
+    if file is not None:
+        body["rego_policy"] = file.read()
+    if release:
+        body["quarantine"] = None
+    if note is not None:
+        body["change_note"] = note
+    answer = ApiClient(find_target(runtime_file)).patch(f"/admin/policies/{policy_id}", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{answer['id']} is at version {answer['version']}")
+    show_warnings(answer)
+
+
+@click.command()
+@click.argument("policy_id")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def versions(policy_id: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List the versions of a policy, newest first; of a deleted one too."""
+    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}/versions", {"limit": limit})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("VERSION", "CHANGE", "WHEN", "WHO", "NOTE"),
+        (
+            (one["version"], one["change"], one["changed_at"], _who(one["changed_by"]), one["change_note"])
+            for one in answer["data"]
+        ),
+    )
+
+
+@click.command()
+@click.argument("target")
+@click.option("--from", "from_version", type=click.IntRange(1), help="Default: the version before --to.")
+@click.option("--to", "to_version", type=click.IntRange(1), help="Default: the newest.")
+@click.option("--delete", is_flag=True, help="Of a folder: show what push --delete would delete too.")
+@json_option
+@runtime_file_option
+def diff(
+    target: str,
+    from_version: int | None,
+    to_version: int | None,
+    delete: bool,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Show what changed between two versions of a policy, or what push would change where TARGET is a folder."""
+    if Path(target).is_dir():
+        show_folder_diff(Path(target), delete=delete, runtime_file=runtime_file)
+        return
+    policy_id = target
+    client = ApiClient(find_target(runtime_file))
+    if to_version is None:
+        to_version = client.get(f"/admin/policies/{policy_id}/versions", {"limit": 1})["data"][0]["version"]
+    before = from_version or max(1, to_version - 1)
+    answer = client.get(f"/admin/policies/{policy_id}/diff", {"from": before, "to": to_version})
+    if as_json:
+        show_json(answer)
+        return
+    for name, change in answer["changes"].items():
+        click.echo(f"{name}: {safe(change['from'])} -> {safe(change['to'])}")
+    for line in answer["diff"].splitlines():
+        click.echo(safe(line.expandtabs(4)))
+
+
+@click.command()
+@click.argument("policy_id")
+@click.argument("version", type=click.IntRange(1))
+@click.option("--note", help="Why, for those who read the versions.")
+@json_option
+@runtime_file_option
+def restore(policy_id: str, version: int, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Make VERSION's content the newest version; brings a deleted policy back."""
+    body: dict[str, object] = {"version": version} | ({} if note is None else {"change_note": note})
+    answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/restore", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{answer['id']} is at version {answer['version']}, with what version {version} said")
+    show_warnings(answer)
+
+
+def _who(actor: dict[str, str] | None) -> str:
+    return "" if actor is None else actor["name"] or actor["id"]
+
+
+COMMANDS: Final = (update, versions, diff, restore)

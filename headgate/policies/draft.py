@@ -1,0 +1,103 @@
+"""What somebody wants to be a policy, and the checks that it comes through before it is stored."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.kernel.errors import ValidationError
+from headgate.policies.compile import Libraries
+from headgate.policies.model import (
+    DEFAULT_PRIORITY,
+    DESCRIPTION_MAX_CHARACTERS,
+    NAME_MAX_CHARACTERS,
+    PRIORITY_MAX,
+    REGO_MAX_BYTES,
+    PolicyMode,
+    RulePolicy,
+)
+from headgate.policies.trial import try_policy
+
+NOTE_MAX_CHARACTERS: Final = 1000
+# PostgreSQL's text holds neither; the name is said here, rather than by the driver.
+_UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDraft:
+    """The specification's create body, the mode, and what the Rego was made from where that was the camelCase shape."""
+
+    name: str
+    rego_policy: str
+    description: str | None = None
+    enabled: bool = True
+    priority: int = DEFAULT_PRIORITY
+    mode: PolicyMode = PolicyMode.ENFORCE
+    rules: str | None = None
+
+
+def draft_of(policy: RulePolicy) -> PolicyDraft:
+    """A policy as it would be written anew."""
+    return PolicyDraft(
+        policy.name,
+        policy.rego_policy,
+        policy.description,
+        policy.enabled,
+        policy.priority,
+        policy.mode,
+        policy.rules,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPolicy:
+    """A draft that compiled and came through its trial; the only thing that can be stored."""
+
+    draft: PolicyDraft
+    data: bytes
+    warnings: tuple[str, ...]
+    libraries: Libraries = ()
+
+
+async def check_policy(draft: PolicyDraft, data: bytes, libraries: Libraries = ()) -> CheckedPolicy:
+    """Check limits, compile, and try in a child. Takes a fraction of a second: hold no transaction meanwhile.
+
+    ``data`` and ``libraries``: the organization's. Raises ValidationError, for bad Rego with file, line, column and
+    the source line as ``details``.
+    """
+    check_limits(draft)
+    report = await try_policy(draft.rego_policy, data, libraries)
+    return CheckedPolicy(draft, data, report.warnings, libraries)
+
+
+def check_limits(draft: PolicyDraft) -> None:
+    """What can be said without looking at the Rego. Raises ValidationError."""
+    check("name", 1 <= len(draft.name) <= NAME_MAX_CHARACTERS, f"1 to {NAME_MAX_CHARACTERS} characters")
+    check(
+        "description",
+        draft.description is None or len(draft.description) <= DESCRIPTION_MAX_CHARACTERS,
+        f"at most {DESCRIPTION_MAX_CHARACTERS} characters",
+    )
+    check("priority", 0 <= draft.priority <= PRIORITY_MAX, f"a whole number from 0 to {PRIORITY_MAX}")
+    check("rego_policy", bool(draft.rego_policy.strip()), "a Rego policy, not nothing")
+    check(
+        "rego_policy",
+        len(draft.rego_policy.encode(errors="surrogatepass")) <= REGO_MAX_BYTES,
+        f"at most {REGO_MAX_BYTES} bytes",
+    )
+    for field, text in (("name", draft.name), ("description", draft.description), ("rego_policy", draft.rego_policy)):
+        check_storable(field, text)
+
+
+def check_note(note: str | None) -> None:
+    """Raises ValidationError."""
+    check("change_note", note is None or len(note) <= NOTE_MAX_CHARACTERS, f"at most {NOTE_MAX_CHARACTERS} characters")
+    check_storable("change_note", note)
+
+
+def check_storable(field: str, text: str | None) -> None:
+    check(field, text is None or not _UNSTORABLE & set(text), "text without NUL and lone surrogates")
+
+
+def check(field: str, holds: bool, expected: str) -> None:
+    """Raises ValidationError where it does not hold."""
+    if not holds:
+        raise ValidationError(f"{field} must be {expected}", details={"field": field, "reason": f"must be {expected}"})

@@ -1,0 +1,54 @@
+"""The shape of what policies read as ``input`` (``headgate.actions.rego_input``): which paths are never there."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """An object with these members and no others; None below a name: anything may be there."""
+
+    names: "dict[str, Members | None]"
+
+
+_TEXT: Final = Members({})
+_CALL: Final = Members(
+    {
+        "method": _TEXT,
+        "scheme": _TEXT,
+        "host": _TEXT,
+        "port": _TEXT,
+        "path": _TEXT,
+        "query": None,
+        "headers": None,
+        "body_sha256": _TEXT,
+        "body_size": _TEXT,
+    }
+)
+_ACTION: Final[dict[str, Members | None]] = {
+    "tool": _TEXT,
+    "operation": _TEXT,
+    "effect": _TEXT,
+    "source": _TEXT,
+    "agent": Members({"id": _TEXT, "name": _TEXT}),
+    "params": None,
+    "context": None,
+    "delegation": Members({"orchestratorId": _TEXT, "workflowId": _TEXT, "stepName": _TEXT, "parentActionId": _TEXT}),
+    "http": _CALL,
+}
+INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})
+
+
+def unknown_part(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+    """The first part of ``input.path`` that is never there, as written so far, and what is there instead.
+
+    None: every part may be there.
+    """
+    here: Members | None = INPUT
+    for depth, part in enumerate(path):
+        if here is None:
+            return None
+        if part not in here.names:
+            return ".".join(("input", *path[: depth + 1])), tuple(here.names)
+        here = here.names[part]
+    return None

@@ -1,0 +1,89 @@
+"""All SQL of what shadow policies said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from headgate.db.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowCount:
+    """So many calls of which a policy said this beside that; ``said`` none: nothing."""
+
+    org_id: str
+    policy_id: str
+    version: int
+    said: str
+    decided: str
+    would: str
+    calls: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowEvent:
+    """``decision.shadowed``: what shadow policies said of one recorded action. ``payload`` is canonical."""
+
+    org_id: str
+    action_id: str
+    agent_id: str
+    at: datetime
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowTally:
+    """The counts of one version of a policy, ``since`` its first call."""
+
+    asked: int
+    said: dict[str, int]
+    would_change: int
+    changes: dict[str, int]
+    since: datetime | None
+
+
+async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], events: Sequence[ShadowEvent]) -> None:
+    """Across organizations, for the process that asked."""
+    await connection.execute(
+        "SELECT record_shadow(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        [
+            [one.org_id for one in counts],
+            [one.policy_id for one in counts],
+            [one.version for one in counts],
+            [one.said for one in counts],
+            [one.decided for one in counts],
+            [one.would for one in counts],
+            [one.calls for one in counts],
+            [one.at for one in counts],
+            [one.org_id for one in events],
+            [one.action_id for one in events],
+            [one.agent_id for one in events],
+            [one.at for one in events],
+            [one.payload for one in events],
+        ],
+    )
+
+
+async def shadow_tally(connection: Connection, org_id: str, policy_id: str, version: int) -> ShadowTally:
+    """Of this version alone: another one is another policy."""
+    cursor = await connection.execute(
+        "SELECT said, decided, would, calls, first_at FROM shadow_counts"
+        " WHERE org_id = %s AND policy_id = %s AND version = %s",
+        [org_id, policy_id, version],
+    )
+    rows = await cursor.fetchall()
+    said: dict[str, int] = {}
+    changes: dict[str, int] = {}
+    for row in rows:
+        said[row["said"]] = said.get(row["said"], 0) + row["calls"]
+        if row["would"] != row["decided"]:
+            name = f"{row['decided']} -> {row['would']}"
+            changes[name] = changes.get(name, 0) + row["calls"]
+    return ShadowTally(
+        asked=sum(said.values()),
+        said=said,
+        would_change=sum(changes.values()),
+        changes=changes,
+        since=min((row["first_at"] for row in rows), default=None),
+    )

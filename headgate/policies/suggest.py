@@ -1,0 +1,281 @@
+"""A policy made from what agents did: it allows what was carried out, and nothing that was not seen; pure.
+
+Calls are of one kind where agent, tool, operation and, where Headgate makes the call, method, scheme, host and port
+are the same. In the precision ``exact`` a kind allows the very params (and path, query and body) that were seen; in
+``fields``, each param takes the values seen of it, numbers those between, and texts that vary too much any text,
+which is said. What cannot be pinned down, or was seen too seldom, is left out, and said too.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
+from headgate.policies.model import REGO_MAX_BYTES
+
+_VARIANTS_MAX: Final = 20
+_VALUES_MAX: Final = 10
+_DEEPEST: Final = 4
+_TEXT_MAX_BYTES: Final = REGO_MAX_BYTES * 3 // 4
+_CASES_MAX: Final = 200
+_CALL_PARTS: Final = ("method", "scheme", "host", "port")
+_SENT_PARTS: Final = ("path", "query", "body_sha256")
+
+
+class Precision(StrEnum):
+    EXACT = "exact"
+    FIELDS = "fields"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCall:
+    """One action that was carried out, as policies read it. ``is_masked``: a secret in it was masked."""
+
+    agent_id: str
+    agent_name: str
+    tool: str
+    operation: str
+    input: JsonObject
+    is_masked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """``cases`` are those of ``headgate policy test``. ``covered``: so many of the calls seen are allowed by it."""
+
+    rego_policy: str
+    cases: list[JsonValue]
+    seen: int
+    covered: int
+    leaves_out: list[str]
+    leaves_open: list[str]
+
+
+@dataclass(slots=True)
+class _Kind:
+    """Calls of one kind; ``variants`` are what was sent, by its canonical form, up to a few more than are listed."""
+
+    agent_id: str
+    agent_name: str
+    tool: str
+    operation: str
+    call: JsonObject
+    example: JsonObject
+    count: int = 0
+    masked: int = 0
+    variants: dict[bytes, JsonObject] = field(default_factory=dict)
+    params: dict[str, set[bytes]] = field(default_factory=dict)
+    always: set[str] | None = None
+
+    @property
+    def title(self) -> str:
+        at = f" at {self.call['method']} {self.call['host']}" if self.call else ""
+        return f"{self.tool}.{self.operation}{at} of {self.agent_name}"
+
+    def add(self, call: SeenCall) -> None:
+        self.count += 1
+        self.masked += call.is_masked
+        params = _object(call.input.get("params"))
+        sent: JsonObject = {"params": params}
+        http = _object(call.input.get("http"))
+        sent |= {name: http[name] for name in _SENT_PARTS if name in http}
+        if len(self.variants) <= _VARIANTS_MAX:
+            self.variants.setdefault(canonical_bytes(sent), sent)
+        self.always = set(params) if self.always is None else self.always & set(params)
+        for name, value in params.items():
+            values = self.params.setdefault(name, set())
+            if len(values) < 10_000:
+                values.add(canonical_bytes(value))
+
+
+def suggest(calls: Iterable[SeenCall], *, name: str, precision: Precision, seldom: int) -> Suggestion:
+    """``seldom``: kinds that were seen fewer times than this are left out."""
+    kinds = _kinds(calls)
+    leaves_out: list[str] = []
+    leaves_open: list[str] = []
+    blocks: list[str] = []
+    cases: list[JsonValue] = []
+    covered, size = 0, 0
+    ordered = sorted(kinds, key=lambda kind: (-kind.count, kind.title))
+    for kind in ordered:
+        reason = _why_not(kind, precision, seldom)
+        block = "" if reason else _block(kind, precision)
+        if reason is None and size + len(block.encode()) > _TEXT_MAX_BYTES:
+            reason = "the policy would become too long"
+        if reason is not None:
+            leaves_out.append(f"{kind.title}, {kind.count} calls: {reason}")
+            continue
+        blocks.append(block)
+        size += len(block.encode())
+        covered += kind.count
+        if precision is Precision.FIELDS:
+            leaves_open += _open(kind)
+        if len(cases) < _CASES_MAX:
+            cases.append({"name": f"seen: {kind.title} ({len(cases) + 1})", "input": kind.example, "expect": _ALLOW})
+    agents = {kind.agent_id: kind.agent_name for kind in ordered}
+    cases += _strangers(cases)
+    return Suggestion(
+        _text(name, agents, blocks, precision),
+        cases,
+        sum(kind.count for kind in ordered),
+        covered,
+        leaves_out,
+        leaves_open,
+    )
+
+
+_ALLOW: Final[JsonObject] = {"decision": "allow"}
+_NOTHING: Final[JsonObject] = {"decision": "none"}
+
+
+def _kinds(calls: Iterable[SeenCall]) -> list[_Kind]:
+    kinds: dict[bytes, _Kind] = {}
+    for call in calls:
+        http = _object(call.input.get("http"))
+        parts: JsonObject = {name: http[name] for name in _CALL_PARTS if name in http}
+        key = canonical_bytes([call.agent_id, call.tool, call.operation, parts])
+        if key not in kinds:
+            kinds[key] = _Kind(call.agent_id, call.agent_name, call.tool, call.operation, parts, call.input)
+        kinds[key].add(call)
+    return list(kinds.values())
+
+
+def _why_not(kind: _Kind, precision: Precision, seldom: int) -> str | None:
+    if kind.count < seldom:
+        return f"seen fewer than {seldom} times"
+    if kind.masked:
+        return "secrets in it were masked when it was recorded, so that what is allowed cannot be said"
+    if precision is Precision.EXACT and len(kind.variants) > _VARIANTS_MAX:
+        return f"more than {_VARIANTS_MAX} different ones: none would be pinned down"
+    if precision is Precision.EXACT and any(_depth(variant) > _DEEPEST for variant in kind.variants.values()):
+        return "its params are nested too deep to be listed"
+    if precision is Precision.FIELDS and kind.call and _varies(kind, "path"):
+        return f"more than {_VARIANTS_MAX} different paths, queries and bodies: none would be pinned down"
+    return None
+
+
+def _varies(kind: _Kind, part: str) -> bool:
+    """A path is where a call goes: it is listed or the kind is left out, whatever the precision."""
+    return len(kind.variants) > _VARIANTS_MAX and any(part in variant for variant in kind.variants.values())
+
+
+def _block(kind: _Kind, precision: Precision) -> str:
+    lines = [
+        f"input.agent.id == {_literal(kind.agent_id)}",
+        f"input.tool == {_literal(kind.tool)}",
+        f"input.operation == {_literal(kind.operation)}",
+    ]
+    lines += [f"input.http.{name} == {_literal(value)}" for name, value in kind.call.items()]
+    if not kind.call:
+        lines.append("not input.http")
+    if precision is Precision.EXACT:
+        lines += _exact(kind)
+    else:
+        lines += _fields(kind)
+    title = f"# {kind.title}: seen {kind.count} times\n"
+    return title + "allow if {\n" + "".join(f"\t{line}\n" for line in lines) + "}\n"
+
+
+def _exact(kind: _Kind) -> Iterator[str]:
+    listed = [kind.variants[key] for key in sorted(kind.variants)]
+    sent = "input.params"
+    if kind.call:
+        parts = ", ".join(f'"{name}": input.http.{name}' for name in _SENT_PARTS if name in listed[0])
+        sent = f'{{"params": input.params, {parts}}}'
+        yield f"{sent} in {_array(listed)}"
+    else:
+        yield f"{sent} in {_array([variant['params'] for variant in listed])}"
+
+
+def _fields(kind: _Kind) -> Iterator[str]:
+    if kind.call:
+        sent = [
+            {name: variant[name] for name in ("path", "query") if name in variant} for variant in kind.variants.values()
+        ]
+        unique = [json.loads(text) for text in sorted({canonical_bytes(one) for one in sent})]
+        yield f'{{"path": input.http.path, "query": input.http.query}} in {_array(unique)}'
+    names = "{" + ", ".join(_literal(name) for name in sorted(kind.params)) + "}" if kind.params else "set()"
+    yield f"object.keys(input.params) - {names} == set()"
+    for name in sorted(kind.params):
+        is_optional = name not in (kind.always or set())
+        reference = (
+            f"object.get(input.params, {_literal(name)}, null)" if is_optional else f"input.params[{_literal(name)}]"
+        )
+        values = [json.loads(one) for one in sorted(kind.params[name])]
+        yield from _field(reference, values, is_optional=is_optional)
+
+
+def _field(reference: str, values: list[JsonValue], *, is_optional: bool) -> Iterator[str]:
+    if len(values) <= _VALUES_MAX and all(_depth(value) <= _DEEPEST for value in values):
+        yield f"{reference} in {_array([*values, None] if is_optional and None not in values else values)}"
+        return
+    numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
+    if len(numbers) == len(values) and not is_optional:
+        yield f"is_number({reference})"
+        yield f"{reference} >= {_literal(min(numbers))}"
+        yield f"{reference} <= {_literal(max(numbers))}"
+        return
+    longest = max((len(one) for one in values if isinstance(one, str)), default=0)
+    if all(isinstance(one, str) for one in values) and not is_optional:
+        yield f"is_string({reference})"
+        yield f"count({reference}) <= {longest}"
+
+
+def _open(kind: _Kind) -> Iterator[str]:
+    """The params of which other values than those seen are allowed."""
+    for name in sorted(kind.params):
+        values = kind.params[name]
+        if len(values) > _VALUES_MAX or any(_depth(json.loads(one)) > _DEEPEST for one in values):
+            yield f"{kind.title}: params.{name} had {len(values)} different values; others of the kind are allowed too"
+
+
+def _strangers(cases: list[JsonValue]) -> list[JsonValue]:
+    """Calls that were not seen, about which the policy says nothing."""
+    if not cases:
+        return []
+    first = _object(_object(cases[0])["input"])
+    return [
+        {
+            "name": "not seen: another agent",
+            "input": {**first, "agent": {"id": "agt_00000000-0000-7000-8000-00000000ffff", "name": "stranger"}},
+            "expect": _NOTHING,
+        },
+        {"name": "not seen: another operation", "input": {**first, "operation": "never_seen"}, "expect": _NOTHING},
+        {
+            "name": "not seen: another param",
+            "input": {**first, "params": {**_object(first.get("params")), "never_seen": True}},
+            "expect": _NOTHING,
+        },
+    ]
+
+
+def _text(name: str, agents: Mapping[str, str], blocks: list[str], precision: Precision) -> str:
+    of = ", ".join(f"{' '.join(agent.split())} ({agent_id})" for agent_id, agent in sorted(agents.items()))
+    head = (
+        f"# {' '.join(name.split())}\n#\n# Made from what was carried out ({precision.value}), of {of or 'nobody'}.\n"
+        "# Read it before it decides: what an agent did was not necessarily what it should have done.\n"
+        "package headgate.suggested\n\nimport rego.v1\n"
+    )
+    return "\n".join([head, *(blocks or ["# Nothing was seen that could be pinned down.\nallow := false\n"])])
+
+
+def _array(values: Iterable[JsonValue]) -> str:
+    return "[\n" + "".join(f"\t\t{_literal(value)},\n" for value in values) + "\t]"
+
+
+def _literal(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _depth(value: JsonValue) -> int:
+    if isinstance(value, dict):
+        return 1 + max((_depth(one) for one in value.values()), default=0)
+    if isinstance(value, list):
+        return 1 + max((_depth(one) for one in value), default=0)
+    return 0
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,130 @@
+"""A folder of policies with what tests them, and what the tests showed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.policies.compile import Libraries
+from headgate.policies.documents import nested
+from headgate.policies.model import DEFAULT_PRIORITY, PolicyMode
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A call and what is expected to be said of it.
+
+    ``expect`` holds what is compared (see ``cases``); ``record``, where it is given, is the whole record of the
+    decision. ``now``: what ``time.now_ns()`` answers. ``data``: documents in the place of the folder's.
+    """
+
+    file: str
+    name: str
+    input: JsonObject
+    expect: JsonObject
+    record: JsonObject | None = None
+    now: datetime | None = None
+    data: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestModule:
+    """Rego with rules ``test_…`` about a policy, in a file of its own."""
+
+    __test__ = False  # pytest takes names that begin with Test for its own
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePolicy:
+    """A policy in a file. ``key`` is the file's name without its ending; ``listed``: the manifest names it."""
+
+    key: str
+    file: str
+    text: str
+    name: str
+    description: str | None = None
+    priority: int = DEFAULT_PRIORITY
+    enabled: bool = True
+    mode: PolicyMode = PolicyMode.ENFORCE
+    listed: bool = False
+    tests: Sequence[TestModule] = ()
+    cases: Sequence[Case] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """``documents`` are the data documents by path; ``modules`` the shared ones; ``cases`` are about all policies."""
+
+    policies: Sequence[SuitePolicy]
+    modules: Libraries
+    documents: dict[str, JsonValue]
+    cases: Sequence[Case] = ()
+
+    @property
+    def data(self) -> dict[str, JsonValue]:
+        """The documents as the one object that policies read. Raises ValidationError."""
+        return nested(self.documents)
+
+    @property
+    def together(self) -> Sequence[SuitePolicy]:
+        """The policies that ``cases`` are about: those of the manifest, or all where there is none."""
+        return [one for one in self.policies if one.listed] or self.policies
+
+
+class Outcome(StrEnum):
+    """``ERROR``: it could not be run (it does not compile, or it raised)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """One test. ``message`` says what was expected and what came, or why it could not be run."""
+
+    __test__ = False
+
+    policy: str
+    file: str
+    name: str
+    outcome: Outcome
+    time_ms: float
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The rules of one policy, and those that no test reached."""
+
+    policy: str
+    rules: int
+    uncovered: tuple[str, ...]
+
+    @property
+    def covered(self) -> int:
+        return self.rules - len(self.uncovered)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    results: Sequence[TestResult]
+    coverage: Sequence[Coverage]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(result.outcome is outcome for result in self.results)
+
+    @property
+    def passed(self) -> bool:
+        return not self.count(Outcome.FAILED) and not self.count(Outcome.ERROR)
+
+    @property
+    def covered_percent(self) -> float:
+        """Of all rules of all policies; a hundred where there are none."""
+        rules = sum(one.rules for one in self.coverage)
+        return 100.0 if rules == 0 else round(100 * sum(one.covered for one in self.coverage) / rules, 1)

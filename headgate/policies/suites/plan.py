@@ -1,0 +1,153 @@
+"""From what is in a folder and what an organization has to what would have to change; pure.
+
+Policies are the same where their names are; documents and modules where their paths are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from enum import StrEnum
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ValidationError
+from headgate.policies.suites.bundle import shown_json
+from headgate.policies.suites.model import Suite, SuitePolicy
+
+_FIELDS: Final = ("description", "priority", "enabled", "mode", "rego_policy")
+
+
+class Verb(StrEnum):
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+class Kind(StrEnum):
+    MODULE = "module"
+    DATA = "data"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change. ``name``: the policy's name, or the path. ``policy_id`` where there is one already.
+
+    ``body`` is what is sent: the fields of a policy that differ, the document, or the module's text.
+    """
+
+    verb: Verb
+    kind: Kind
+    name: str
+    body: JsonValue
+    diff: str
+    policy_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What an organization has: policies as the API answers them, documents and modules by path."""
+
+    policies: Sequence[JsonObject]
+    documents: Mapping[str, JsonValue]
+    modules: Mapping[str, str]
+
+
+def plan(local: Suite, remote: Remote, *, delete: bool) -> list[Step]:
+    """What makes ``remote`` what ``local`` is, in an order in which each step finds what it needs; nothing is deleted
+    unless ``delete``. Raises ValidationError where names are not unique."""
+    policies = _by_name(local, remote)
+    modules = {_module_path(file): text for file, text in local.modules}
+    changed = [
+        *_texts(Kind.MODULE, modules, remote.modules, ".rego"),
+        *_texts(Kind.DATA, local.documents, remote.documents, ".json"),
+        *(step for one in local.policies if (step := _policy(one, policies.get(one.name))) is not None),
+    ]
+    if not delete:
+        return changed
+    kept = {one.name for one in local.policies}
+    gone = [
+        Step(Verb.DELETE, Kind.POLICY, name, None, _diff(str(found["rego_policy"]), "", name), str(found["id"]))
+        for name, found in policies.items()
+        if name not in kept
+    ]
+    return [
+        *changed,
+        *gone,
+        *_gone(Kind.DATA, local.documents, remote.documents, ".json"),
+        *_gone(Kind.MODULE, modules, remote.modules, ".rego"),
+    ]
+
+
+def _by_name(local: Suite, remote: Remote) -> dict[str, JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for one in remote.policies:
+        name = str(one["name"])
+        if name in found:
+            raise ValidationError(
+                f"the organization has two policies called {name!r} ({found[name]['id']}, {one['id']}): rename one"
+            )
+        found[name] = one
+    names = [one.name for one in local.policies]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValidationError(f"two policies of the folder are called {name!r}")
+    return found
+
+
+def _policy(local: SuitePolicy, remote: JsonObject | None) -> Step | None:
+    wanted: JsonObject = {
+        "description": local.description,
+        "priority": local.priority,
+        "enabled": local.enabled,
+        "mode": local.mode.value,
+        "rego_policy": local.text,
+    }
+    if remote is None:
+        body: JsonObject = {"name": local.name, **wanted}
+        return Step(Verb.CREATE, Kind.POLICY, local.name, body, _diff("", local.text, local.file))
+    changes: JsonObject = {name: wanted[name] for name in _FIELDS if wanted[name] != remote[name]}
+    if not changes:
+        return None
+    fields = "".join(f"{name}: {remote[name]} -> {changes[name]}\n" for name in changes if name != "rego_policy")
+    text = _diff(str(remote["rego_policy"]), local.text, local.file)
+    # The version that was compared: what somebody saves in between is not overwritten unseen.
+    body = {**changes, "version": remote["version"]}
+    return Step(Verb.UPDATE, Kind.POLICY, local.name, body, fields + text, str(remote["id"]))
+
+
+def _texts(kind: Kind, local: Mapping[str, JsonValue], remote: Mapping[str, JsonValue], ending: str) -> list[Step]:
+    return [
+        Step(
+            Verb.UPDATE if path in remote else Verb.CREATE,
+            kind,
+            path,
+            value,
+            _diff(_shown(remote[path]) if path in remote else "", _shown(value), path + ending),
+        )
+        for path, value in sorted(local.items())
+        if path not in remote or remote[path] != value
+    ]
+
+
+def _gone(kind: Kind, local: Mapping[str, JsonValue], remote: Mapping[str, JsonValue], ending: str) -> list[Step]:
+    return [
+        Step(Verb.DELETE, kind, path, None, _diff(_shown(remote[path]), "", path + ending))
+        for path in sorted(remote)
+        if path not in local
+    ]
+
+
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) and "\n" in value else shown_json(value)
+
+
+def _module_path(file: str) -> str:
+    return file.removeprefix("lib/").removesuffix(".rego").replace("/", ".")
+
+
+def _diff(before: str, after: str, name: str) -> str:
+    lines = unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"now/{name}", f"folder/{name}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

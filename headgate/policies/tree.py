@@ -1,0 +1,121 @@
+"""The engine's syntax tree as JSON, walked: the nodes, their places, and what a reference names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+_REFERENCES = ("RefDot", "RefBrack")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the text, counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A reference as written: ``input.http["host"]`` is root ``input``, path ``(http, host)``.
+
+    ``path`` ends before the first part that is not a constant string.
+    """
+
+    root: str
+    path: tuple[str, ...]
+    place: Place
+
+
+def place_of(node: JsonObject) -> Place:
+    """Of a node that has a span; of one that has none, the beginning."""
+    span = node.get("span")
+    if isinstance(span, dict) and isinstance(span.get("line"), int) and isinstance(span.get("col"), int):
+        return Place(int(str(span["line"])), int(str(span["col"])))
+    return Place(1, 1)
+
+
+def nodes(tree: JsonValue, *kinds: str) -> Iterator[tuple[str, JsonObject]]:
+    """Every node of these kinds, with its kind, in the order in which they are written."""
+    if isinstance(tree, list):
+        for part in tree:
+            yield from nodes(part, *kinds)
+    elif isinstance(tree, dict):
+        for name, part in tree.items():
+            if name in kinds and isinstance(part, dict):
+                yield name, part
+            yield from nodes(part, *kinds)
+
+
+def mentions(tree: JsonValue) -> Iterator[Mention]:
+    """Every reference and variable, the longest form of each once."""
+    if isinstance(tree, list):
+        for part in tree:
+            yield from mentions(part)
+        return
+    if not isinstance(tree, dict):
+        return
+    for name, part in tree.items():
+        if name == "Var" and isinstance(part, dict):
+            yield Mention(str(part["value"]), (), place_of(part))
+        elif name in _REFERENCES and isinstance(part, dict):
+            mention, computed = _chain(name, part)
+            if mention is not None:
+                yield mention
+            for one in computed:
+                yield from mentions(one)
+        else:
+            yield from mentions(part)
+
+
+def reference(tree: JsonValue) -> Mention | None:
+    """The reference that this expression is, where all of it is constant; else None."""
+    if not isinstance(tree, dict) or len(tree) != 1:
+        return None
+    [(name, part)] = tree.items()
+    if name == "Var" and isinstance(part, dict):
+        return Mention(str(part["value"]), (), place_of(part))
+    if name in _REFERENCES and isinstance(part, dict):
+        mention, computed = _chain(name, part)
+        return mention if not computed else None
+    return None
+
+
+def constant(tree: JsonValue) -> JsonValue:
+    """The literal that this expression is; None also where it is none."""
+    if isinstance(tree, dict) and len(tree) == 1:
+        [(name, part)] = tree.items()
+        if name in {"String", "RawString", "Bool"} and isinstance(part, dict):
+            return part["value"]
+    return None
+
+
+def _chain(kind: str, node: JsonObject) -> tuple[Mention | None, list[JsonValue]]:
+    """The reference, and the expressions inside its brackets (or at its root, where that is no variable)."""
+    parts: list[str | None] = []
+    computed: list[JsonValue] = []
+    current: JsonValue = {kind: node}
+    while isinstance(current, dict):
+        [(name, inner)] = current.items()
+        if not isinstance(inner, dict) or name not in _REFERENCES:
+            break
+        if name == "RefDot":
+            field = inner["field"]
+            parts.append(str(field[1]) if isinstance(field, list) else None)
+        else:
+            index = inner["index"]
+            text = constant(index)
+            parts.append(text if isinstance(text, str) else None)
+            if not isinstance(text, str):
+                computed.append(index)
+        current = inner["refr"]
+    root = current.get("Var") if isinstance(current, dict) else None
+    if not isinstance(root, dict):
+        return None, [current, *computed]
+    path: list[str] = []
+    for part in reversed(parts):
+        if part is None:
+            break
+        path.append(part)
+    return Mention(str(root["value"]), tuple(path), place_of(root)), computed

@@ -1,0 +1,97 @@
+"""What became of a policy over time: every change is a version of its own that nobody can change any more."""
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from enum import StrEnum
+from typing import Final
+
+from headgate.audit.model import Actor
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ConflictError, PreconditionFailedError
+from headgate.policies.model import RulePolicy
+
+_COMPARED: Final = ("name", "description", "enabled", "priority", "mode", "rego_policy", "rules")
+_CONTEXT_LINES: Final = 3
+
+
+class VersionChange(StrEnum):
+    """How a version came to be."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    DELETED = "deleted"
+    RESTORED = "restored"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVersion:
+    """``policy`` as of this version; its ``updated_at`` is when this version was made.
+
+    ``actor`` None: the version was made before actors were kept with versions (the record has them).
+    """
+
+    policy: RulePolicy
+    change: VersionChange
+    note: str | None
+    actor: Actor | None
+    restored_from: int | None
+
+    @property
+    def version(self) -> int:
+        return self.policy.version
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedVersion:
+    """The version that a caller believes to be the newest (optimistic locking). ``by_header``: it came as If-Match."""
+
+    version: int
+    by_header: bool = False
+
+    def require(self, current: int) -> None:
+        """Raises ConflictError, or PreconditionFailedError for If-Match."""
+        if self.version == current:
+            return
+        message = f"version {self.version} is not the newest any more: version {current} is; read it, and change that"
+        details = {"field": "version", "reason": "not the newest", "expected": self.version, "version": current}
+        raise (
+            PreconditionFailedError(message, details=details)
+            if self.by_header
+            else ConflictError(message, details=details)
+        )
+
+
+def changed_fields(before: RulePolicy, after: RulePolicy) -> tuple[str, ...]:
+    """The names of what differs, of what a person can change."""
+    return tuple(name for name in _COMPARED if getattr(before, name) != getattr(after, name))
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDiff:
+    """``text``: the Rego as a unified diff, empty where it is the same. ``changes``: the other fields, by name."""
+
+    text: str
+    changes: JsonObject
+
+
+def compare_versions(before: RulePolicy, after: RulePolicy) -> VersionDiff:
+    lines = unified_diff(
+        before.rego_policy.splitlines(keepends=True),
+        after.rego_policy.splitlines(keepends=True),
+        f"policy.rego (version {before.version})",
+        f"policy.rego (version {after.version})",
+        n=_CONTEXT_LINES,
+    )
+    # difflib writes no newline after a last line that has none; a line of its own says so, as diff does.
+    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    changes: JsonObject = {
+        name: {"from": _shown(before, name), "to": _shown(after, name)}
+        for name in changed_fields(before, after)
+        if name not in {"rego_policy", "rules"}
+    }
+    return VersionDiff(text, changes)
+
+
+def _shown(policy: RulePolicy, name: str) -> JsonValue:
+    value: JsonValue = getattr(policy, name)
+    return value

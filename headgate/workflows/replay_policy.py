@@ -1,0 +1,113 @@
+"""A changed policy over the recorded actions of a range of time: progress as it goes, a report at the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from headgate.actions.replay_store import RecordedAction, ReplayRange, count_recorded, recorded_actions
+from headgate.db.database import Database
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ConflictError
+from headgate.policies.model import RulePolicy
+from headgate.policies.replay import ReplayedAction, ReplayTally
+from headgate.policies.replay_child import ReplayChild, replay_child
+from headgate.policies.surroundings import Surroundings
+
+_PAGE_ACTIONS = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """``change``: the policy as it would be; ``policies`` and ``around`` those of now. ``most``: how many actions."""
+
+    org_id: str
+    change: RulePolicy
+    policies: Sequence[RulePolicy]
+    around: Surroundings
+    wanted: ReplayRange
+    most: int
+    examples_of_each: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: int
+    total: int
+
+
+class ReplayPolicy:
+    """The use case behind POST /admin/policies/replay: one at a time, as each takes a processor."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._running = asyncio.Lock()
+
+    async def run(self, replay: Replay) -> AsyncIterator[Progress | JsonObject]:
+        """Progress after each page, and at last the report. Whoever stops reading stops it.
+
+        Raises ConflictError where another replay runs, UnavailableError.
+        """
+        if self._running.locked():
+            raise ConflictError("another replay is running in this process: wait for its end, or cancel it")
+        async with self._running:
+            tally = ReplayTally(replay.examples_of_each)
+            async with self._database.transaction(replay.org_id) as connection:
+                total = min(replay.most, await count_recorded(connection, replay.org_id, replay.wanted))
+            yield Progress(0, total)
+            around = replay.around
+            async with replay_child(replay.policies, replay.change, around.data, around.libraries) as child:
+                async for done in self._pages(replay, child, tally):
+                    yield Progress(done, max(done, total))
+            yield {**tally.report(), "total": total}
+
+    async def _pages(self, replay: Replay, child: ReplayChild, tally: ReplayTally) -> AsyncIterator[int]:
+        done, page = 0, await self._page(replay, None, replay.most)
+        while page:
+            asked = [one for one in page if one.request is not None]
+            await child.send([_sent(one) for one in asked])
+            # The next page is read while this one is decided.
+            following = await self._page(replay, page[-1].action_id, replay.most - done - len(page))
+            for one, answer in zip(asked, await child.receive(), strict=True):
+                tally.add(_replayed(one, answer))
+            tally.left_out += len(page) - len(asked)
+            done += len(page)
+            yield done
+            page = following
+
+    async def _page(self, replay: Replay, after: str | None, left: int) -> Sequence[RecordedAction]:
+        if left <= 0:
+            return []
+        async with self._database.transaction(replay.org_id) as connection:
+            return await recorded_actions(
+                connection, replay.org_id, replay.wanted, after=after, limit=min(_PAGE_ACTIONS, left)
+            )
+
+
+def _sent(one: RecordedAction) -> dict[str, object]:
+    return {
+        "request": one.request,
+        "tool": one.tool,
+        "operation": one.operation,
+        "source": one.source,
+        "agent_id": one.agent_id,
+        "agent_name": one.agent_name,
+    }
+
+
+def _replayed(one: RecordedAction, answer: list[JsonValue]) -> ReplayedAction:
+    before, after, reason, policy_id, failed = answer
+    return ReplayedAction(
+        one.action_id,
+        one.agent_id,
+        one.agent_name,
+        one.tool,
+        one.operation,
+        one.created_at,
+        one.decision,
+        one.human,
+        str(before),
+        str(after),
+        str(reason),
+        None if policy_id is None else str(policy_id),
+        bool(failed),
+    )

@@ -1,0 +1,76 @@
+"""What is probably not meant is said with its place; what is meant is not."""
+
+import pytest
+
+from headgate.policies.compile import compile_policy
+from headgate.policies.lint import lint
+
+HEAD = "package t\nimport rego.v1\n"
+DATA = b'{"allowlist":{},"limits":{}}'
+
+
+def findings(rules: str) -> list[tuple[str, int, str]]:
+    text = HEAD + rules
+    compiled = compile_policy(text, DATA)
+    return [
+        (one.code.value, one.place.line, one.message)
+        for one in lint(compiled.engine.ast(), text, compiled.conditions, compiled.data.roots)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "line", "says"),
+    [
+        ("x := 1", "says_nothing", 1, "no rule deny, require_approval or allow"),
+        ("allow := false", "says_nothing", 1, "no call"),
+        ('allow if input.tol == "a"', "unknown_input", 3, "input.tol is never there: input has tool, operation"),
+        ('allow if input.action.http.hosts == "a"', "unknown_input", 3, "input.action.http.hosts"),
+        ('allow if input["http"]["hostname"]', "unknown_input", 3, "input.http.hostname"),
+        ("allow if input.tool.name", "unknown_input", 3, "input.tool has no members"),
+        ("import input.param\nallow if param.x", "unknown_input", 3, "input.param is never there"),
+        ('allow if startswith(input.agent.mail, "a")', "unknown_input", 3, "input.agent.mail"),
+        ('allow if input.tool == "GitHub"', "impossible_value", 3, 'input.tool is never "GitHub"'),
+        ('allow if input.http.method in {"GET", "post"}', "impossible_value", 3, 'input.http.method is never "post"'),
+        ('allow if input.http.host == "https://a.example"', "impossible_value", 3, "without a scheme"),
+        ('allow if "web" == input.source', "impossible_value", 3, "it is proxy or api"),
+        ("allow := true\nhelper if input.params.x", "unreachable_rule", 4, "the rule helper is never used"),
+        ("allow := true\nf(x) := g(x)\ng(x) := x", "unreachable_rule", 4, "the rule f is never used"),
+        ('allow if { input.tool == "a"; input.tool == "b" }', "unreachable_body", 3, "this body of allow never holds"),
+        ("deny if ok == false\nok if input.params.x", "no_default", 3, "write `default ok := false`"),
+        ("deny if ok != true\nok if input.params.x", "no_default", 3, "or `not ok`"),
+    ],
+)
+def test_what_is_probably_not_meant_is_said(rules: str, code: str, line: int, says: str) -> None:
+    found = findings(rules)
+    assert [one for one in found if one[0] == code and one[1] == line and says in one[2]], found
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'allow if input.tool == "github"',
+        "default allow := false\nallow if input.params.anything.at.all[_].x",
+        "deny if ok == false\ndefault ok := false\nok if input.params.x",
+        "deny if not ok\nok if input.params.x",
+        "deny contains m if { some k, v in input.params; v == 1; m := k }",
+        "deny if data.t.helper\nhelper if input.params.x",
+        'allow if input.action.tool == "a"\nrisk_level := level\nlevel := "low"',
+        "allow if f(input.context.x)\nf(input_text) := input_text == 1",
+        "deny if { some x in data.limits.hosts; x == input.http.host }",
+        'allow if input.http.headers["x-a"]\ntest_allow if { allow with input as {"http": {"headers": {"x-a": 1}}} }',
+        'allow if input.effect == null\ndeny if input.effect != "read"',
+        "import input.params as p\nallow if p.x",
+        "allow if { every x in input.params.list { x > 1 } }",
+    ],
+)
+def test_what_is_meant_is_not_complained_of(rules: str) -> None:
+    assert findings(rules) == []
+
+
+def test_the_same_mistake_in_two_places_is_told_twice_and_in_order() -> None:
+    found = findings("deny if input.b\nallow if {\n  input.a\n  input.a\n}")
+    assert [(line, message.split()[0]) for _, line, message in found] == [
+        (3, "input.b"),
+        (5, "input.a"),
+        (6, "input.a"),
+    ]
