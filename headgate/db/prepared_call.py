@@ -201,6 +201,9 @@ class PreparedCall:
         except psycopg.Error as error:
             await connection.close()
             raise UnavailableError(f"the database is not ready for this version: {str(error).strip()}") from error
+        except BaseException:
+            connection.pgconn.finish()  # the process stops while this connects
+            raise
         self._socket = connection.pgconn.socket
         asyncio.get_running_loop().add_reader(self._socket, self._read)
         self._connection = connection

@@ -98,16 +98,20 @@ async def test_whether_an_error_is_of_the_rows_or_of_the_server(database_urls, s
 async def test_rows_of_a_transaction_that_is_not_committed_are_no_answer(database_urls, state, refused) -> None:
     """The rows come first, the commit's own error after them: a record that was rolled back must admit nothing."""
     with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+        connection.execute("CREATE TABLE written (state text)")
         connection.execute(
-            "CREATE TABLE written (id int);"
-            " CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS"
-            f" $$ BEGIN RAISE EXCEPTION 'not committed' USING ERRCODE = '{state}'; END $$;"
-            " CREATE CONSTRAINT TRIGGER late AFTER INSERT ON written DEFERRABLE INITIALLY DEFERRED"
-            " FOR EACH ROW EXECUTE FUNCTION at_commit();"
-            " CREATE FUNCTION record() RETURNS text LANGUAGE sql SECURITY DEFINER AS"
-            " $$ INSERT INTO written VALUES (1); SELECT 'recorded' $$"
+            "CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'not committed' USING ERRCODE = NEW.state; END $$"
         )
-    call = PreparedCall(Secret(database_urls.proxy), "SELECT record()", [], deadline_seconds=5)
+        connection.execute(
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON written DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION at_commit()"
+        )
+        connection.execute(
+            "CREATE FUNCTION write_down(state text) RETURNS text LANGUAGE sql SECURITY DEFINER AS"
+            " $$ INSERT INTO written VALUES (state); SELECT 'recorded' $$"
+        )
+    call = PreparedCall(Secret(database_urls.proxy), f"SELECT write_down('{state}')", [], deadline_seconds=5)
     await call.open()
     try:
         with pytest.raises(UnavailableError) as raised:
