@@ -21,7 +21,7 @@ def outcome_of(
     """Succeeded: a complete response with a status that the catalogue's entry expects (default below 400)."""
     if completion.ending is Ending.NOT_SENT:
         reason = completion.error or "the destination could not be reached"
-        return ExecutionOutcome(False, now, error=f"not sent: {reason}", nothing_sent=True)
+        return ExecutionOutcome(False, now, error=f"not sent: {_storable(reason)}", nothing_sent=True)
     result: JsonObject = {
         "status": completion.status,
         "size_bytes": completion.size_bytes,
@@ -30,10 +30,16 @@ def outcome_of(
     if completion.digest is not None:
         result["sha256"] = completion.digest
     if flow.response is not None and (content_type := flow.response.headers.get("content-type")) is not None:
-        result["content_type"] = content_type[:200]
+        result["content_type"] = _storable(content_type[:200])
     if completion.ending is Ending.BROKEN or completion.status is None:
-        error = f"outcome unknown: {completion.error or 'the connection was lost before the answer was complete'}"
-        return ExecutionOutcome(False, now, error=error, result=result)
+        reason = completion.error or "the connection was lost before the answer was complete"
+        return ExecutionOutcome(False, now, error=f"outcome unknown: {_storable(reason)}", result=result)
     if not expected_status(completion.status):
         return ExecutionOutcome(False, now, error=f"the destination answered {completion.status}", result=result)
     return ExecutionOutcome(True, now, result=result)
+
+
+def _storable(text: str) -> str:
+    """What a destination wrote, as JSON and the database can hold it: bytes that are no UTF-8 (mitmproxy's lone
+    surrogates) and NUL are shown as escapes. An outcome that cannot be written leaves the call running for ever."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

@@ -162,10 +162,10 @@ class Listener:
     def _settle(self, client: Client) -> None:
         """Every request that was allowed is told its end, and every byte is given back, however it went."""
         state = client_state(client)
+        self._budget.release_all(state)
         for flow in list(state.unfinished):
             ending = Ending.BROKEN if flow.sent_upstream else Ending.NOT_SENT
             flow.complete(Completion(ending, error="the client's connection ended"))
-        self._budget.release_all(state)
 
 
 def reserve_port(host: str, port: int) -> socket.socket:

@@ -15,9 +15,10 @@ from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 
 WORD_BOUNDARY: Final = r"\b"
-# In a text that is itself JSON, a line feed is \\n, whose n would hide the start of a word; the escape is kept.
-_WORD_START: Final = r"(?:\b|\\[bfnrt]|\\u[0-9A-Fa-f]{4})"
-_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4})")
+# An escape ends in a letter or digit, which would hide the start of a word: \\n in a text that is itself JSON, \\x3d
+# where bytes are shown, %3D in a URL. It is kept.
+_WORD_START: Final = r"(?:\b|\\[bfnrt]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2})"
+_ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}")
 _URL_START: Final = "://"
 
 

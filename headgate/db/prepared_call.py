@@ -51,6 +51,7 @@ class PreparedCall:
         self._connection: psycopg.AsyncConnection[tuple[object, ...]] | None = None
         self._socket = -1
         self._answered: Answered | None = None
+        self._result: pq.abc.PGresult | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._writing = False
         self._tasks = TaskSet(self._reconnecting_failed)
@@ -119,14 +120,12 @@ class PreparedCall:
         pgconn = self._connection.pgconn
         try:
             pgconn.consume_input()
-            if self._answered is None or pgconn.is_busy():
+            if self._answered is None or not self._has_ended(pgconn):
                 return
-            result = pgconn.get_result()
-            while result is not None and not pgconn.is_busy() and pgconn.get_result() is not None:
-                pass
         except psycopg.Error as error:
             self._lost(error)
             return
+        result, self._result = self._result, None
         if result is not None and result.status != pq.ExecStatus.TUPLES_OK and _is_of_the_server(result):
             self._lost(psycopg.OperationalError(result.error_message.decode(errors="replace").strip()))
             return
@@ -138,6 +137,17 @@ class PreparedCall:
             message = result.error_message.decode(errors="replace").strip()
             _log.error("record_statement_refused", error=message)
             self._answer(StatementRefusedError("the database refused to write the record"))
+
+    def _has_ended(self, pgconn: pq.abc.PGconn) -> bool:
+        """Whether the transaction has. The rows are sent before the commit, and after them what kept it from being one:
+        PostgreSQL commits at the Sync that follows the Execute (its manual, 54.2.3)."""
+        while not pgconn.is_busy():
+            result = pgconn.get_result()
+            if result is None:
+                return True
+            if self._result is None or result.status != pq.ExecStatus.TUPLES_OK:
+                self._result = result
+        return False
 
     def _answer(self, answer: pq.abc.PGresult | UnavailableError) -> None:
         answered, self._answered = self._answered, None
@@ -162,6 +172,7 @@ class PreparedCall:
 
     def _drop(self, error: UnavailableError) -> None:
         connection, self._connection = self._connection, None
+        self._result = None
         if connection is not None:
             self._stop_watching()
             connection.pgconn.finish()
@@ -190,6 +201,9 @@ class PreparedCall:
         except psycopg.Error as error:
             await connection.close()
             raise UnavailableError(f"the database is not ready for this version: {str(error).strip()}") from error
+        except BaseException:
+            connection.pgconn.finish()  # the process stops while this connects
+            raise
         self._socket = connection.pgconn.socket
         asyncio.get_running_loop().add_reader(self._socket, self._read)
         self._connection = connection

@@ -81,6 +81,7 @@ CREATE FUNCTION record_outcomes(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+    inserted_ids text[];
     taken text[];
 BEGIN
     WITH inserted AS (
@@ -88,13 +89,24 @@ BEGIN
         SELECT t.org_id, t.execution_id, t.action_id, t.succeeded, t.completed_at, t.error, t.result
         FROM unnest(p_org, p_execution, p_action, p_succeeded, p_completed, p_error, p_result)
             AS t(org_id, execution_id, action_id, succeeded, completed_at, error, result)
-        -- Not "status = 'running'", for which the planner would read through everything that runs.
-        WHERE EXISTS (SELECT FROM executions e
-                      WHERE e.org_id = t.org_id AND e.execution_id = t.execution_id AND e.completed_at IS NULL)
         ON CONFLICT DO NOTHING
         RETURNING x.execution_id
     )
-    SELECT coalesce(array_agg(i.execution_id), '{}') INTO taken FROM inserted i;
+    SELECT coalesce(array_agg(i.execution_id), '{}') INTO inserted_ids FROM inserted i;
+
+    -- Looked at after the insert, in a statement of its own: the insert waits for an outcome that is just being folded,
+    -- and only who looks later sees that its execution has ended. Not "status = 'running'", for which the planner would
+    -- read through everything that runs.
+    SELECT coalesce(array_agg(t.execution_id), '{}') INTO taken
+    FROM unnest(p_org, p_execution) AS t(org_id, execution_id)
+    WHERE (cardinality(inserted_ids) = cardinality(p_execution) OR t.execution_id = ANY (inserted_ids))
+      AND EXISTS (SELECT FROM executions e
+                  WHERE e.org_id = t.org_id AND e.execution_id = t.execution_id AND e.completed_at IS NULL);
+    IF cardinality(taken) < cardinality(inserted_ids) THEN
+        DELETE FROM execution_outcomes o USING unnest(p_org, p_execution) AS t(org_id, execution_id)
+        WHERE t.execution_id = ANY (inserted_ids) AND NOT t.execution_id = ANY (taken)
+          AND o.org_id = t.org_id AND o.execution_id = t.execution_id;
+    END IF;
 
     INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT t.org_id, CASE WHEN t.succeeded THEN 'execution.completed' ELSE 'execution.failed' END,
@@ -258,7 +270,10 @@ BEGIN
             WHEN EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
                          AND p.status = 'approved' AND p.used_at IS NULL) THEN 'approved'
             ELSE 'failed' END
-        WHERE a.org_id = p_org AND a.action_id = outcome.action_id AND a.status = 'executing';
+        WHERE a.org_id = p_org AND a.action_id = outcome.action_id AND a.status = 'executing'
+          -- Given back and used again before this was folded: how the action ends, that use tells.
+          AND NOT EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
+                          AND p.used_by <> outcome.execution_id);
     END LOOP;
     RETURN cardinality(ended);
 END $$;

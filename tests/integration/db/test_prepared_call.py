@@ -94,6 +94,35 @@ async def test_whether_an_error_is_of_the_rows_or_of_the_server(database_urls, s
         await call.close()
 
 
+@pytest.mark.parametrize(("state", "refused"), [("23505", True), ("57014", False)])
+async def test_rows_of_a_transaction_that_is_not_committed_are_no_answer(database_urls, state, refused) -> None:
+    """The rows come first, the commit's own error after them: a record that was rolled back must admit nothing."""
+    with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+        connection.execute("CREATE TABLE written (state text)")
+        connection.execute(
+            "CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'not committed' USING ERRCODE = NEW.state; END $$"
+        )
+        connection.execute(
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON written DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION at_commit()"
+        )
+        connection.execute(
+            "CREATE FUNCTION write_down(state text) RETURNS text LANGUAGE sql SECURITY DEFINER AS"
+            " $$ INSERT INTO written VALUES (state); SELECT 'recorded' $$"
+        )
+    call = PreparedCall(Secret(database_urls.proxy), f"SELECT write_down('{state}')", [], deadline_seconds=5)
+    await call.open()
+    try:
+        with pytest.raises(UnavailableError) as raised:
+            await answer_of(call)
+        assert isinstance(raised.value, StatementRefusedError) is refused
+        with psycopg.connect(database_urls.administrator) as connection:
+            assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
+    finally:
+        await call.close()
+
+
 async def test_without_a_server_a_call_fails_at_once(database_urls) -> None:
     call = PreparedCall(Secret(database_urls.proxy + "&port=1"), "SELECT 1", [], deadline_seconds=5)
     try:

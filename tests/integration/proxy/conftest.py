@@ -99,6 +99,8 @@ class Upstream:
             writer.write(bytes(size % 65536))
         elif path.startswith(b"/empty"):
             writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        elif path.startswith(b"/odd-type"):
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/\xff\r\ncontent-length: 5\r\n\r\nhello")
         elif head.startswith(b"HEAD"):
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n")
         else:

@@ -96,10 +96,10 @@ class Decided:
     key: Secret
     superuser: psycopg.Connection[tuple[object, ...]]
 
-    async def ask(self, method: str = "GET", *, headers: str = "", body: bytes = b"x") -> bytes:
+    async def ask(self, method: str = "GET", path: str = "/", *, headers: str = "", body: bytes = b"x") -> bytes:
         credentials = b64encode(f"agent:{self.key.reveal()}".encode()).decode()
         host = f"127.0.0.1:{self.running.upstream.plain_port}"
-        head = f"{method} http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
+        head = f"{method} http://{host}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n"
         sent = b"\r\n"
         if method == "POST":
             sent = f"{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
@@ -192,6 +192,17 @@ def _in_flight(decided: Decided) -> object:
 async def test_a_read_goes_through(decided: Decided, answer) -> None:
     assert answer(await decided.ask()).status == 200
     assert await decided.ended() == [(True, None)]
+
+
+async def test_what_the_destination_says_its_answer_is_cannot_keep_the_outcome_from_the_record(
+    decided: Decided, answer
+) -> None:
+    """Bytes of a header that are no UTF-8 are no JSON either; the call would have been under way for ever."""
+    assert answer(await decided.ask(path="/odd-type")).status == 200
+    assert await decided.ended() == [(True, None)]
+    async with asyncio.timeout(5):
+        while _in_flight(decided):
+            await asyncio.sleep(0.01)
 
 
 @_each_cause

@@ -39,7 +39,9 @@ CREDENTIALS = {
 
 
 @pytest.mark.parametrize("credential", CREDENTIALS.values(), ids=CREDENTIALS)
-@pytest.mark.parametrize("frame", ["{}", "see {} here", "\n{}", '"{}"', "a\\{}", "é{} ", "({})"])
+@pytest.mark.parametrize(
+    "frame", ["{}", "see {} here", "\n{}", '"{}"', "a\\{}", "é{} ", "({})", "?next=a%3D{}", "b'\\x0a{}'"]
+)
 def test_credentials_are_masked_wherever_they_stand(credential: str, frame: str) -> None:
     text = frame.replace("{}", credential)
     values: list[JsonValue] = [text, [text], {"a": {"b": [text]}}, {text: 1}]

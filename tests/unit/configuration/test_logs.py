@@ -17,6 +17,7 @@ from headgate.kernel.secrets import Secret
     ("text", "secret"),
     [
         ("key hg_0123456789abcdefghijABCDEFGHIJ0123456789abcdefghi done", "hg_0123456789"),
+        ("Invalid header: b'key\\x0ahg_0123456789abcdefghijABCDEFGHIJ0123456789abcdefghi'", "hg_0123456789"),
         ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
         ("Proxy-Authorization: Basic YWdlbnQ6aGdfMTIz", "YWdlbnQ6aGdfMTIz"),
         ("connecting to postgresql://headgate_api:hunter2@/headgate failed", "hunter2"),
