@@ -197,16 +197,16 @@ class Holds:
         )
         self._instance.began(execution_id, now)
         row = UseRow(
-            identity.org_id,
-            identity.generation,
-            approval.approval_id,
-            approval.agent_id,
-            candidate.digest,
-            execution_id,
-            self._instance.instance_id,
-            now,
-            _redecided_payload(identity, decision, approval),
-            started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
+            org_id=identity.org_id,
+            generation=identity.generation,
+            approval_id=approval.approval_id,
+            agent_id=approval.agent_id,
+            digest=candidate.digest,
+            execution_id=execution_id,
+            instance_id=self._instance.instance_id,
+            at=now,
+            redecided=_redecided_payload(identity, decision, approval),
+            started=started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
         )
         try:
             async with self._database.transaction(identity.org_id) as connection:

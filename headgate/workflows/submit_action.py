@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.actions.model import ActionStatus
+from headgate.actions.recording_store import RecordOutcome
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
@@ -21,7 +22,7 @@ from headgate.protocols.draft import ActionDraft
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import Candidate, Submission, action_row, candidate_for, decide, hold_row
 from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 
 
 @dataclass(frozen=True, slots=True)
