@@ -36,18 +36,14 @@ class EventType(StrEnum):
     APPROVAL_SUPERSEDED = "approval.superseded"
     REQUEST_REFUSED = "request.refused"
     POLICY_CREATED = "policy.created"
-    POLICY_UPDATED = "policy.updated"
     POLICY_DELETED = "policy.deleted"
     POLICY_QUARANTINED = "policy.quarantined"
     AGENT_CREATED = "agent.created"
-    AGENT_UPDATED = "agent.updated"
-    AGENT_DEACTIVATED = "agent.deactivated"
     KEY_CREATED = "key.created"
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SETTING_CHANGED = "setting.changed"
     USER_CREATED = "user.created"
-    LOGIN_FAILED = "login.failed"
 
 
 class ActorType(StrEnum):
