@@ -17,7 +17,6 @@ from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
-from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
@@ -92,7 +91,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
 
 async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":
     """Policies that mark what they evaluate; what killed a process before this one is quarantined first."""
-    folder = DataDirectory(settings.data_dir).evaluating
+    folder = settings.data.evaluating
     await quarantine_suspects(database, folder)
     marker = Marker(folder)
     stack.callback(marker.close)
@@ -108,7 +107,7 @@ def _valkey(settings: ApiSettings) -> Redis | None:
 def _issuers(settings: ApiSettings, client: httpx.AsyncClient) -> list[TrustedIssuer]:
     issuers: list[TrustedIssuer] = []
     if settings.local_tokens:
-        issuers.append(local_issuer_trust(open_local_issuer(settings.issuer_dir)))
+        issuers.append(local_issuer_trust(open_local_issuer(settings.data.issuer)))
     if settings.oidc is not None:
         issuers.append(_oidc_trust(settings.oidc, client))
     return issuers
