@@ -5,13 +5,12 @@ Nothing here is secret, so no key is asked for. Whoever fetches it over an open 
 """
 
 from collections.abc import Callable
-from datetime import datetime
 
 from mitmproxy.http import HTTPFlow, Response
 
 from addons.refusal import refuse_with
 from addons.verdict import answer, flow_state, is_open
-from headgate.kernel.clock import system_clock
+from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import NotFoundError
 
 _PATH = b"/ca.pem"
@@ -20,7 +19,7 @@ _PATH = b"/ca.pem"
 class Certificate:
     """``read_pem`` gives what clients should trust, read when asked, so that a rotation shows."""
 
-    def __init__(self, read_pem: Callable[[], bytes], clock: Callable[[], datetime] = system_clock) -> None:
+    def __init__(self, read_pem: Callable[[], bytes], clock: Clock = system_clock) -> None:
         self._read_pem = read_pem
         self._clock = clock
 

@@ -32,7 +32,6 @@ class RequestLimits:
     """
 
     body: int = 10 * MIB
-    decoded_body: int = 50 * MIB
     buffered: int = 512 * MIB
     head: int = 64 << 10
     header_fields: int = 200

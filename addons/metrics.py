@@ -24,7 +24,7 @@ ENGINE_SECONDS: Final = Histogram(
 )
 STAGE_SECONDS: Final = Histogram(
     "headgate_proxy_stage_seconds",
-    "Time a request spends in a stage: interpret (identity, guard, mapping to an action), admit (decide and record),"
+    "Time a request spends in a stage: interpret (mapping to an action), admit (decide and record),"
     " held (waiting for a human included).",
     ["stage"],
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 60),

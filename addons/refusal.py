@@ -7,14 +7,13 @@ answered with a JSON-RPC error (never a result) that carries the same data.
 
 import json
 import re
-from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
 from mitmproxy.http import Headers, HTTPFlow, Response
 
 from addons.verdict import flow_state, refuse
-from headgate.kernel.clock import system_clock
+from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.error_body import error_body
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
@@ -99,7 +98,7 @@ def _response(error: HeadgateError, status: int, reason: str, body: bytes, reque
     return Response(b"HTTP/1.1", status, reason.encode("ascii"), Headers(fields), body, None, seconds, seconds)
 
 
-def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Callable[[], datetime] = system_clock) -> None:
+def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:
     """Refuse the request with the HTTP form of ``error``."""
     response = refusal_response(
         error,
@@ -110,9 +109,7 @@ def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Callable[[], dat
     refuse(flow, error, response)
 
 
-def refuse_mcp_with(
-    flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Callable[[], datetime] = system_clock
-) -> None:
+def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:
     """Refuse a parsed JSON-RPC call in the form that its SDK shows."""
     response = refusal_for_mcp(rpc_id, error, request_id=flow_state(flow).request_id, now=clock())
     refuse(flow, error, response)

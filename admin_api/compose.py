@@ -17,7 +17,6 @@ from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
-from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
@@ -109,7 +108,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
 async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, Marker, Marker]:
     """For policies to mark what they evaluate: decisions, shadow policies, dry runs. What killed a process before
     this one is quarantined first."""
-    folder = DataDirectory(settings.data_dir).evaluating
+    folder = settings.data.evaluating
     await quarantine_suspects(database, folder)
     markers = Marker(folder), Marker(folder, SHADOW_THREAD), Marker(folder, DRY_RUN_THREAD)
     for marker in markers:
@@ -126,7 +125,7 @@ def _valkey(settings: ApiSettings) -> Redis | None:
 def _issuers(settings: ApiSettings, client: httpx.AsyncClient) -> list[TrustedIssuer]:
     issuers: list[TrustedIssuer] = []
     if settings.local_tokens:
-        issuers.append(local_issuer_trust(open_local_issuer(settings.issuer_dir)))
+        issuers.append(local_issuer_trust(open_local_issuer(settings.data.issuer)))
     if settings.oidc is not None:
         issuers.append(_oidc_trust(settings.oidc, client))
     return issuers

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.tokens import ClaimNames
+from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
 
 
@@ -47,5 +48,5 @@ class ApiSettings:
     reuse_port: bool = False
 
     @property
-    def issuer_dir(self) -> Path:
-        return self.data_dir / "issuer"
+    def data(self) -> DataDirectory:
+        return DataDirectory(self.data_dir)

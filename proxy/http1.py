@@ -6,7 +6,7 @@ Extends an internal class of mitmproxy; see ``proxy.layers``.
 from time import monotonic
 
 from mitmproxy.connection import ConnectionState
-from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
@@ -27,9 +27,7 @@ from headgate.kernel.errors import (
     ProtocolRefusedError,
     UpstreamFailedError,
 )
-
-# mitmproxy's generators yield commands and are sent replies of any type.
-type Commands[T] = layer.CommandGenerator[T]
+from proxy.commands import Commands
 
 
 class _ReadableError(commands.SendData):

@@ -10,14 +10,12 @@ from collections.abc import Callable, Collection
 from time import monotonic
 from typing import Final
 
-from mitmproxy.proxy import events, layer
+from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from addons.verdict import client_state
-
-# mitmproxy's generators yield commands and are sent replies of any type.
-type Commands[T] = layer.CommandGenerator[T]
+from proxy.commands import Commands
 
 _PREFACE_BYTES: Final = 24
 _FRAME_HEADER_BYTES: Final = 9

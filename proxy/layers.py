@@ -1,8 +1,8 @@
-"""mitmproxy's HTTP layer, closed where it is open: heads, pipelined bytes and bodies are bounded, errors are
-readable, and nothing is written upstream for a request that was not lifted.
+"""mitmproxy's HTTP layer, closed where it is open: its client sides (``proxy.http1``, ``proxy.http2``) and its streams
+(``proxy.stream``) are the gate's own, and a failure to connect does not outlast its request.
 
-Subclasses of internal classes; ``tests/unit/proxy/test_internals.py`` pins the sources that they stand on, and
-fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; nothing is patched.
+All of them subclass internal classes; ``tests/unit/proxy/test_internals.py`` pins the sources that they stand on, and
+fails when mitmproxy changes them. ``proxy.next_layer`` puts them in place; none is patched.
 """
 
 from collections.abc import Collection
@@ -26,13 +26,10 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from addons.limits import RequestLimits
 from addons.verdict import client_state
 from proxy.budget import BufferBudget
+from proxy.commands import Commands
 from proxy.http1 import GateHttp1Server
 from proxy.http2 import GateHttp2Server
 from proxy.stream import GateStream
-
-# mitmproxy's generators yield commands and are sent replies of any type.
-type Commands[T] = layer.CommandGenerator[T]
-
 
 ROUTED: Final = frozenset(
     {ReceiveHttp, SendHttp, DropStream, GetHttpConnection, RegisterHttpConnection, commands.OpenConnection}

@@ -34,7 +34,7 @@ FROZEN: Final[Mapping[str, object]] = MappingProxyType(
         "udp_hosts": [],
         "stream_large_bodies": None,  # a streamed request is decided after it was sent
         "store_streamed_bodies": False,
-        "body_size_limit": None,  # ours: proxy.layers for requests; responses stream
+        "body_size_limit": None,  # ours: proxy.stream for requests; responses stream
         "client_certs": None,
         "request_client_cert": False,
         "certs": [],

@@ -30,7 +30,6 @@ from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
-from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
@@ -81,14 +80,14 @@ def _ready(listener: Listener) -> None:
 
 
 def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
-    authority = Authority(settings.authority_dir, settings.public_dir)
+    authority = Authority(settings.data.authority, settings.data.public)
     authority.open(system_clock())
     upstream_roots = settings.data_dir / "upstream-roots.pem"
     write_upstream_roots(upstream_roots, settings.upstream_ca_file)
     return ProxySettings(
         host=settings.host,
         port=settings.port,
-        authority_dir=settings.authority_dir,
+        authority_dir=settings.data.authority,
         upstream_roots=upstream_roots,
         limits=settings.limits,
         drain_seconds=_DRAIN_SECONDS,
@@ -105,7 +104,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
 
-    suspects = DataDirectory(settings.data_dir).evaluating
+    suspects = settings.data.evaluating
     await quarantine_suspects(database, suspects)
     marker, shadow_marker = Marker(suspects), Marker(suspects, SHADOW_THREAD)
     stack.callback(marker.close)
@@ -158,7 +157,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
     return in_order(
         limits=Limits(settings.limits),
-        certificate=Certificate(Authority(settings.authority_dir, settings.public_dir).certificate_file.read_bytes),
+        certificate=Certificate(Authority(settings.data.authority, settings.data.public).certificate_file.read_bytes),
         identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin, limiter=limiter),
         guard=guard,
         streaming=Streaming(),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from addons.limits import RequestLimits
+from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
 
 
@@ -28,9 +29,5 @@ class GateSettings:
     limits: RequestLimits = field(default_factory=RequestLimits)
 
     @property
-    def authority_dir(self) -> Path:
-        return self.data_dir / "ca"
-
-    @property
-    def public_dir(self) -> Path:
-        return self.data_dir / "public"
+    def data(self) -> DataDirectory:
+        return DataDirectory(self.data_dir)

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any, Final
 
 from mitmproxy.http import Response
-from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import (
     DropStream,
@@ -40,9 +40,7 @@ from headgate.kernel.errors import (
     ValidationError,
 )
 from proxy.budget import BufferBudget
-
-# mitmproxy's generators yield commands and are sent replies of any type.
-type Commands[T] = layer.CommandGenerator[T]
+from proxy.commands import Commands
 
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a

@@ -8,9 +8,11 @@ from typing import Final
 from headgate.db.database import Connection
 
 _FAIL: Final = """
-    SELECT record_outcomes(%(org)s::text[], %(execution)s::text[], %(action)s::text[], %(agent)s::text[],
-        %(succeeded)s::boolean[], %(completed)s::timestamptz[], %(error)s::text[], %(nothing)s::text[],
-        %(payload)s::text[], %(nothing)s::text[]) AS closed
+    SELECT record_outcomes(
+        p_org => %(org)s::text[], p_execution => %(execution)s::text[], p_action => %(action)s::text[],
+        p_agent => %(agent)s::text[], p_succeeded => %(succeeded)s::boolean[],
+        p_completed => %(completed)s::timestamptz[], p_error => %(error)s::text[], p_result => %(nothing)s::text[],
+        p_payload => %(payload)s::text[], p_give_back => %(nothing)s::text[]) AS closed
 """
 
 

@@ -101,7 +101,7 @@ class KeyRing:
             self._generations[org_id] = generation
 
     def forget(self, org_id: str) -> None:
-        """Drop what is cached of one organization: the record found its state stale."""
+        """Drop what is cached of one organization: an administrator has ended a key of it, in this process."""
         for mac in [mac for mac, identity in self._identities.items() if identity.org_id == org_id]:
             del self._identities[mac]
 

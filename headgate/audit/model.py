@@ -37,7 +37,6 @@ class EventType(StrEnum):
     APPROVAL_SUPERSEDED = "approval.superseded"
     REQUEST_REFUSED = "request.refused"
     POLICY_CREATED = "policy.created"
-    POLICY_UPDATED = "policy.updated"
     POLICY_DELETED = "policy.deleted"
     POLICY_RESTORED = "policy.restored"
     POLICY_QUARANTINED = "policy.quarantined"
@@ -47,14 +46,11 @@ class EventType(StrEnum):
     POLICY_MODULE_DELETED = "policy_module.deleted"
     POLICY_REPLAYED = "policy.replayed"
     AGENT_CREATED = "agent.created"
-    AGENT_UPDATED = "agent.updated"
-    AGENT_DEACTIVATED = "agent.deactivated"
     KEY_CREATED = "key.created"
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     SETTING_CHANGED = "setting.changed"
     USER_CREATED = "user.created"
-    LOGIN_FAILED = "login.failed"
 
 
 class ActorType(StrEnum):

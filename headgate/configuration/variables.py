@@ -54,10 +54,6 @@ def text(given: str) -> str:
     return given
 
 
-def secret(given: str) -> Secret:
-    return Secret(given)
-
-
 def path(given: str) -> Path:
     return Path(given).expanduser()
 

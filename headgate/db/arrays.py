@@ -8,7 +8,8 @@ the PostgreSQL sources: dimensions, null flag, element type, length, lower bound
 import struct
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from types import NoneType
+from typing import Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
 _HEADER: Final = struct.Struct(">iiIii")
 _EMPTY: Final = struct.Struct(">iiI")
@@ -20,8 +21,10 @@ _FALSE: Final = b"\x00\x00\x00\x01\x00"
 _POSTGRES_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 _BOOL, _BYTEA, _INT8_OID, _TEXT, _TIMESTAMPTZ = 16, 17, 20, 25, 1184
-TEXT_ARRAY, BYTEA_ARRAY, INT8_ARRAY, BOOL_ARRAY, TIMESTAMPTZ_ARRAY = 1009, 1001, 1016, 1000, 1185
-"""Type identifiers of the array types, for preparing a statement."""
+_TEXT_ARRAY, _BYTEA_ARRAY, _INT8_ARRAY, _BOOL_ARRAY, _TIMESTAMPTZ_ARRAY = 1009, 1001, 1016, 1000, 1185
+
+Utf8 = Annotated[bytes, "UTF-8"]
+"""A text that is encoded already; in a row it becomes ``text``, where other bytes become ``bytea``."""
 
 
 def _array[Item](element_type: int, items: Sequence[Item | None], encode: Callable[[Item], bytes]) -> bytes:
@@ -77,3 +80,30 @@ def bool_array(items: Sequence[bool | None]) -> bytes:
 def timestamptz_array(items: Sequence[datetime | None]) -> bytes:
     """``timestamptz[]`` of aware instants, to the microsecond."""
     return _array(_TIMESTAMPTZ, items, _instant)
+
+
+class Column(NamedTuple):
+    """One parameter of a batch: ``array_type`` is for preparing the statement, ``encode`` makes its value."""
+
+    array_type: int
+    encode: Callable[[Sequence[Any]], bytes]
+
+
+_COLUMNS: Final[dict[object, Column]] = {
+    str: Column(_TEXT_ARRAY, text_array),
+    Utf8: Column(_TEXT_ARRAY, utf8_array),
+    bytes: Column(_BYTEA_ARRAY, bytea_array),
+    int: Column(_INT8_ARRAY, int8_array),
+    bool: Column(_BOOL_ARRAY, bool_array),
+    datetime: Column(_TIMESTAMPTZ_ARRAY, timestamptz_array),
+}
+
+
+def columns_of(row: type[tuple[object, ...]]) -> tuple[Column, ...]:
+    """The arrays that rows of this NamedTuple become, in the order of its fields. Raises KeyError for other types."""
+    return tuple(_COLUMNS[_without_none(hint)] for hint in get_type_hints(row, include_extras=True).values())
+
+
+def _without_none(hint: object) -> object:
+    members = [member for member in get_args(hint) if member is not NoneType]
+    return members[0] if NoneType in get_args(hint) else hint

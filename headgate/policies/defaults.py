@@ -7,10 +7,9 @@ and their cases, ``config/policies/cases``, are bound to a test.
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-import headgate
+from headgate.configuration.resources import resource_path
 from headgate.policies.model import SEEDED_PRIORITY
 
 
@@ -42,15 +41,8 @@ _LISTED: Final = (
 @cache
 def default_policies() -> tuple[DefaultPolicy, ...]:
     """In the order in which they are seeded."""
-    folder = policies_folder() / "defaults"
+    folder = resource_path("policies", "defaults")
     return tuple(
         DefaultPolicy(key, name, description, (folder / f"{key}.rego").read_text("utf-8"))
         for key, name, description in _LISTED
     )
-
-
-def policies_folder() -> Path:
-    """``config/policies``: inside an installed package, or beside the packages of a source tree."""
-    package = Path(headgate.__file__).parent
-    installed = package / "_config" / "policies"
-    return installed if installed.is_dir() else package.parent / "config" / "policies"

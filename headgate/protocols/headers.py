@@ -75,11 +75,6 @@ def _lower_names(section: Section, key: str) -> Sequence[str]:
     return names
 
 
-def is_secret_header(name: str) -> bool:
-    """Whether the value of this header (lower case) is masked wherever it is stored."""
-    return name in header_lists().secret
-
-
 @lru_cache(maxsize=4096)
 def _classify(raw: bytes) -> tuple[str, int]:
     """Bounded, as agents choose the names. Raises AmbiguousRequestError for what is not a name."""

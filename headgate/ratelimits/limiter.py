@@ -72,11 +72,6 @@ class RateLimiter:
             _log.warning("rate_limits_per_process", error=type(error).__name__)
             return self._local.check(rate_class, subject)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether the last answer came from Valkey."""
-        return self._script is not None and self._monotonic() >= self._alone_until
-
     async def _shared(self, rate_class: RateClass, subject: str) -> Verdict:
         assert self._script is not None  # noqa: S101 - checked by the caller; for the type checker
         quota = self._quotas[rate_class]

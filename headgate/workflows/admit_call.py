@@ -6,6 +6,7 @@ other way out of here is an exception, and the enforcement point forwards on not
 
 from collections.abc import Callable
 
+from headgate.actions.recording_store import RecordOutcome
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
 from headgate.kernel.clock import Clock
@@ -19,7 +20,7 @@ from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
 from headgate.workflows.organization_state import OrganizationState, OrganizationStates
-from headgate.workflows.record_batch import Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 from headgate.workflows.refusals import ActionDeniedError
 
 

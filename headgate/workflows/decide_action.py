@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from headgate.actions.digest import action_digest
 from headgate.actions.recorded_request import recorded_request
+from headgate.actions.recording_store import ActionRow
 from headgate.actions.rego_input import rego_input
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.gate_store import HoldRow
@@ -19,7 +20,6 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.organization_state import OrganizationState
-from headgate.workflows.record_batch import ActionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,28 +134,28 @@ def action_row(
     if execution_id is not None and instance_id is not None:
         started = started_payload(identity, execution_id, instance_id, None)
     return ActionRow(
-        identity.org_id,
-        identity.generation,
-        new_id(IdPrefix.ACTION),
-        candidate.agent_id,
-        identity.key_id,
-        candidate.draft.source,
-        candidate.draft.tool,
-        candidate.draft.operation,
-        status,
-        candidate.digest,
-        candidate.request,
-        canonical_bytes(decision.record()),
-        decision.risk_level.value,
-        candidate.submission.parent_action_id,
-        created_at,
-        execution_id,
-        instance_id,
-        candidate.submission.idempotency_key,
-        candidate.submission.request_digest,
-        submitted_payload(identity, candidate),
-        decided_payload(identity, decision),
-        started,
+        org_id=identity.org_id,
+        generation=identity.generation,
+        action_id=new_id(IdPrefix.ACTION),
+        agent_id=candidate.agent_id,
+        key_id=identity.key_id,
+        source=candidate.draft.source,
+        tool=candidate.draft.tool,
+        operation=candidate.draft.operation,
+        status=status,
+        digest=candidate.digest,
+        request=candidate.request,
+        decision=canonical_bytes(decision.record()),
+        risk_level=decision.risk_level.value,
+        parent_action_id=candidate.submission.parent_action_id,
+        created_at=created_at,
+        execution_id=execution_id,
+        instance_id=instance_id,
+        idempotency_key=candidate.submission.idempotency_key,
+        request_digest=candidate.submission.request_digest,
+        submitted=submitted_payload(identity, candidate),
+        decided=decided_payload(identity, decision),
+        started=started,
     )
 
 
@@ -183,31 +183,31 @@ def hold_row(
     if previous_approval_id is not None:
         requested["repeats"] = previous_approval_id
     return HoldRow(
-        identity.org_id,
-        identity.generation,
-        new_id(IdPrefix.ACTION),
-        candidate.agent_id,
-        identity.key_id,
-        candidate.draft.source,
-        candidate.draft.tool,
-        candidate.draft.operation,
-        candidate.digest,
-        candidate.request.decode(),
-        canonical_bytes(decision.record()).decode(),
-        decision.risk_level.value,
-        candidate.submission.parent_action_id,
-        created_at,
-        candidate.submission.idempotency_key,
-        candidate.submission.request_digest,
-        submitted_payload(identity, candidate),
-        decided_payload(identity, decision),
-        payload_text(_actor(identity), requested),
-        approval_id,
-        canonical_bytes(requested["requirements"]).decode(),
-        required_approvals,
-        decision.reason,
-        decision.policy_id,
-        expires_at,
-        previous_approval_id,
-        superseded,
+        org_id=identity.org_id,
+        generation=identity.generation,
+        action_id=new_id(IdPrefix.ACTION),
+        agent_id=candidate.agent_id,
+        key_id=identity.key_id,
+        source=candidate.draft.source,
+        tool=candidate.draft.tool,
+        operation=candidate.draft.operation,
+        digest=candidate.digest,
+        request=candidate.request.decode(),
+        decision=canonical_bytes(decision.record()).decode(),
+        risk_level=decision.risk_level.value,
+        parent_action_id=candidate.submission.parent_action_id,
+        created_at=created_at,
+        idempotency_key=candidate.submission.idempotency_key,
+        request_digest=candidate.submission.request_digest,
+        submitted=submitted_payload(identity, candidate),
+        decided=decided_payload(identity, decision),
+        requested=payload_text(_actor(identity), requested),
+        approval_id=approval_id,
+        requirements=canonical_bytes(requested["requirements"]).decode(),
+        required_approvals=required_approvals,
+        reason=decision.reason,
+        policy_id=decision.policy_id,
+        expires_at=expires_at,
+        previous_approval_id=previous_approval_id,
+        superseded=superseded,
     )

@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from headgate.actions.recording_store import OutcomeRow
 from headgate.audit.model import Actor, ActorType, payload_text
 from headgate.db.prepared_call import StatementRefusedError
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
@@ -18,7 +19,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.instance import Instance
-from headgate.workflows.record_batch import OutcomeRow, Recorder
+from headgate.workflows.record_batch import Recorder
 
 _log = structlog.get_logger(__name__)
 
@@ -64,16 +65,16 @@ class ExecutionEnds:
         if give_back is not None:
             data["approval_given_back"] = give_back
         row = OutcomeRow(
-            admitted.org_id,
-            admitted.execution_id,
-            admitted.action_id,
-            admitted.agent_id,
-            outcome.succeeded,
-            outcome.completed_at,
-            outcome.error,
-            None if outcome.result is None else canonical_bytes(outcome.result),
-            payload_text(Actor(ActorType.AGENT, admitted.agent_id), data),
-            give_back,
+            org_id=admitted.org_id,
+            execution_id=admitted.execution_id,
+            action_id=admitted.action_id,
+            agent_id=admitted.agent_id,
+            succeeded=outcome.succeeded,
+            completed_at=outcome.completed_at,
+            error=outcome.error,
+            result=None if outcome.result is None else canonical_bytes(outcome.result),
+            payload=payload_text(Actor(ActorType.AGENT, admitted.agent_id), data),
+            give_back=give_back,
         )
         self._tell(row)
 

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Final, Protocol
+from typing import Protocol
 
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.gate_store import (
@@ -25,7 +25,7 @@ from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.clock import Clock, rfc3339
+from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
@@ -41,10 +41,8 @@ from headgate.workflows.decide_action import (
 )
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.instance import Instance
-from headgate.workflows.refusals import ApprovalDeniedError, ApprovalPendingError, ClientGoneError
+from headgate.workflows.refusals import ClientGoneError, denied_error, expired_error, pending_error
 from headgate.workflows.wake_ups import Waiter, WakeUps
-
-_RETRY_AFTER_SECONDS: Final = 10
 
 
 class Client(Protocol):
@@ -142,11 +140,11 @@ class Holds:
             outgrown = newest is not None and not requirements_cover(newest.requirements, decision.requirements)
             if newest is not None and newest.approval_id == held.approval_id and _ran_out(newest, self._clock()):
                 # Asking anew by itself, each time, would bury the reviewers; the agent may.
-                raise _expired(newest)
+                raise expired_error(newest)
             if newest is None or answer is RetryAnswer.ANEW:
                 return await self._open(connection, identity, candidate, decision, newest, None)
             if answer is RetryAnswer.DENIED:
-                raise _denied(newest)
+                raise denied_error(newest)
             if outgrown:
                 # The policies of now demand more than this approval holds: it gives way to one that does.
                 return await self._open(connection, identity, candidate, decision, newest, answer)
@@ -207,16 +205,16 @@ class Holds:
         )
         self._instance.began(execution_id, now)
         row = UseRow(
-            identity.org_id,
-            identity.generation,
-            approval.approval_id,
-            approval.agent_id,
-            candidate.digest,
-            execution_id,
-            self._instance.instance_id,
-            now,
-            _redecided_payload(identity, decision, approval),
-            started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
+            org_id=identity.org_id,
+            generation=identity.generation,
+            approval_id=approval.approval_id,
+            agent_id=approval.agent_id,
+            digest=candidate.digest,
+            execution_id=execution_id,
+            instance_id=self._instance.instance_id,
+            at=now,
+            redecided=_redecided_payload(identity, decision, approval),
+            started=started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
         )
         try:
             async with self._database.transaction(identity.org_id) as connection:
@@ -235,7 +233,13 @@ class Holds:
         held.approval_id = pending.approval_id
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
         if left_seconds <= 0:
-            raise self._still_pending(pending, decision)
+            raise pending_error(
+                decision,
+                action_id=pending.action_id,
+                approval_id=pending.approval_id,
+                expires_at=pending.expires_at,
+                public_api_url=self._times.public_api_url,
+            )
         # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
         async with self._wake_ups.waiting(pending.approval_id, held.waiter):
@@ -244,21 +248,6 @@ class Holds:
             raise ClientGoneError("the client has gone; the approval stays open")
         # Also at the deadline: the approval is read once more before the agent is told to come back.
         return Again.AWAKE
-
-    def _still_pending(self, pending: "_Pending", decision: Decision) -> ApprovalPendingError:
-        status_url = f"{self._times.public_api_url}/v1/actions/{pending.action_id}?wait=30"
-        return ApprovalPendingError(
-            f"held for approval {pending.approval_id}: {decision.reason}. Nobody has decided yet. Send the same request"
-            f" again to go on waiting, or ask {status_url}",
-            details={
-                "approval_id": pending.approval_id,
-                "action_id": pending.action_id,
-                "status_url": status_url,
-                "expires_at": rfc3339(pending.expires_at),
-                "risk_level": decision.risk_level.value,
-            },
-            retry_after_seconds=_RETRY_AFTER_SECONDS,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,22 +271,3 @@ def _redecided_payload(identity: KeyIdentity, decision: Decision, approval: Appr
 
 def _ran_out(approval: Approval, now: datetime) -> bool:
     return state_at(approval, now) is ApprovalStatus.EXPIRED
-
-
-def _expired(approval: Approval) -> ApprovalDeniedError:
-    return ApprovalDeniedError(
-        f"approval {approval.approval_id} expired before anybody decided; send the request again to ask anew",
-        details={"approval_id": approval.approval_id, "action_id": approval.action_id, "expired": True},
-    )
-
-
-def _denied(approval: Approval) -> ApprovalDeniedError:
-    return ApprovalDeniedError(
-        f"a reviewer denied this call: {approval.comment or 'no reason was given'}",
-        details={
-            "approval_id": approval.approval_id,
-            "action_id": approval.action_id,
-            "decided_at": None if approval.decided_at is None else rfc3339(approval.decided_at),
-            "denied_until": rfc3339(approval.expires_at),
-        },
-    )

@@ -1,6 +1,14 @@
 """What an agent is told when its call does not go through: one error for each answer (docs/reference/errors.md)."""
 
+from datetime import datetime
+from typing import Final
+
+from headgate.approvals.model import Approval
+from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ErrorCode, HeadgateError
+from headgate.policies.model import Decision
+
+_RETRY_AFTER_SECONDS: Final = 10
 
 
 class ActionDeniedError(HeadgateError):
@@ -25,3 +33,43 @@ class ClientGoneError(HeadgateError):
     """Nobody is there any more to answer to; the approval stays open."""
 
     code = ErrorCode.APPROVAL_PENDING
+
+
+def pending_error(
+    decision: Decision, *, action_id: str, approval_id: str, expires_at: datetime, public_api_url: str
+) -> ApprovalPendingError:
+    """Says how to go on waiting, and where to ask."""
+    status_url = f"{public_api_url}/v1/actions/{action_id}?wait=30"
+    return ApprovalPendingError(
+        f"held for approval {approval_id}: {decision.reason}. Nobody has decided yet. Send the same request"
+        f" again to go on waiting, or ask {status_url}",
+        details={
+            "approval_id": approval_id,
+            "action_id": action_id,
+            "status_url": status_url,
+            "expires_at": rfc3339(expires_at),
+            "risk_level": decision.risk_level.value,
+        },
+        retry_after_seconds=_RETRY_AFTER_SECONDS,
+    )
+
+
+def expired_error(approval: Approval) -> ApprovalDeniedError:
+    """For a call that was held until the approval ran out."""
+    return ApprovalDeniedError(
+        f"approval {approval.approval_id} expired before anybody decided; send the request again to ask anew",
+        details={"approval_id": approval.approval_id, "action_id": approval.action_id, "expired": True},
+    )
+
+
+def denied_error(approval: Approval) -> ApprovalDeniedError:
+    """With the reviewer's reason, and until when the denial stands."""
+    return ApprovalDeniedError(
+        f"a reviewer denied this call: {approval.comment or 'no reason was given'}",
+        details={
+            "approval_id": approval.approval_id,
+            "action_id": approval.action_id,
+            "decided_at": None if approval.decided_at is None else rfc3339(approval.decided_at),
+            "denied_until": rfc3339(approval.expires_at),
+        },
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.actions.model import ActionStatus
+from headgate.actions.recording_store import RecordOutcome
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
@@ -30,7 +31,7 @@ from headgate.workflows.decide_action import (
     observe_nothing,
 )
 from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
@@ -16,7 +17,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Requirement
-from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Api:
     dependencies: Dependencies
 
     def token(self, org_id: str, *roles: Role, subject: str = "alice", email: str | None = None) -> str:
-        issuer = open_local_issuer(self.settings.issuer_dir)
+        issuer = open_local_issuer(self.settings.data.issuer)
         return issuer.mint(
             org_id=org_id,
             subject=subject,

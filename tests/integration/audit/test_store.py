@@ -19,7 +19,7 @@ async def recorded(api_database: Database, organization, hold) -> str:
     """Four events of our own, beside the three of one held action; returns that action's id."""
     held = await hold(organization, risk_level="critical")
     events = [
-        Event(EventType.LOGIN_FAILED, _NOON - timedelta(hours=1), SYSTEM, {"n": 0}),
+        Event(EventType.KEY_REVOKED, _NOON - timedelta(hours=1), SYSTEM, {"n": 0}),
         Event(EventType.POLICY_CREATED, _NOON, SYSTEM, {"n": 1}),
         Event(EventType.POLICY_CREATED, _NOON + timedelta(hours=1), SYSTEM, {"n": 2}, agent_id="agt_other"),
         Event(EventType.ACTION_RETRIED, _NOON, SYSTEM, {"n": 3}, action_id=held.action_id),
@@ -36,7 +36,7 @@ async def recorded(api_database: Database, organization, hold) -> str:
         (EventFilter(event_type="policy.created"), [2, 1]),
         (EventFilter(start=_NOON, end=_NOON), [3, 1]),
         (EventFilter(start=_NOON + timedelta(microseconds=1), end=_NOON + timedelta(hours=2)), [2]),
-        (EventFilter(end=_NOON - timedelta(minutes=1), event_type="login.failed"), [0]),
+        (EventFilter(end=_NOON - timedelta(minutes=1), event_type="key.revoked"), [0]),
         (EventFilter(agent_id="agt_other"), [2]),
         (EventFilter(risk_level="critical", event_type="action.retried"), [3]),
         (EventFilter(risk_level="low"), []),

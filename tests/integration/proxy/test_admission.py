@@ -19,6 +19,7 @@ from addons import enforce
 from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
+from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import Change, create_key
@@ -42,7 +43,7 @@ from headgate.workflows.finish_execution import ExecutionEnds
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
 from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
 
 _REGO = """package t

@@ -5,11 +5,12 @@ import base64
 import os
 from datetime import UTC, datetime
 
+from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
-from headgate.workflows.record_batch import ActionRow, Recorder, RecordOutcome
+from headgate.workflows.record_batch import Recorder
 from tests.integration.conftest import Cluster, Organization
 
 

@@ -23,7 +23,7 @@ from headgate.kernel.errors import ValidationError
 )
 def test_the_payload_is_canonical_json(actor: Actor, data: JsonObject, text: str) -> None:
     assert payload_text(actor, data) == text
-    assert Event(EventType.LOGIN_FAILED, datetime.now(UTC), actor, data).payload() == text
+    assert Event(EventType.KEY_REVOKED, datetime.now(UTC), actor, data).payload() == text
     members: JsonObject = {"id": actor.id, "type": actor.type.value}
     if actor.name is not None:
         members["name"] = actor.name

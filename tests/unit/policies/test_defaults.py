@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
+from headgate.configuration.resources import resource_path
 from headgate.policies.data import policy_data
-from headgate.policies.defaults import default_policies, policies_folder
+from headgate.policies.defaults import default_policies
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import RulePolicy
 from headgate.policies.trial import try_policy
 
 CASES = [
     pytest.param(case, id=f"{file.stem}: {case['name']}")
-    for file in sorted((policies_folder() / "cases").glob("*.yaml"))
+    for file in sorted(resource_path("policies", "cases").glob("*.yaml"))
     for case in yaml.safe_load(file.read_text("utf-8"))
 ]
 DATA = policy_data(None)
@@ -47,7 +48,7 @@ def test_the_record_is_the_expected_one(seeded: PolicySet, case: dict[str, Any])
 
 
 def test_every_default_is_a_file_and_every_file_a_default() -> None:
-    files = {file.stem for file in (policies_folder() / "defaults").glob("*.rego")}
+    files = {file.stem for file in resource_path("policies", "defaults").glob("*.rego")}
     assert files == {one.key for one in default_policies()}
     assert all(one.priority == 1000 for one in default_policies())
 

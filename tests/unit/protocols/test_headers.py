@@ -5,7 +5,7 @@ import pytest
 from headgate.configuration.yaml_document import parse_document
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.kernel.secrets import MASK
-from headgate.protocols.headers import is_secret_header, make_header_lists, read_headers, without_secrets
+from headgate.protocols.headers import make_header_lists, read_headers, without_secrets
 
 
 def test_selections() -> None:
@@ -62,11 +62,6 @@ def test_repeated_headers_of_which_one_counts_are_refused(name: bytes) -> None:
 def test_names_are_tokens(name: bytes) -> None:
     with pytest.raises(AmbiguousRequestError):
         read_headers(((name, b""),))
-
-
-def test_secret_names() -> None:
-    assert is_secret_header("authorization")
-    assert not is_secret_header("accept")
 
 
 @pytest.mark.parametrize("text", ["ignored_headers: [Date]", "ignored_prefixes: ['a b']", "ignored: [date]"])

@@ -1,0 +1,108 @@
+"""What is written in the path of every request: the calls of ``record_actions`` and ``record_outcomes``
+(``0005_recording.sql``), and the rows that they take.
+
+A row's fields stand in the order of the function's parameters, so that a batch is transposed into parallel arrays
+without touching a field by name; a field's type says which array it becomes. A test compares both with the database.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from psycopg import pq
+
+from headgate.db.arrays import Column, Utf8, columns_of
+from headgate.db.prepared_call import PreparedCall
+from headgate.kernel.secrets import Secret
+
+
+class ActionRow(NamedTuple):
+    """One decided action. ``request`` and ``decision`` are canonical JSON; the last three are events' payloads."""
+
+    org_id: str
+    generation: int
+    action_id: str
+    agent_id: str
+    key_id: str | None
+    source: str
+    tool: str
+    operation: str
+    status: str
+    digest: bytes
+    request: Utf8
+    decision: Utf8
+    risk_level: str
+    parent_action_id: str | None
+    created_at: datetime
+    execution_id: str | None
+    instance_id: str | None
+    idempotency_key: str | None
+    request_digest: bytes | None
+    submitted: str
+    decided: str
+    started: str | None
+
+
+class RecordOutcome(StrEnum):
+    """What became of one ActionRow."""
+
+    RECORDED = "recorded"
+    STALE = "stale"
+    DUPLICATE = "duplicate"
+    UNKNOWN = "unknown"
+
+
+class OutcomeRow(NamedTuple):
+    """How one execution ended. ``give_back``: the approval whose use is given back, as nothing was sent."""
+
+    org_id: str
+    execution_id: str
+    action_id: str
+    agent_id: str
+    succeeded: bool
+    completed_at: datetime
+    error: str | None
+    result: Utf8 | None
+    payload: str
+    give_back: str | None
+
+
+_ACTION_COLUMNS: Final = columns_of(ActionRow)
+_OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
+_OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordOutcome}
+
+
+def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
+    """Takes ``encode_actions``; its answer is read by ``decode_recorded``."""
+    return _call(dsn, "record_actions", _ACTION_COLUMNS, deadline_seconds)
+
+
+def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
+    """Takes ``encode_outcomes``; its answer, how many were taken, is of no interest: telling again is harmless."""
+    return _call(dsn, "record_outcomes", _OUTCOME_COLUMNS, deadline_seconds)
+
+
+def encode_actions(rows: Sequence[ActionRow]) -> list[bytes]:
+    """A batch as the function's parameters."""
+    return _encode(_ACTION_COLUMNS, rows)
+
+
+def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
+    """A batch as the function's parameters."""
+    return _encode(_OUTCOME_COLUMNS, rows)
+
+
+def decode_recorded(result: pq.abc.PGresult) -> list[RecordOutcome]:
+    """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
+    return [_OUTCOMES[outcome] for outcome in (result.get_value(0, 0) or b"").split(b",")]
+
+
+def _call(dsn: Secret, function: str, columns: Sequence[Column], deadline_seconds: float) -> PreparedCall:
+    parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
+    types = [column.array_type for column in columns]
+    return PreparedCall(dsn, f"SELECT {function}({parameters})", types, deadline_seconds=deadline_seconds)
+
+
+def _encode(columns: Sequence[Column], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
+    return [column.encode(values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]

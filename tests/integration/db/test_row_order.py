@@ -1,0 +1,48 @@
+"""Rows are sent by position: each field stands where the SQL function has the parameter of its name and type."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from headgate.actions.recording_store import ActionRow, OutcomeRow
+from headgate.approvals.gate_store import HoldRow, UseRow
+from headgate.db.arrays import columns_of
+
+type Parameters = tuple[list[str], list[int]]
+
+
+@pytest.fixture
+def parameters(superuser: psycopg.Connection[tuple[Any, ...]], request: pytest.FixtureRequest) -> Parameters:
+    """Names, without their ``p_``, and type identifiers."""
+    [(names, types)] = superuser.execute(
+        "SELECT proargnames, proargtypes::oid[]::bigint[] FROM pg_proc"
+        " WHERE proname = %s AND pronamespace = 'public'::regnamespace",
+        [request.param],
+    ).fetchall()
+    return [name.removeprefix("p_") for name in names], list(types)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "row", "more"),
+    [
+        ("record_actions", ActionRow, []),
+        ("record_outcomes", OutcomeRow, []),
+        ("hold_action_in_room", HoldRow, ["most"]),
+        ("use_approval", UseRow, []),
+    ],
+    indirect=["parameters"],
+)
+def test_fields_stand_in_the_order_of_the_parameters(parameters: Parameters, row: Any, more: list[str]) -> None:
+    names, _ = parameters
+    # A parameter's name is how its field's begins: p_parent, parent_action_id.
+    for name, field in zip(names, [*row._fields, *more], strict=True):
+        assert field.startswith(name)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "row"), [("record_actions", ActionRow), ("record_outcomes", OutcomeRow)], indirect=["parameters"]
+)
+def test_each_field_becomes_an_array_of_the_parameters_type(parameters: Parameters, row: Any) -> None:
+    _, types = parameters
+    assert [column.array_type for column in columns_of(row)] == types
