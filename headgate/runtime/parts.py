@@ -85,7 +85,7 @@ def child_environment(
     return inherited | {
         f"HEADGATE_{login.name}_DATABASE_URL": servers.databases[login].reveal(),
         "HEADGATE_REDIS_URL": servers.valkey.reveal(),
-        "HEADGATE_DATA_DIR": str(settings.data_dir),
+        **absolute_paths(settings),
         "HEADGATE_API_HOST": settings.api_host,
         "HEADGATE_API_PORT": str(settings.api_port),
         "HEADGATE_PUBLIC_API_URL": settings.api_url,
@@ -93,6 +93,12 @@ def child_environment(
         "HEADGATE_PROXY_PORT": str(settings.proxy_port),
         "HEADGATE_PROXY_WORKERS": "1",  # this process is one of them
     }
+
+
+def absolute_paths(settings: Settings) -> dict[str, str]:
+    """The settings that are paths, as a process understands them that runs in another folder than ours."""
+    paths = {"HEADGATE_DATA_DIR": settings.data_dir, "HEADGATE_UPSTREAM_CA_FILE": settings.upstream_ca_file}
+    return {name: str(path.absolute()) for name, path in paths.items() if path is not None}
 
 
 async def _answers_ready(url: str) -> bool:

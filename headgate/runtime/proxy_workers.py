@@ -6,7 +6,7 @@ import signal
 import sys
 
 from headgate.configuration.settings import Settings
-from headgate.runtime.parts import kept_proxy
+from headgate.runtime.parts import absolute_paths, kept_proxy
 from headgate.runtime.server_process import Program
 from headgate.runtime.supervisor import Supervisor, together
 from proxy.listener import reserve_port
@@ -25,7 +25,12 @@ async def run_proxy_workers(settings: Settings) -> None:
         program = Program(
             name="proxy",
             command=(sys.executable, "-P", "-m", "headgate.cli.main", "proxy"),
-            environment={**os.environ, "HEADGATE_PROXY_PORT": str(port), "HEADGATE_PROXY_WORKERS": "1"},
+            environment={
+                **os.environ,
+                **absolute_paths(settings),
+                "HEADGATE_PROXY_PORT": str(port),
+                "HEADGATE_PROXY_WORKERS": "1",
+            },
             stop_seconds=_STOP_SECONDS,
         )
         supervisor = Supervisor()

@@ -39,6 +39,16 @@ def test_a_part_understands_what_it_is_told() -> None:
     assert told.database_url_of(Part.PROXY) == SERVERS.databases[Part.PROXY]
 
 
+def test_a_part_finds_files_that_were_named_from_our_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ca.pem").touch()
+    monkeypatch.chdir(tmp_path)
+    given = {"HEADGATE_UPSTREAM_CA_FILE": "ca.pem", "HEADGATE_DATA_DIR": "data"}
+    told = child_environment(given, Part.PROXY, read_settings(given), SERVERS)
+    monkeypatch.chdir("/")
+    assert read_settings(told).upstream_ca_file == tmp_path / "ca.pem"
+    assert read_settings(told).data_dir == tmp_path / "data"
+
+
 @pytest.mark.parametrize("name", ["HEADGATE_DATABASE_URL", "HEADGATE_PROXY_DATABASE_URL"])
 def test_any_address_of_a_database_means_no_own_one(name: str) -> None:
     assert brings_database(read_settings({}))
