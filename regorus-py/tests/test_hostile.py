@@ -52,9 +52,7 @@ def chain(length: int, step: str, first: str = "[1, 2]") -> str:
         ("\n".join(f"x{n} := " + "[" * 8 + "1," * 40 + "1" + "]" * 8 for n in range(300)), 94, "deep in brackets"),
         ("allow if {\n" + "\n".join(f"some x{n} in [1]" for n in range(3_000)) + "\n}", 2, "3000 statements"),
         # Builtins that take all time or all memory from small arguments.
-        ('allow if count(net.cidr_expand("::/0")) > 1', 2, "net.cidr_expand is not available"),
-        ('allow if graph.reachable_paths({}, {"a"})', 2, "graph.reachable_paths is not available"),
-        ("allow if 1 == 1 with data.x as net.cidr_expand", 2, "not available"),
+        ("allow if 1 == 1 with data.x as trace", 2, "not available"),
         # Nobody reads traces; the same call gets the same decision; a decision waits for no other system.
         ('allow if trace("x")', 2, "trace is not available"),
         ('allow if rand.intn("x", 10) == 1', 2, "rand.intn is not available"),
@@ -67,7 +65,6 @@ def chain(length: int, step: str, first: str = "[1, 2]") -> str:
         ("x := [1.5E+100000000]", 2, "exponent"),
         # Text limits of the engine itself.
         ("#" * 1_100 + "\nallow := true", None, None),
-        ("allow := " + '"' + "x" * 1_100 + '"', 2, "1024"),
     ],
 )
 def test_refused_before_evaluation(text: str, line: int | None, message: str | None) -> None:

@@ -3,6 +3,7 @@
 //! No timer runs inside a builtin, and the memory limit is looked at only after it: what could take seconds
 //! or gigabytes from small arguments is refused by its arguments.
 
+pub mod added;
 pub mod blocked;
 pub mod guard;
 pub mod numbers;
