@@ -7,7 +7,7 @@ use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
 use crate::rego::builtins::guard;
-use crate::rego::checks::{calls, packages, recursion};
+use crate::rego::checks::{calls, heads, packages, recursion};
 use crate::rego::complaint::Complaint;
 use crate::rego::entry;
 use crate::rego::evaluate::on_big_stack;
@@ -62,6 +62,7 @@ fn build(
     check_packages(&program, data)?;
     let builtins = calls::check(&program)?;
     recursion::check(&program)?;
+    heads::check(&program)?;
     let rules = rule_names(&program)?;
     let about = |error: anyhow::Error| Complaint::from_engine(policy.path, policy.text, &error.to_string());
     let package = dotted(&program.parts[0].package);

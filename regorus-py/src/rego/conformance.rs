@@ -10,7 +10,7 @@ use regorus::{Engine, QueryResult, Value};
 use crate::errors::{evaluation_error, rego_error};
 use crate::json::{engine_reader, engine_writer};
 use crate::rego::builtins::guard;
-use crate::rego::checks::{calls, recursion};
+use crate::rego::checks::{calls, heads, recursion};
 use crate::rego::compile::{Limits, limit};
 use crate::rego::complaint::Complaint;
 use crate::rego::evaluate::{failure_of, on_big_stack};
@@ -92,6 +92,7 @@ fn prepare(case: &Case<'_>) -> Result<Engine, Trouble> {
     let program = Program::new(sources.into_iter().zip(modules.iter().map(AsRef::as_ref)).collect());
     calls::check(&program).map_err(Trouble::Refused)?;
     recursion::check(&program).map_err(Trouble::Refused)?;
+    heads::check(&program).map_err(Trouble::Refused)?;
     limit(&mut engine, LIMITS, ticks);
     engine.set_strict_builtin_errors(case.strict);
     guard::install(&mut engine, guard::every_name(), case.strict).map_err(refused)?;

@@ -5,6 +5,7 @@
 
 pub mod added;
 pub mod blocked;
+pub mod catalogue;
 pub mod guard;
 pub mod numbers;
 pub mod patterns;

@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod aws;
+pub mod certificates;
 pub mod encodings;
 pub mod globs;
 pub mod graphql;
@@ -47,8 +48,9 @@ impl Added {
     }
 }
 
-const TABLES: [&[Added]; 11] = [
+const TABLES: [&[Added]; 12] = [
     aws::TABLE,
+    certificates::TABLE,
     globs::TABLE,
     graphql::TABLE,
     graphs::TABLE,

@@ -11,6 +11,7 @@ mod signatures;
 mod token;
 mod verify;
 
+pub use keys::{Material, of_info};
 pub use sign::as_go_writes;
 
 use super::Added;
