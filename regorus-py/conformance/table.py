@@ -34,7 +34,7 @@ EXPLAINED = {
     "evaluates only one of them for `data.….p.b`, and a deny could miss: such a policy is refused.",
     Why.LIMIT: "Brackets nested over eight deep, or a number that no double holds.",
     Why.REPLACED: "`with` takes a builtin as a replacement, or replaces one that the engine does not have itself.",
-    Why.UNKNOWN: "The engine has no such function, nor has this binding.",
+    Why.UNKNOWN: "`test.sleep` is a function of OPA's own tests.",
     Why.RECURSION: "The check for recursion takes a reference that is not constant for all that it could reach.",
     Why.NUMBERS: "`-1e9` is an integer here, and none in OPA, which keeps numbers as they are written.",
     Why.TYPES: "An error where OPA has false.",

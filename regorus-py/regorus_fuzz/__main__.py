@@ -4,6 +4,7 @@ Ends with 1 where something was found that is worse than a panic, which the bind
 """
 
 import argparse
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -71,7 +72,7 @@ def is_new(verdict: Verdict, panics: set[str]) -> bool:
     """Everything but a panic of a kind that was seen before."""
     if verdict.finding is not Finding.PANIC:
         return verdict.finding is not None
-    kind = "".join(character for character in verdict.message if not character.isdigit())[:80]
+    kind = re.sub(r"`[^`]*`|\d+", "", verdict.message)[:80]
     if kind in panics or len(panics) >= PANICS_KEPT_MAX:
         return False
     panics.add(kind)

@@ -62,6 +62,12 @@ def refusal(expression: str, document: object = None) -> str:
         ('regex.globs_match("[a-z]+", "[0-9]*")', False),
         ('regex.globs_match("a*", "a+b")', False),
         ('regex.globs_match(".*.*.*.*.*.*.*.*.*.*x", ".*.*.*.*.*.*.*.*.*.*y")', False),
+        # Where the engine's own fail.
+        ('regex.template_match("aaaa{.*}b", "a", "{", "}")', False),
+        ('regex.template_match("urn:foo:{.*}", "urn:foo:bar:baz", "{", "}")', True),
+        ('regex.template_match("u<[0-9]{2}>.", "u12.", "<", ">")', True),
+        ('regex.template_match("u<[0-9]{2}>.", "u12x", "<", ">")', False),
+        ('sprintf("½ %d", [1])', "½ 1"),
         # Later additions to the language.
         ("array.flatten([1, [2, [3]], []])", [1, 2, [3]]),
         ('strings.split_n("a.b.c", ".", 2)', ["a", "b"]),

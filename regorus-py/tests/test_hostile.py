@@ -102,6 +102,9 @@ LARGE = json.dumps({"s": "A" * 100_000}).encode()
         ("allow if regex.match(input.s, input.s)", LARGE, "error", "8192 bytes"),
         ("allow if regex.match(`(\\w{100}){100}`, `a`)", b"{}", "error", "size limit"),
         ('allow if sprintf("%2000000000d", [1])', b"{}", "error", "more than 3 digits"),
+        ('allow if sprintf("%²d", [1])', b"{}", "error", "a digit that is none of 0 to 9"),
+        ('allow if regex.template_match("a{b", "ab", "{", "}")', b"{}", "error", "unbalanced braces"),
+        ('allow if regex.template_match("a", "a", "{{", "}")', b"{}", "error", "exactly one character"),
         ('allow if sprintf("%.2000000000f", [1.5])', b"{}", "error", "more than 3 digits"),
         (chain(40, 'replace({}, "a", "aa")', '"aaaaaaaa"') + "\nallow if x40", b"{}", "error", "too large"),
         (
@@ -181,15 +184,8 @@ def test_printing_a_value_without_end_prints_nothing() -> None:
     assert policy.decide(b"{}") == b'{"allow":true}'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'allow if regex.template_match("aaaa{.*}b", "a", "{", "}")',  # a slice beyond the end
-        'allow if sprintf("%²d", [1])',  # a numeric character that is no digit
-    ],
-)
-def test_a_panic_is_an_exception(text: str) -> None:
-    policy = Policy(P + text)
+def test_a_panic_is_an_exception() -> None:
+    policy = Policy(P + "allow if upper(1e308 * 1e308)")  # a number that the engine cannot write into its message
     with pytest.raises(EvaluationError) as caught:
         policy.decide(b"{}")
     assert caught.value.kind == "panic"

@@ -6,10 +6,11 @@ const NO_QUERY_RULES: &str = "queries are not checked against schemas here; use 
 const NO_PRIVATE_KEYS: &str = "a policy takes no private keys apart";
 const NO_CHAINS: &str = "certificates are not verified here; use crypto.x509.parse_certificates";
 const NO_PROCESS: &str = "a policy knows nothing of the process it runs in";
+const NO_ANNOTATIONS: &str = "annotations are comments here";
 const NO_SCHEMA: &str = "this engine has no JSON Schema";
 
 /// Those of OPA that are left out on purpose, and why.
-pub const BLOCKED: [(&str, &str); 16] = [
+pub const BLOCKED: [(&str, &str); 19] = [
     ("crypto.parse_private_keys", NO_PRIVATE_KEYS),
     ("crypto.x509.parse_and_verify_certificates", NO_CHAINS),
     ("crypto.x509.parse_and_verify_certificates_with_options", NO_CHAINS),
@@ -24,6 +25,9 @@ pub const BLOCKED: [(&str, &str); 16] = [
     ("net.lookup_ip_addr", NO_WAITING),
     ("opa.runtime", NO_PROCESS),
     ("rand.intn", NO_CHANCE),
+    ("rego.metadata.chain", NO_ANNOTATIONS),
+    ("rego.metadata.rule", NO_ANNOTATIONS),
+    ("rego.parse_module", "a policy reads no policies"),
     ("trace", "nobody reads traces"),
     ("uuid.rfc4122", NO_CHANCE),
 ];

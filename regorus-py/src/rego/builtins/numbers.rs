@@ -80,5 +80,5 @@ fn unit(values: &[Value]) -> Result<(), String> {
     let string = text(values, 0).unwrap_or_default();
     let exponent = string.rsplit_once(['e', 'E']).map_or("", |(_, exponent)| exponent);
     let digits = exponent.trim_start_matches(['+', '-']).chars().take_while(char::is_ascii_digit).count();
-    if digits > 3 { Err(String::from("an exponent of more than three digits")) } else { Ok(()) }
+    if digits > 2 { Err(String::from("an exponent of more than two digits")) } else { Ok(()) }
 }

@@ -34,7 +34,12 @@ fn too_large() -> String {
 fn sprintf(values: &[Value]) -> Result<(), String> {
     weigh(values, WEIGHT_MAX)?;
     let mut digits = 0;
+    let mut in_verb = false;
     for character in text(values, 0).unwrap_or_default().chars() {
+        in_verb = character == '%' || (in_verb && !character.is_alphabetic());
+        if in_verb && character.is_numeric() && !character.is_ascii_digit() {
+            return Err(String::from("a digit that is none of 0 to 9 in the format"));
+        }
         digits = if character.is_numeric() { digits + 1 } else { 0 };
         if digits > WIDTH_DIGITS_MAX {
             return Err(format!("a number of more than {WIDTH_DIGITS_MAX} digits in the format"));

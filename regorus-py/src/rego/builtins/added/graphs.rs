@@ -9,7 +9,7 @@ use super::Added;
 use super::operands::wrong_type;
 
 /// Steps of the search, each of which copies the path so far at most once.
-const STEPS_MAX: usize = 20_000;
+const STEPS_MAX: usize = 5_000;
 const DEPTH_MAX: usize = 256;
 
 pub const TABLE: &[Added] = &[Added::new("graph.reachable_paths", 2, reachable_paths)];
