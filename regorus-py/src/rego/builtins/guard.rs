@@ -7,7 +7,7 @@ use regorus::unstable::{BUILTINS, Expr, Ref, Source, Span};
 use regorus::{Engine, LimitError, Value};
 
 use super::added::{self, Added};
-use super::{numbers, patterns, structures, texts};
+use super::{numbers, paths, patterns, queries, structures, texts};
 
 /// What stands before, or in the place of, a builtin.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ fn guard_of(name: &str) -> Option<Guard> {
     texts::guard_of(name)
         .or_else(|| patterns::guard_of(name))
         .or_else(|| numbers::guard_of(name))
+        .or_else(|| queries::guard_of(name))
+        .or_else(|| paths::guard_of(name))
         .or_else(|| structures::guard_of(name))
 }
 

@@ -25,7 +25,6 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "regex.replace" => Guard::Check(replace),
         "regex.template_match" => Guard::Instead(template_match),
         "glob.match" => Guard::Check(|values| glob(length(values, 0), length(values, 2))),
-        "glob.quote_meta" => Guard::Check(|values| glob(length(values, 0), 0)),
         _ => return None,
     })
 }

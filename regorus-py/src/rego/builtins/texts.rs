@@ -22,6 +22,7 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "split" => Guard::Check(split),
         "indexof" | "indexof_n" => Guard::Check(indexof),
         "strings.any_prefix_match" | "strings.any_suffix_match" => Guard::Check(any_match),
+        "substring" => Guard::Check(whole_numbers),
         "trim" | "trim_left" | "trim_right" => Guard::Check(trim),
         _ => return None,
     })
@@ -147,4 +148,13 @@ fn trim(values: &[Value]) -> Result<(), String> {
         return Err(format!("a set of more than {CUTSET_BYTES_MAX} bytes"));
     }
     Ok(())
+}
+
+/// The engine takes 0 for a number that is not whole.
+fn whole_numbers(values: &[Value]) -> Result<(), String> {
+    let is_whole = |value: &Value| !matches!(value, Value::Number(number) if number.as_i64().is_none());
+    match values.iter().skip(1).position(|value| !is_whole(value)) {
+        Some(index) => Err(format!("operand {} must be integer number but got floating-point number", index + 2)),
+        None => Ok(()),
+    }
 }
