@@ -7,13 +7,15 @@ use regorus::unstable::{BUILTINS, Expr, Ref, Source, Span};
 use regorus::{Engine, LimitError, Value};
 
 use super::added::{self, Added};
-use super::{numbers, paths, patterns, queries, structures, texts};
+use super::{dates, numbers, paths, patterns, queries, structures, texts};
 
 /// What stands before, or in the place of, a builtin.
 #[derive(Clone, Copy)]
 pub enum Guard {
     /// Refuses arguments; what it lets pass goes to the builtin.
     Check(fn(&[Value]) -> Result<(), String>),
+    /// Answers, or leaves it to the builtin.
+    Unless(fn(&[Value]) -> Result<Option<Value>, String>),
     /// Does the work itself.
     Instead(fn(&[Value]) -> Result<Value, String>),
 }
@@ -24,6 +26,7 @@ fn guard_of(name: &str) -> Option<Guard> {
         .or_else(|| numbers::guard_of(name))
         .or_else(|| queries::guard_of(name))
         .or_else(|| paths::guard_of(name))
+        .or_else(|| dates::guard_of(name))
         .or_else(|| structures::guard_of(name))
 }
 
@@ -69,15 +72,23 @@ fn call(name: &'static str, work: Work, values: &[Value]) -> Result<Value> {
         Work::Guarded(Guard::Instead(work)) => work(values).map_err(explain)?,
         Work::Guarded(Guard::Check(check)) => {
             check(values).map_err(explain)?;
-            let (function, _) = BUILTINS.get(name).ok_or_else(|| anyhow!("unknown function {name}"))?;
-            let (span, parameters) = nowhere()?;
-            let parameters = parameters.get(..values.len()).ok_or_else(|| anyhow!("too many arguments"))?;
-            function(span, parameters, values, true)?
+            engines_own(name, values)?
         }
+        Work::Guarded(Guard::Unless(work)) => match work(values).map_err(explain)? {
+            Some(value) => value,
+            None => engines_own(name, values)?,
+        },
     };
     // The engine looks at the limit after its own builtins, not after extensions.
     regorus::enforce_memory_limit()?;
     Ok(value)
+}
+
+fn engines_own(name: &str, values: &[Value]) -> Result<Value> {
+    let (function, _) = BUILTINS.get(name).ok_or_else(|| anyhow!("unknown function {name}"))?;
+    let (span, parameters) = nowhere()?;
+    let parameters = parameters.get(..values.len()).ok_or_else(|| anyhow!("too many arguments"))?;
+    function(span, parameters, values, true)
 }
 
 /// A place for builtins to complain about; the engine puts the call's own place before it.

@@ -6,6 +6,7 @@
 pub mod added;
 pub mod blocked;
 pub mod catalogue;
+pub mod dates;
 pub mod guard;
 pub mod numbers;
 pub mod paths;

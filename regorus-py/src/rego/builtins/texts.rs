@@ -121,6 +121,9 @@ fn split(values: &[Value]) -> Result<(), String> {
 
 /// The part is compared at every character.
 fn indexof(values: &[Value]) -> Result<(), String> {
+    if text(values, 1).is_some_and(str::is_empty) {
+        return Err(String::from("empty search character"));
+    }
     split(values)?;
     if length(values, 0).saturating_mul(length(values, 1)) > COMPARED_BYTES_MAX {
         return Err(String::from("the arguments are too large"));
