@@ -37,6 +37,7 @@ class EventType(StrEnum):
     APPROVAL_SUPERSEDED = "approval.superseded"
     REQUEST_REFUSED = "request.refused"
     POLICY_CREATED = "policy.created"
+    POLICY_UPDATED = "policy.updated"
     POLICY_DELETED = "policy.deleted"
     POLICY_RESTORED = "policy.restored"
     POLICY_QUARANTINED = "policy.quarantined"

@@ -20,6 +20,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(json_functions::parse_json, module)?)?;
     module.add_function(wrap_pyfunction!(json_functions::canonical_json, module)?)?;
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(rego::builtins::catalogue::builtins, module)?)?;
+    module.add_function(wrap_pyfunction!(rego::builtins::catalogue::blocked_builtins, module)?)?;
+    module.add_function(wrap_pyfunction!(rego::conformance::evaluate_case, module)?)?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;
     module.add_class::<rego::policy::Policy>()?;

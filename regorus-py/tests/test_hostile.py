@@ -52,9 +52,7 @@ def chain(length: int, step: str, first: str = "[1, 2]") -> str:
         ("\n".join(f"x{n} := " + "[" * 8 + "1," * 40 + "1" + "]" * 8 for n in range(300)), 94, "deep in brackets"),
         ("allow if {\n" + "\n".join(f"some x{n} in [1]" for n in range(3_000)) + "\n}", 2, "3000 statements"),
         # Builtins that take all time or all memory from small arguments.
-        ('allow if count(net.cidr_expand("::/0")) > 1', 2, "net.cidr_expand is not available"),
-        ('allow if graph.reachable_paths({}, {"a"})', 2, "graph.reachable_paths is not available"),
-        ("allow if 1 == 1 with data.x as net.cidr_expand", 2, "not available"),
+        ("allow if 1 == 1 with data.x as trace", 2, "not available"),
         # Nobody reads traces; the same call gets the same decision; a decision waits for no other system.
         ('allow if trace("x")', 2, "trace is not available"),
         ('allow if rand.intn("x", 10) == 1', 2, "rand.intn is not available"),
@@ -67,7 +65,6 @@ def chain(length: int, step: str, first: str = "[1, 2]") -> str:
         ("x := [1.5E+100000000]", 2, "exponent"),
         # Text limits of the engine itself.
         ("#" * 1_100 + "\nallow := true", None, None),
-        ("allow := " + '"' + "x" * 1_100 + '"', 2, "1024"),
     ],
 )
 def test_refused_before_evaluation(text: str, line: int | None, message: str | None) -> None:
@@ -105,6 +102,9 @@ LARGE = json.dumps({"s": "A" * 100_000}).encode()
         ("allow if regex.match(input.s, input.s)", LARGE, "error", "8192 bytes"),
         ("allow if regex.match(`(\\w{100}){100}`, `a`)", b"{}", "error", "size limit"),
         ('allow if sprintf("%2000000000d", [1])', b"{}", "error", "more than 3 digits"),
+        ('allow if sprintf("%²d", [1])', b"{}", "error", "a digit that is none of 0 to 9"),
+        ('allow if regex.template_match("a{b", "ab", "{", "}")', b"{}", "error", "unbalanced braces"),
+        ('allow if regex.template_match("a", "a", "{{", "}")', b"{}", "error", "exactly one character"),
         ('allow if sprintf("%.2000000000f", [1.5])', b"{}", "error", "more than 3 digits"),
         (chain(40, 'replace({}, "a", "aa")', '"aaaaaaaa"') + "\nallow if x40", b"{}", "error", "too large"),
         (
@@ -184,15 +184,8 @@ def test_printing_a_value_without_end_prints_nothing() -> None:
     assert policy.decide(b"{}") == b'{"allow":true}'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'allow if regex.template_match("aaaa{.*}b", "a", "{", "}")',  # a slice beyond the end
-        'allow if sprintf("%²d", [1])',  # a numeric character that is no digit
-    ],
-)
-def test_a_panic_is_an_exception(text: str) -> None:
-    policy = Policy(P + text)
+def test_a_panic_is_an_exception() -> None:
+    policy = Policy(P + "allow if upper(1e308 * 1e308)")  # a number that the engine cannot write into its message
     with pytest.raises(EvaluationError) as caught:
         policy.decide(b"{}")
     assert caught.value.kind == "panic"

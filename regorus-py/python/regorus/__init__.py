@@ -1,6 +1,15 @@
 """Microsoft's regorus engine for Rego policies, and strict canonical JSON."""
 
-from regorus._engine import Data, Input, Policy, canonical_json, engine_version, parse_json
+from regorus._engine import (
+    Data,
+    Input,
+    Policy,
+    blocked_builtins,
+    builtins,
+    canonical_json,
+    engine_version,
+    parse_json,
+)
 from regorus._errors import EvaluationError, InputError, JsonError, RegoError
 
 __all__ = [
@@ -11,6 +20,8 @@ __all__ = [
     "JsonError",
     "Policy",
     "RegoError",
+    "blocked_builtins",
+    "builtins",
     "canonical_json",
     "engine_version",
     "parse_json",

@@ -85,3 +85,9 @@ class Policy:
 
 def engine_version() -> str:
     """The version of the regorus crate."""
+
+def builtins() -> dict[str, int]:
+    """The builtins that a policy may call, with the number of their arguments; README.md tells of their limits."""
+
+def blocked_builtins() -> dict[str, str]:
+    """The builtins of OPA that are left out on purpose, with the reason."""

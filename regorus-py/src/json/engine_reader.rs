@@ -14,10 +14,17 @@ use super::scanner::{self, Builder, NumberToken};
 pub const DIGITS_MAX: usize = 64;
 
 pub fn read(text: &[u8]) -> Result<Value, Refusal> {
-    scanner::read(text, &mut EngineBuilder)
+    scanner::read(text, &mut EngineBuilder { takes_last: false })
 }
 
-struct EngineBuilder;
+/// For texts of which another standard says that the last of two equal keys counts.
+pub fn read_last_of_duplicates(text: &[u8]) -> Result<Value, Refusal> {
+    scanner::read(text, &mut EngineBuilder { takes_last: true })
+}
+
+struct EngineBuilder {
+    takes_last: bool,
+}
 
 impl Builder for EngineBuilder {
     type Value = Value;
@@ -64,7 +71,7 @@ impl Builder for EngineBuilder {
     }
 
     fn insert(&mut self, object: &mut Self::Object, key: &str, value: Value) -> Result<bool, Refusal> {
-        Ok(object.insert(Value::String(key.into()), value).is_none())
+        Ok(object.insert(Value::String(key.into()), value).is_none() || self.takes_last)
     }
 
     fn finish_object(&mut self, object: Self::Object) -> Value {

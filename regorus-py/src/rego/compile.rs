@@ -3,21 +3,20 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use regorus::unstable::{Module, Ref};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
 use crate::rego::builtins::guard;
-use crate::rego::checks::{calls, packages, recursion, size, text};
+use crate::rego::checks::{calls, heads, packages, recursion};
 use crate::rego::complaint::Complaint;
 use crate::rego::entry;
 use crate::rego::evaluate::on_big_stack;
 use crate::rego::memory::MemoryLimit;
-use crate::rego::parse::{add, parse};
+use crate::rego::parse::add;
+use crate::rego::parsed::{Parsed, sources};
 use crate::rego::program::Program;
 use crate::rego::source::Source;
 use crate::rego::syntax::names::{arity, dotted, rule_path};
-use crate::rego::syntax::prints::without_prints;
 
 #[derive(Clone, Copy)]
 pub struct Limits {
@@ -34,11 +33,6 @@ pub struct Compiled {
     pub rules: Vec<String>,
     pub limits: Limits,
 }
-
-/// Work units between looks at the clock. A multiplication can double the length of a number, and eight of
-/// them between two looks would take a thousand times as long as the first.
-const TICKS: u32 = 8;
-const TICKS_WHERE_NUMBERS_GROW: u32 = 1;
 
 pub fn compile(
     policy: Source<'_>,
@@ -59,39 +53,24 @@ fn build(
     libraries: &[Source<'_>],
     limits: Limits,
 ) -> Result<Compiled, Complaint> {
-    let sources: Vec<_> = std::iter::once(policy).chain(libraries.iter().copied()).collect();
-    for (index, source) in sources.iter().enumerate() {
-        if source.path == entry::PATH || sources[..index].iter().any(|other| other.path == source.path) {
-            return Err(Complaint::about(source.path, "two modules have this name"));
-        }
-        text::check(source.path, source.text)?;
-    }
-    let mut engine = Engine::new();
-    let mut modules = parse(&mut engine, &sources)?;
-    size::check_program(policy.path, &modules)?;
-    let printless = without_any_prints(&modules, &sources)?;
-    if printless.iter().any(Option::is_some) {
-        let sources: Vec<_> = sources
-            .iter()
-            .zip(&printless)
-            .map(|(source, text)| Source { path: source.path, text: text.as_deref().unwrap_or(source.text) })
-            .collect();
-        engine = Engine::new();
-        modules = parse(&mut engine, &sources)?;
-    }
-    let program = Program::new(sources.iter().copied().zip(modules.iter().map(AsRef::as_ref)).collect());
+    let written: Vec<_> = std::iter::once(policy).chain(libraries.iter().copied()).collect();
+    let parsed = Parsed::read(&written)?;
+    let ticks = parsed.ticks();
+    let Parsed { mut engine, modules, rewritten } = parsed;
+    let sources = sources(&rewritten, &written);
+    let program = Program::new(sources.into_iter().zip(modules.iter().map(AsRef::as_ref)).collect());
     check_packages(&program, data)?;
     let builtins = calls::check(&program)?;
     recursion::check(&program)?;
+    heads::check(&program)?;
     let rules = rule_names(&program)?;
     let about = |error: anyhow::Error| Complaint::from_engine(policy.path, policy.text, &error.to_string());
-    let grows = modules.iter().any(|module| size::multiplies(module));
-    limit_time(&mut engine, limits, if grows { TICKS_WHERE_NUMBERS_GROW } else { TICKS });
-    guard::install(&mut engine, &builtins).map_err(about)?;
+    let package = dotted(&program.parts[0].package);
+    limit(&mut engine, limits, ticks);
+    guard::install(&mut engine, builtins, true).map_err(about)?;
     if let Some(data) = data {
         engine.add_data(data.clone()).map_err(about)?;
     }
-    let package = dotted(&program.parts[0].package);
     let has_rule = |name: &str| rules.iter().any(|rule| rule.split(['.', '[']).next() == Some(name));
     let generated = entry::module(&reference(&package), has_rule);
     add(&mut engine, &Source { path: entry::PATH, text: &generated })?;
@@ -102,17 +81,6 @@ fn build(
 /// `data.hg.p1`, `data["my package"]`
 pub fn reference(path: &str) -> String {
     if path.starts_with('[') { format!("data{path}") } else { format!("data.{path}") }
-}
-
-fn without_any_prints(modules: &[Ref<Module>], sources: &[Source<'_>]) -> Result<Vec<Option<String>>, Complaint> {
-    modules
-        .iter()
-        .zip(sources)
-        .map(|(module, source)| {
-            size::check(source, module)?;
-            Ok(without_prints(module, source.text))
-        })
-        .collect()
 }
 
 fn check_packages(program: &Program<'_>, data: Option<&Value>) -> Result<(), Complaint> {
@@ -149,11 +117,12 @@ fn rule_names(program: &Program<'_>) -> Result<Vec<String>, Complaint> {
     Ok(names)
 }
 
-fn limit_time(engine: &mut Engine, limits: Limits, ticks: u32) {
+/// What every engine here runs under.
+pub fn limit(engine: &mut Engine, limits: Limits, ticks: NonZeroU32) {
     engine.set_gather_prints(true);
     engine.set_strict_builtin_errors(true);
     engine.set_execution_timer_config(ExecutionTimerConfig {
         limit: Duration::from_millis(u64::from(limits.time_milliseconds)),
-        check_interval: NonZeroU32::new(ticks).unwrap_or(NonZeroU32::MIN),
+        check_interval: ticks,
     });
 }

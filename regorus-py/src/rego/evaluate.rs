@@ -53,7 +53,7 @@ pub fn evaluate<T>(
     })
 }
 
-fn failure_of(error: &anyhow::Error) -> Failure {
+pub fn failure_of(error: &anyhow::Error) -> Failure {
     let text = error.to_string();
     let kind = match error.downcast_ref::<LimitError>() {
         Some(LimitError::TimeLimitExceeded { .. }) => FailureKind::TimeLimit,

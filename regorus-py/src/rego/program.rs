@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regorus::unstable::{BUILTINS, Expr, Module};
 
+use crate::rego::builtins::added;
 use crate::rego::source::Source;
 use crate::rego::syntax::names::{Reference, arity, imports, package_path, rule_path};
 use crate::rego::syntax::scope::Scope;
@@ -15,6 +16,13 @@ pub struct Part<'a> {
     pub package: Vec<String>,
     imports: BTreeMap<String, Vec<String>>,
     own_names: BTreeSet<String>,
+}
+
+impl Part<'_> {
+    /// Whether a reference that begins with `root` reads a document, and calls nothing.
+    pub fn is_document(&self, root: &str) -> bool {
+        matches!(root, "input" | "data") || self.imports.contains_key(root)
+    }
 }
 
 pub struct Program<'a> {
@@ -67,6 +75,9 @@ impl<'a> Program<'a> {
             }
         }
         let joined = written.join(".");
+        if let Some(ours) = added::find(&joined) {
+            return Callee::Builtin(ours.name, usize::from(ours.arity));
+        }
         match BUILTINS.get_key_value(joined.as_str()) {
             Some((name, (_, arguments))) => Callee::Builtin(name, usize::from(*arguments)),
             None => Callee::Unknown(joined),

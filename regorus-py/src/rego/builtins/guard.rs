@@ -4,15 +4,18 @@ use std::sync::OnceLock;
 
 use anyhow::{Result, anyhow};
 use regorus::unstable::{BUILTINS, Expr, Ref, Source, Span};
-use regorus::{Engine, Value};
+use regorus::{Engine, LimitError, Value};
 
-use super::{numbers, patterns, structures, texts};
+use super::added::{self, Added};
+use super::{dates, numbers, paths, patterns, queries, structures, texts};
 
 /// What stands before, or in the place of, a builtin.
 #[derive(Clone, Copy)]
 pub enum Guard {
     /// Refuses arguments; what it lets pass goes to the builtin.
     Check(fn(&[Value]) -> Result<(), String>),
+    /// Answers, or leaves it to the builtin.
+    Unless(fn(&[Value]) -> Result<Option<Value>, String>),
     /// Does the work itself.
     Instead(fn(&[Value]) -> Result<Value, String>),
 }
@@ -21,39 +24,71 @@ fn guard_of(name: &str) -> Option<Guard> {
     texts::guard_of(name)
         .or_else(|| patterns::guard_of(name))
         .or_else(|| numbers::guard_of(name))
+        .or_else(|| queries::guard_of(name))
+        .or_else(|| paths::guard_of(name))
+        .or_else(|| dates::guard_of(name))
         .or_else(|| structures::guard_of(name))
 }
 
-/// Puts the guard of each of `names` that has one before the builtin.
-pub fn install<'n>(engine: &mut Engine, names: impl IntoIterator<Item = &'n &'static str>) -> Result<()> {
+/// Puts the guard of each of `names` that has one before the builtin, and adds those that are ours. Where
+/// errors are not `strict`, a call that fails is undefined, as OPA has it by default.
+pub fn install(engine: &mut Engine, names: impl IntoIterator<Item = &'static str>, strict: bool) -> Result<()> {
     for name in names {
-        if let (Some(guard), Some((_, arity))) = (guard_of(name), BUILTINS.get(name)) {
-            let name: &'static str = name;
-            engine.add_extension(
-                name.to_owned(),
-                *arity,
-                Box::new(move |values: Vec<Value>| call(name, guard, &values)),
-            )?;
-        }
+        let (arity, work) = match (added::find(name), guard_of(name), BUILTINS.get(name)) {
+            (Some(ours), _, _) => (ours.arity, Work::Ours(ours)),
+            (None, Some(guard), Some((_, arity))) => (*arity, Work::Guarded(guard)),
+            _ => continue,
+        };
+        let call = move |values: Vec<Value>| match call(name, work, &values) {
+            Err(error) if !strict && !is_limit(&error) => Ok(Value::Undefined),
+            outcome => outcome,
+        };
+        engine.add_extension(name.to_owned(), arity, Box::new(call))?;
     }
     Ok(())
 }
 
-fn call(name: &'static str, guard: Guard, values: &[Value]) -> Result<Value> {
+/// All that may be called.
+pub fn every_name() -> impl Iterator<Item = &'static str> {
+    let ours = added::all().map(|ours| ours.name);
+    let engines = BUILTINS.keys().copied().filter(|name| added::find(name).is_none());
+    ours.chain(engines)
+}
+
+fn is_limit(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<LimitError>().is_some()
+}
+
+#[derive(Clone, Copy)]
+enum Work {
+    Ours(&'static Added),
+    Guarded(Guard),
+}
+
+fn call(name: &'static str, work: Work, values: &[Value]) -> Result<Value> {
     let explain = |reason: String| anyhow!("{name}: {reason}");
-    let value = match guard {
-        Guard::Instead(work) => work(values).map_err(explain)?,
-        Guard::Check(check) => {
+    let value = match work {
+        Work::Ours(ours) => ours.call(values).map_err(explain)?,
+        Work::Guarded(Guard::Instead(work)) => work(values).map_err(explain)?,
+        Work::Guarded(Guard::Check(check)) => {
             check(values).map_err(explain)?;
-            let (function, _) = BUILTINS.get(name).ok_or_else(|| anyhow!("unknown function {name}"))?;
-            let (span, parameters) = nowhere()?;
-            let parameters = parameters.get(..values.len()).ok_or_else(|| anyhow!("too many arguments"))?;
-            function(span, parameters, values, true)?
+            engines_own(name, values)?
         }
+        Work::Guarded(Guard::Unless(work)) => match work(values).map_err(explain)? {
+            Some(value) => value,
+            None => engines_own(name, values)?,
+        },
     };
     // The engine looks at the limit after its own builtins, not after extensions.
     regorus::enforce_memory_limit()?;
     Ok(value)
+}
+
+fn engines_own(name: &str, values: &[Value]) -> Result<Value> {
+    let (function, _) = BUILTINS.get(name).ok_or_else(|| anyhow!("unknown function {name}"))?;
+    let (span, parameters) = nowhere()?;
+    let parameters = parameters.get(..values.len()).ok_or_else(|| anyhow!("too many arguments"))?;
+    function(span, parameters, values, true)
 }
 
 /// A place for builtins to complain about; the engine puts the call's own place before it.

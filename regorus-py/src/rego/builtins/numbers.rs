@@ -78,7 +78,10 @@ fn unit(values: &[Value]) -> Result<(), String> {
         return Err(format!("a text of more than {NUMBER_TEXT_MAX} characters"));
     }
     let string = text(values, 0).unwrap_or_default();
+    if string.contains('_') || !string.contains(|character: char| character.is_ascii_digit()) {
+        return Err(String::from("no number"));
+    }
     let exponent = string.rsplit_once(['e', 'E']).map_or("", |(_, exponent)| exponent);
     let digits = exponent.trim_start_matches(['+', '-']).chars().take_while(char::is_ascii_digit).count();
-    if digits > 3 { Err(String::from("an exponent of more than three digits")) } else { Ok(()) }
+    if digits > 2 { Err(String::from("an exponent of more than two digits")) } else { Ok(()) }
 }

@@ -2,9 +2,10 @@
 
 use regorus::Value;
 
+use super::added::jwt::as_go_writes;
 use super::guard::Guard;
 use super::weight::{WEIGHT_MAX, length, text, weigh};
-use crate::json::{engine_reader, engine_writer};
+use crate::json::engine_reader;
 
 const YAML_BYTES_MAX: usize = 64 << 10;
 /// What surely fits into 64 bits.
@@ -21,10 +22,9 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "json.unmarshal" => Guard::Instead(unmarshal),
         "json.is_valid" => Guard::Instead(is_valid),
         "json.marshal_with_options" | "yaml.marshal" => Guard::Check(rounded),
-        "object.union" | "graph.reachable" | "sort" | "urlquery.encode_object" | "urlquery.decode_object" => {
-            Guard::Check(weighed)
-        }
-        "json.filter" | "json.remove" | "object.subset" => Guard::Check(pairwise),
+        "object.union" | "graph.reachable" | "sort" => Guard::Check(weighed),
+        "object.subset" => Guard::Check(subset),
+        "array.slice" => Guard::Check(slice),
         "object.union_n" => Guard::Check(union_n),
         "json.patch" => Guard::Check(patch),
         "yaml.unmarshal" | "yaml.is_valid" => Guard::Check(yaml),
@@ -45,6 +45,23 @@ fn pairwise(values: &[Value]) -> Result<(), String> {
         weigh(std::slice::from_ref(value), WEIGHT_MAX).map(|weight| product.saturating_mul(weight))
     })?;
     if pairs > PAIRS_MAX { Err(String::from("the arguments are too large")) } else { Ok(()) }
+}
+
+/// The engine says no where OPA refuses to compare.
+fn subset(values: &[Value]) -> Result<(), String> {
+    pairwise(values)?;
+    match values {
+        [Value::Object(_), Value::Object(_)]
+        | [Value::Set(_), Value::Set(_)]
+        | [Value::Array(_), Value::Array(_) | Value::Set(_)] => Ok(()),
+        _ => Err(String::from("both arguments object.subset must be of the same type or array and set")),
+    }
+}
+
+/// The engine takes the end for a number beyond it.
+fn slice(values: &[Value]) -> Result<(), String> {
+    let is_index = |value: &Value| !matches!(value, Value::Number(number) if number.as_i64().is_none());
+    if values.iter().skip(1).all(is_index) { Ok(()) } else { Err(String::from("an index that is no whole number")) }
 }
 
 /// The union so far is copied for each object.
@@ -84,9 +101,7 @@ fn holds_big_integer(value: &Value) -> bool {
 
 fn marshal(values: &[Value]) -> Result<Value, String> {
     weighed(values)?;
-    let mut json = Vec::new();
-    engine_writer::write(&mut json, values.first().unwrap_or(&Value::Null))?;
-    String::from_utf8(json).map(Value::from).map_err(|_| String::from("the value is no text"))
+    as_go_writes(values.first().unwrap_or(&Value::Null)).map(Value::from)
 }
 
 /// The engine's own rounds integers above 64 bits, and takes the last of two equal keys.
@@ -126,5 +141,10 @@ fn yaml(values: &[Value]) -> Result<(), String> {
 }
 
 fn time(values: &[Value]) -> Result<(), String> {
-    weigh(values, 2 * TIME_TEXT_BYTES_MAX).map(|_| ())
+    weigh(values, 2 * TIME_TEXT_BYTES_MAX)?;
+    // The engine cuts layouts between bytes, and panics within a character.
+    if [0, 1].into_iter().any(|index| text(values, index).is_some_and(|text| !text.is_ascii())) {
+        return Err(String::from("a text beyond ASCII"));
+    }
+    Ok(())
 }

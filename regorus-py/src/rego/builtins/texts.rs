@@ -22,6 +22,7 @@ pub fn guard_of(name: &str) -> Option<Guard> {
         "split" => Guard::Check(split),
         "indexof" | "indexof_n" => Guard::Check(indexof),
         "strings.any_prefix_match" | "strings.any_suffix_match" => Guard::Check(any_match),
+        "substring" => Guard::Check(whole_numbers),
         "trim" | "trim_left" | "trim_right" => Guard::Check(trim),
         _ => return None,
     })
@@ -34,7 +35,12 @@ fn too_large() -> String {
 fn sprintf(values: &[Value]) -> Result<(), String> {
     weigh(values, WEIGHT_MAX)?;
     let mut digits = 0;
+    let mut in_verb = false;
     for character in text(values, 0).unwrap_or_default().chars() {
+        in_verb = character == '%' || (in_verb && !character.is_alphabetic());
+        if in_verb && character.is_numeric() && !character.is_ascii_digit() {
+            return Err(String::from("a digit that is none of 0 to 9 in the format"));
+        }
         digits = if character.is_numeric() { digits + 1 } else { 0 };
         if digits > WIDTH_DIGITS_MAX {
             return Err(format!("a number of more than {WIDTH_DIGITS_MAX} digits in the format"));
@@ -115,6 +121,9 @@ fn split(values: &[Value]) -> Result<(), String> {
 
 /// The part is compared at every character.
 fn indexof(values: &[Value]) -> Result<(), String> {
+    if text(values, 1).is_some_and(str::is_empty) {
+        return Err(String::from("empty search character"));
+    }
     split(values)?;
     if length(values, 0).saturating_mul(length(values, 1)) > COMPARED_BYTES_MAX {
         return Err(String::from("the arguments are too large"));
@@ -142,4 +151,13 @@ fn trim(values: &[Value]) -> Result<(), String> {
         return Err(format!("a set of more than {CUTSET_BYTES_MAX} bytes"));
     }
     Ok(())
+}
+
+/// The engine takes 0 for a number that is not whole.
+fn whole_numbers(values: &[Value]) -> Result<(), String> {
+    let is_whole = |value: &Value| !matches!(value, Value::Number(number) if number.as_i64().is_none());
+    match values.iter().skip(1).position(|value| !is_whole(value)) {
+        Some(index) => Err(format!("operand {} must be integer number but got floating-point number", index + 2)),
+        None => Ok(()),
+    }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use regorus::unstable::Expr;
 
+use crate::rego::builtins::added;
 use crate::rego::builtins::blocked::reason_of_block;
 use crate::rego::complaint::Complaint;
 use crate::rego::program::{Callee, Part, Program};
+use crate::rego::syntax::names::Reference;
 use crate::rego::syntax::scope::Scope;
 use crate::rego::syntax::visit::{Visitor, visit_rule};
 
@@ -47,6 +49,15 @@ impl Calls<'_, '_> {
         }
     }
 
+    /// The engine finds only its own builtins behind `with`.
+    fn not_ours(&mut self, at: &Expr, name: &str) {
+        if added::find(name).is_some() {
+            let message =
+                format!("{name} cannot be replaced, nor replace, in `with`: call it in a function, and take that");
+            self.complain(at, message);
+        }
+    }
+
     fn check_arity(&mut self, call: &Expr, name: &str, given: usize, wanted: usize) {
         // One more is the place for the result: f(x, y) for y := f(x).
         if given != wanted && given != wanted + 1 {
@@ -76,8 +87,20 @@ impl Visitor for Calls<'_, '_> {
         }
     }
 
+    fn target(&mut self, expression: &Expr, _scope: &Scope<'_>) {
+        if Reference::of(expression).is_some_and(|target| self.part.is_document(target.root)) {
+            return;
+        }
+        match self.program.callee(self.part, expression) {
+            Callee::Function(..) => {}
+            Callee::Builtin(name, _) => self.not_ours(expression, name),
+            Callee::Unknown(name) => self.complain(expression, format!("unknown function {name}")),
+        }
+    }
+
     fn replacement(&mut self, expression: &Expr, _scope: &Scope<'_>) {
         if let Callee::Builtin(name, _) = self.program.callee(self.part, expression) {
+            self.not_ours(expression, name);
             self.use_builtin(expression, name);
         }
     }

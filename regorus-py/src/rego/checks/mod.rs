@@ -1,6 +1,7 @@
 //! What is refused before a policy may be evaluated.
 
 pub mod calls;
+pub mod heads;
 pub mod packages;
 pub mod recursion;
 pub mod size;

@@ -1,6 +1,6 @@
 //! Limits on what a parsed policy is made of: what is deeper ends on the stack, in evaluation and in drop.
 
-use regorus::unstable::{ArithOp, Expr, Module, Ref};
+use regorus::unstable::{ArithOp, Expr, LiteralStmt, Module, Ref};
 
 use crate::rego::complaint::Complaint;
 use crate::rego::source::Source;
@@ -61,7 +61,7 @@ struct Operators {
 }
 
 impl Visitor for Operators {
-    fn statement(&mut self) {
+    fn statement(&mut self, _statement: &LiteralStmt) {
         self.statements += 1;
     }
 

@@ -1,6 +1,8 @@
 //! The engine's syntax tree, as far as the checks need it.
 
 pub mod names;
+pub mod outputs;
 pub mod prints;
+pub mod rewrite;
 pub mod scope;
 pub mod visit;

@@ -36,7 +36,7 @@ impl<'a> Reference<'a> {
     }
 }
 
-fn constant_string(expression: &Expr) -> Option<&str> {
+pub fn constant_string(expression: &Expr) -> Option<&str> {
     match expression {
         Expr::String { value: Value::String(string), .. } | Expr::RawString { value: Value::String(string), .. } => {
             Some(string)

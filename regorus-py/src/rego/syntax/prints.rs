@@ -1,41 +1,35 @@
 //! Calls of print, taken out of a policy as OPA's build does: their output has no reader here, and printing
 //! a value that contains itself many times over would take all memory.
 
+use std::ops::Range;
+
 use regorus::unstable::{Expr, Module};
 
 use super::names::{Reference, rule_path};
+use super::rewrite::Edit;
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
 
-/// The text with `true` in the place of each call of print, every other character where it was; None where
-/// there is no such call.
-pub fn without_prints(module: &Module, text: &str) -> Option<String> {
-    let mut calls = PrintCalls::default();
+/// `true` in the place of each call of print; nothing where the module has a function of that name.
+pub fn edits(module: &Module, text: &str) -> Vec<Edit> {
     if module.policy.iter().any(|rule| rule_path(rule).first().is_some_and(|name| name == "print")) {
-        return None;
+        return Vec::new();
     }
+    let mut calls = PrintCalls::default();
     module.policy.iter().for_each(|rule| visit_rule(rule, &mut calls));
-    if calls.ranges.is_empty() {
-        return None;
-    }
-    calls.ranges.sort_unstable();
-    let mut bytes = text.as_bytes().to_vec();
-    let mut done = 0;
-    for (start, end) in calls.ranges {
-        if start < done {
-            continue; // within the call before
-        }
-        done = end;
-        let call = bytes.get_mut(start..end)?;
-        call.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
-        call.get_mut(..4)?.copy_from_slice(b"true");
-    }
-    String::from_utf8(bytes).ok()
+    calls.ranges.into_iter().filter_map(|range| without_print(text, range)).collect()
+}
+
+fn without_print(text: &str, range: Range<usize>) -> Option<Edit> {
+    let mut call = text.as_bytes().get(range.clone())?.to_vec();
+    call.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    call.get_mut(..4)?.copy_from_slice(b"true");
+    Some(Edit { range, text: call })
 }
 
 #[derive(Default)]
 struct PrintCalls {
-    ranges: Vec<(usize, usize)>,
+    ranges: Vec<Range<usize>>,
 }
 
 impl Visitor for PrintCalls {
@@ -44,7 +38,7 @@ impl Visitor for PrintCalls {
             && Reference::of(fcn).is_some_and(|name| name.root == "print" && name.path.is_empty())
             && let (Ok(start), Ok(end)) = (usize::try_from(span.start), usize::try_from(span.end))
         {
-            self.ranges.push((start, end));
+            self.ranges.push(start..end);
         }
     }
 }

@@ -9,7 +9,9 @@ pub trait Visitor {
     /// An expression; its parts follow by themselves. `scope` holds the names that are local here.
     fn expression(&mut self, expression: &Expr, scope: &Scope<'_>);
     /// A statement of a body, before its expressions.
-    fn statement(&mut self) {}
+    fn statement(&mut self, _statement: &LiteralStmt) {}
+    /// The target in `with target as replacement`.
+    fn target(&mut self, _expression: &Expr, _scope: &Scope<'_>) {}
     /// The replacement in `with target as replacement`, which may be the bare name of a function.
     fn replacement(&mut self, _expression: &Expr, _scope: &Scope<'_>) {}
 }
@@ -89,7 +91,7 @@ impl Walk<'_> {
     }
 
     fn statement(&mut self, statement: &LiteralStmt, scope: &Scope<'_>) {
-        self.visitor.statement();
+        self.visitor.statement(statement);
         match &statement.literal {
             Literal::SomeVars { .. } => {}
             Literal::SomeIn { key, value, collection, .. } => {
@@ -106,6 +108,7 @@ impl Walk<'_> {
             }
         }
         for modifier in &statement.with_mods {
+            self.visitor.target(&modifier.refr, scope);
             self.visitor.replacement(&modifier.r#as, scope);
             self.expression(&modifier.r#as, scope);
         }

@@ -1,0 +1,1 @@
+"""OPA's own cases, run against this engine: what passes, what does not, and in which direction it fails."""

@@ -1,0 +1,1 @@
+"""A fuzzer of the binding: mutated policies and inputs, evaluated in a child process that may die."""

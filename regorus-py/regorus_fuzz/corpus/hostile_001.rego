@@ -1,0 +1,3 @@
+package p
+f(n) := f(n + 1)
+allow if f(1)

@@ -1,0 +1,3 @@
+package p
+f(n) := data.p.f(n)
+allow if f(1)

@@ -1,0 +1,4 @@
+package p
+a if b
+b if a
+allow if a

@@ -1,0 +1,2 @@
+package p
+allow if data[x].y

@@ -1,0 +1,3 @@
+package p
+a contains 1 if a[2]
+allow if a

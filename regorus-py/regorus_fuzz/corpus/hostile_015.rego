@@ -1,0 +1,3 @@
+package p
+a[x] := 1 if { some x in a }
+allow if a

@@ -1,0 +1,2 @@
+package p
+x := abs(abs(abs(abs(abs(abs(abs(abs(abs(1)))))))))

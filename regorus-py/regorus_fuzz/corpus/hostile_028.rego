@@ -1,0 +1,2 @@
+package p
+allow if rand.intn("x", 10) == 1

@@ -1,0 +1,2 @@
+package p
+allow if http.send({"url": "x"})

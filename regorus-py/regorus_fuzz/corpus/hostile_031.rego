@@ -1,0 +1,2 @@
+package p
+allow if uuid.rfc4122("x")

@@ -1,0 +1,2 @@
+package p
+allow if regex.match(input.s, input.s)

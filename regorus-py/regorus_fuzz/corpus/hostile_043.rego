@@ -1,0 +1,2 @@
+package p
+allow if regex.match(`(\w{100}){100}`, `a`)

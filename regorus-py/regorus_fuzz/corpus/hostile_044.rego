@@ -1,0 +1,2 @@
+package p
+allow if sprintf("%2000000000d", [1])

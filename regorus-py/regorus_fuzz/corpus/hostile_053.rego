@@ -1,0 +1,2 @@
+package p
+allow if glob.match(input.s, [], "x")

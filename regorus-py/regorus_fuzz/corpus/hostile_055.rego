@@ -1,0 +1,2 @@
+package p
+allow if units.parse_bytes("1e100000000") > 1

@@ -1,0 +1,2 @@
+package p
+allow if to_number("1e100000000") > 1

@@ -1,0 +1,2 @@
+package p
+allow if yaml.unmarshal("18446744073709551616")

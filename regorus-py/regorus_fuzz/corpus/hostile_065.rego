@@ -1,0 +1,2 @@
+package p
+allow if regex.match(`[ab]*a[ab]{400}c`, input.s)

@@ -1,0 +1,2 @@
+package p
+allow if indexof(input.s, input.s) == 1

@@ -1,0 +1,2 @@
+package p
+allow if regex.template_match("aaaa{.*}b", "a", "{", "}")

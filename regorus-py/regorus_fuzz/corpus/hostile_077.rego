@@ -1,0 +1,2 @@
+package p
+allow if sprintf("%²d", [1])
