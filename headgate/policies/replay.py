@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.clock import rfc3339
 from headgate.policies.model import RulePolicy
 
@@ -41,8 +41,17 @@ def changed_set(policies: list[RulePolicy], change: RulePolicy) -> list[RulePoli
     return [*(one for one in policies if one.policy_id != change.policy_id), change]
 
 
-def replay_input(*, request: str, tool: str, operation: str, source: str, agent_id: str, agent_name: str) -> bytes:
-    """What policies would read of a recorded action now (``headgate.actions.rego_input``)."""
+@dataclass(frozen=True, slots=True)
+class ReplayCall:
+    """A recorded action as policies would read it now, and what the index looks at (None: it has no such member)."""
+
+    document: JsonObject
+    host: str | None
+    method: str | None
+
+
+def replay_call(*, request: str, tool: str, operation: str, source: str, agent_id: str, agent_name: str) -> ReplayCall:
+    """What ``headgate.actions.rego_input`` would make of it. Raises ValidationError for what is no JSON."""
     recorded = parse_strict(request.encode())
     members = recorded if isinstance(recorded, dict) else {}
     document: JsonObject = {
@@ -56,7 +65,10 @@ def replay_input(*, request: str, tool: str, operation: str, source: str, agent_
         "delegation": {},
         **members,
     }
-    return canonical_bytes(document)
+    http = members.get("http")
+    call = http if isinstance(http, dict) else {}
+    host, method = call.get("host"), call.get("method")
+    return ReplayCall(document, host if isinstance(host, str) else None, method if isinstance(method, str) else None)
 
 
 @dataclass(slots=True)

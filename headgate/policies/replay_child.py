@@ -13,14 +13,14 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import IO, Final, cast
+from typing import IO, Any, Final, cast
 
-from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.policies.compile import Libraries
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import Decision, PolicyMode, RulePolicy
-from headgate.policies.replay import changed_set, replay_input
+from headgate.policies.replay import changed_set, replay_call
 
 _CHILD: Final = ("-m", "headgate.policies.replay_child")
 _ADDRESS_SPACE_BYTES: Final = 3 << 30
@@ -127,6 +127,7 @@ class Replayer:
         change = _policy(cast("JsonObject", start["change"]))
         data = str(start["data"]).encode()
         libraries = tuple((str(name), str(text)) for name, text in cast("list[list[str]]", start["libraries"]))
+        self._changed = change.policy_id
         self._before = PolicySet(policies, data, libraries=libraries)
         self._after = PolicySet(changed_set(policies, change), data, libraries=libraries)
 
@@ -135,15 +136,24 @@ class Replayer:
 
     def _one(self, action: Mapping[str, str]) -> list[JsonValue]:
         try:
-            document = replay_input(**action)
+            call = replay_call(**action)
         except ValidationError as error:
             return ["unknown", "unknown", error.message, None, True]
-        http = json.loads(action["request"]).get("http") or {}
-        host, method = http.get("host"), http.get("method")
-        tool, operation = action["tool"], action["operation"]
-        before = self._before.decide(document, tool=tool, operation=operation, host=host, method=method)
-        after = self._after.decide(document, tool=tool, operation=operation, host=host, method=method)
+        document = canonical_bytes(call.document)
+        key: dict[str, Any] = {
+            "tool": action["tool"],
+            "operation": action["operation"],
+            "host": call.host,
+            "method": call.method,
+        }
+        before = after = self._before.decide(document, **key)
+        if self._concerns(self._before, key) or self._concerns(self._after, key):
+            after = self._after.decide(document, **key)
         return [before.verdict.value, after.verdict.value, after.reason, after.policy_id, _failed(after)]
+
+    def _concerns(self, policies: PolicySet, key: Mapping[str, Any]) -> bool:
+        """Whether the policy that changes could speak about such a call at all; else both decisions are one."""
+        return any(one.policy_id == self._changed for one in policies.concerned(**key))
 
 
 def _failed(decision: Decision) -> bool:

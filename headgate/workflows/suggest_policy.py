@@ -6,7 +6,7 @@ from typing import Final
 from headgate.actions.replay_store import RecordedAction, ReplayRange, recorded_actions
 from headgate.db.database import Database
 from headgate.kernel.secrets import MASK
-from headgate.policies.replay import replay_input
+from headgate.policies.replay import replay_call
 from headgate.policies.suggest import Precision, SeenCall, Suggestion, suggest
 
 _PAGE_ACTIONS: Final = 500
@@ -41,15 +41,15 @@ def _was_allowed(one: RecordedAction) -> bool:
 
 def _seen(one: RecordedAction) -> SeenCall:
     request = one.request or "{}"
-    document = replay_input(
+    document = replay_call(
         request=request,
         tool=one.tool,
         operation=one.operation,
         source=one.source,
         agent_id=one.agent_id,
         agent_name=one.agent_name,
-    )
+    ).document
     recorded = json.loads(request)
     # Headers are not matched, so that a masked one is no obstacle.
     told = json.dumps([recorded.get("params"), (recorded.get("http") or {}).get("query")], ensure_ascii=False)
-    return SeenCall(one.agent_id, one.agent_name, one.tool, one.operation, json.loads(document), MASK in told)
+    return SeenCall(one.agent_id, one.agent_name, one.tool, one.operation, document, MASK in told)

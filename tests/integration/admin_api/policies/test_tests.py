@@ -39,7 +39,8 @@ async def test_what_cannot_be_run_is_told(running_api, organization) -> None:
     async with running_api.as_admin(organization.org_id) as client:
 
         async def send(**policy: object) -> object:
-            return await client.post("/admin/policies/test", json={"policies": [{"rego_policy": POLICY} | policy]})
+            body = {"policies": [{"rego_policy": POLICY} | policy]}
+            return await client.post("/admin/policies/test", json=body, timeout=60)
 
         broken = (await send(rego_policy="package a\nallow if {")).json()
         assert (broken["results"][0]["outcome"], broken["passed"]) == ("error", False)

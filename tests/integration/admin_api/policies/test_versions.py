@@ -113,6 +113,15 @@ async def test_of_two_changes_at_once_one_is_refused(client, policy) -> None:
     assert (await client.get(f"{path}/versions")).json()["pagination"]["total"] == 2
 
 
+async def test_a_quarantined_policy_is_released_by_a_person_or_by_another_text(client, policy, superuser) -> None:
+    path = f"/admin/policies/{policy['id']}"
+    for change, version in (({"quarantine": None}, 2), ({"rego_policy": WRITES}, 3)):
+        superuser.execute("UPDATE policies SET quarantine = 'it crashed' WHERE policy_id = %s", [policy["id"]])
+        assert (await client.patch(path, json={"priority": 100})).json()["quarantine"] == "it crashed"
+        released = (await client.patch(path, json=change)).json()
+        assert (released["quarantine"], released["version"]) == (None, version)
+
+
 async def test_the_same_again_is_no_version(client, policy) -> None:
     path = f"/admin/policies/{policy['id']}"
     answer = await client.put(path, json={"name": "Mail", "rego_policy": READS})
