@@ -26,9 +26,11 @@ from admin_api.errors import (
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
+from admin_api.nlp_policies.routes import router as nlp_policies
 from admin_api.policies.routes import router as policies
 from admin_api.request_context import RequestContext
 from admin_api.root.routes import router as root
+from admin_api.settings.nlp_provider_routes import router as nlp_providers
 from admin_api.settings.routes import router as settings
 from headgate.kernel.errors import HeadgateError
 
@@ -43,7 +45,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     agent_keys,
     keys,
     policies,
+    nlp_policies,
     settings,
+    nlp_providers,
     audit,
     health,
     root,

@@ -19,14 +19,19 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.organizations.local_issuer import AUDIENCE, LOCAL_ISSUER, LocalIssuer, open_local_issuer
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.vault.service import Vault
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
@@ -87,7 +92,15 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             ),
             decide_approval=DecideApproval(database, valkey, clock),
             ca_certificate=settings.ca_certificate,
+            vault=Vault(settings.master_keys_file or DataDirectory(settings.data_dir).master_keys),
+            nlp=await _evaluator(stack, clock),
         )
+
+
+async def _evaluator(stack: AsyncExitStack, clock: Clock) -> Evaluator:
+    judges = Judges(await stack.enter_async_context(open_client()))
+    stack.push_async_callback(judges.close)
+    return Evaluator(judges, DailyBudgets(clock))
 
 
 async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":

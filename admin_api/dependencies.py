@@ -19,7 +19,9 @@ from headgate.agents.authenticate import KeyRing
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.vault.service import Vault
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
@@ -42,6 +44,8 @@ class Dependencies:
     submit_action: SubmitAction
     decide_approval: DecideApproval
     ca_certificate: Path | None
+    vault: Vault
+    nlp: Evaluator
 
 
 def dependencies_of(request: Request) -> Dependencies:

@@ -42,6 +42,7 @@ def api() -> None:
             ca_certificate=settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
             body_limit_bytes=settings.api_body_limit_bytes,
+            master_keys_file=settings.master_keys_file,
         )
     )
 

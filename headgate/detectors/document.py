@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from headgate.detectors.model import Place
+from headgate.detectors.model import Place, masked_sample
 from headgate.detectors.visible import visible
 
 SEPARATOR: Final = b"\n\x00\n"
 """Between two texts; no pattern matches across it."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@#](?=.{0,39}$)[A-Za-z_ .\-]*[0-9]{0,4}")
 _WORD_BREAK: Final = re.compile(r"[_\-.]+|(?<=[a-z])(?=[A-Z])")
 _NAME_MAX: Final = 64
 _GENERIC_NAMES: Final = frozenset(("value", "number", "no", "text", "content", "data", "raw", "id", "#text"))
@@ -45,16 +46,15 @@ class Node:
 
 
 def json_path(node: Node | None) -> str:
-    """RFC 9535, with the shorthand for names that are identifiers."""
+    """RFC 9535, with the shorthand for names that are identifiers; a name that may itself be somebody's is masked."""
     steps: list[str] = []
     while node is not None:
         if isinstance(node.key, int):
             steps.append(f"[{node.key}]")
-        elif _IDENTIFIER.fullmatch(node.key) is not None:
-            steps.append(f".{node.key}")
+        elif _PLAIN_NAME.fullmatch(node.key) is None:
+            steps.append(f"['{masked_sample(node.key)}']")
         else:
-            quoted = node.key.replace("\\", "\\\\").replace("'", "\\'")
-            steps.append(f"['{quoted}']")
+            steps.append(f".{node.key}" if _IDENTIFIER.fullmatch(node.key) is not None else f"['{node.key}']")
         node = node.parent
     return "$" + "".join(reversed(steps))
 

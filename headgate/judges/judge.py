@@ -57,20 +57,25 @@ class Judges:
         self._slots: dict[str, asyncio.Semaphore] = {}
         self._forms: dict[tuple[str, str], Form] = {}
 
-    async def ask(self, question: Question, *, use_cache: bool = True) -> Verdict:
-        """Raises JudgeError, within the deadline."""
+    async def ask(
+        self, question: Question, *, may_ask: Callable[[], bool] = lambda: True, use_cache: bool = True
+    ) -> Verdict:
+        """``may_ask`` spends of a budget, where the answer is not known. Raises JudgeError, within the deadline."""
         if use_cache:
-            return await self._cache.verdict(question, lambda: self._ask(question))
-        return await self._ask(question)
+            return await self._cache.verdict(question, lambda: self._ask(question, may_ask))
+        return await self._ask(question, may_ask)
 
     async def close(self) -> None:
         await self._cache.close()
 
-    async def _ask(self, question: Question) -> Verdict:
+    async def _ask(self, question: Question, may_ask: Callable[[], bool]) -> Verdict:
         address = _address(question.provider)
         breaker = self._breakers.setdefault(address, Breaker(self._clock))
         if not breaker.allows():
             raise JudgeError(Failure.BREAKER_OPEN, "the provider failed repeatedly and is left alone for some seconds")
+        if not may_ask():
+            breaker.gave_up()
+            raise JudgeError(Failure.BUDGET_EXHAUSTED, "the policy's questions of this day are used up")
         try:
             async with asyncio.timeout(self._deadline_seconds):
                 async with self._slots.setdefault(address, asyncio.Semaphore(_CONCURRENT_MAX)):

@@ -76,6 +76,9 @@ class Usage:
         return (self.input_tokens * provider.input_price + self.output_tokens * provider.output_price) / 1e6
 
 
+NO_USAGE: Final = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A judgement and what it took. ``cached``: it was made before, for the same question."""

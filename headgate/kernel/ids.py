@@ -28,6 +28,7 @@ class IdPrefix(StrEnum):
     ORGANIZATION = "org"
     USER = "usr"
     INSTANCE = "ins"
+    NLP_POLICY = "nlp"
 
 
 def new_id(prefix: IdPrefix) -> str:

@@ -27,7 +27,7 @@ async def model_server(model_server_process: ModelServer) -> ModelServer:
 @pytest.fixture
 async def judges() -> AsyncIterator[Judges]:
     async with open_client() as client:
-        made = Judges(client)
+        made = Judges(client, deadline_seconds=15)  # the machine may stand still for a moment
         yield made
         await made.close()
 
