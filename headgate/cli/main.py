@@ -18,6 +18,7 @@ _COMMANDS: Final = {
     "run": ("headgate.cli.environment:run", "Run a program whose calls go through the gate."),
     "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
     "policy": ("headgate.cli.policies:policy", "List, add, show and delete rule policies."),
+    "nlp": ("headgate.cli.nlp:nlp", "Measure policies about content."),
     "agents": ("headgate.cli.agents:agents", "List and create agents."),
     "audit": ("headgate.cli.audit:audit", "Verify the record."),
     "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
