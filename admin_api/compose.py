@@ -33,6 +33,7 @@ from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.vault.service import Vault
 from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.submit_action import SubmitAction
@@ -59,7 +60,9 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
-        states = OrganizationStates(database, compile_policies=await _compiler(settings, database, stack))
+        vault = Vault(settings.master_keys_file or DataDirectory(settings.data_dir).master_keys)
+        evaluator = await _evaluator(stack, clock)
+        states = OrganizationStates(database, compile_policies=await _compiler(settings, database, stack), vault=vault)
         keys = KeyRing(database, clock=clock)
         stack.push_async_callback(_touch_last, keys)
         tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
@@ -87,13 +90,14 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 recorder=recorder,
                 database=database,
                 clock=clock,
+                content=ContentJudge(evaluator),
                 approval_expires_seconds=settings.approval_expires_seconds,
                 most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
             ),
             decide_approval=DecideApproval(database, valkey, clock),
             ca_certificate=settings.ca_certificate,
-            vault=Vault(settings.master_keys_file or DataDirectory(settings.data_dir).master_keys),
-            nlp=await _evaluator(stack, clock),
+            vault=vault,
+            nlp=evaluator,
         )
 
 

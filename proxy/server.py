@@ -24,18 +24,24 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
+from headgate.vault.service import Vault
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.count_refusals import RefusalCounts
 from headgate.workflows.finish_execution import ExecutionEnds
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
@@ -106,7 +112,10 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     refusals = RefusalCounts(database, clock)
     wake_ups = WakeUps(database)
     keys = KeyRing(database, clock=clock)
-    states = OrganizationStates(database, compile_policies=partial(PolicySet, marker=marker))
+    vault = Vault(settings.master_keys_file or DataDirectory(settings.data_dir).master_keys)
+    states = OrganizationStates(database, compile_policies=partial(PolicySet, marker=marker), vault=vault)
+    judges = Judges(await stack.enter_async_context(open_client()))
+    stack.push_async_callback(judges.close)
     holds = Holds(
         database=database,
         wake_ups=wake_ups,
@@ -124,6 +133,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         instance=instance,
         ends=ends,
         clock=clock,
+        content=ContentJudge(Evaluator(judges, DailyBudgets(clock))),
         observe=observe_decision,
     )
 

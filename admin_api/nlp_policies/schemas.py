@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from headgate.nlp_policies.check import warnings_about
 from headgate.nlp_policies.model import (
     DEFAULT_DAILY_LIMIT,
     DEFAULT_THRESHOLD,
@@ -98,6 +99,7 @@ class NlpPolicyAnswer(BaseModel):
     version: int
     created_at: datetime
     updated_at: datetime
+    warnings: list[str] = Field(description="What whoever saved it should know.")
 
 
 def nlp_policy_answer(policy: NlpPolicy) -> NlpPolicyAnswer:
@@ -119,6 +121,7 @@ def nlp_policy_answer(policy: NlpPolicy) -> NlpPolicyAnswer:
         version=policy.version,
         created_at=policy.created_at,
         updated_at=policy.updated_at,
+        warnings=list(warnings_about(draft)),
     )
 
 

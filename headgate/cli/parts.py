@@ -77,6 +77,7 @@ def _serve_proxy(settings: Settings) -> None:
         hold_seconds=settings.hold_seconds,
         approval_expires_seconds=settings.approval_expires_seconds,
         rate_limits=settings.rate_limits,
+        master_keys_file=settings.master_keys_file,
     )
     limits = replace(gate.limits, body=settings.proxy_body_limit_bytes, buffered=settings.buffer_budget_bytes)
     # Plain asyncio: the guard stands in the loop's resolver, which uvloop would pass by (proxy/resolver.py).

@@ -73,12 +73,14 @@ def _continues(buffer: bytes, start: int, end: int) -> bool:
 
 
 def _is_somebodys(text: str) -> bool:
-    """Whether a device of somebody can have this address; the machine's own and everybody's say nothing."""
+    """Whether it leads to somebody: addresses of the machine itself, of private networks and of groups do not."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
         return False
-    return not (address.is_loopback or address.is_unspecified or address.is_multicast or _is_mask(address))
+    return not (
+        address.is_loopback or address.is_unspecified or address.is_multicast or address.is_private or _is_mask(address)
+    )
 
 
 def _is_mask(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

@@ -1,6 +1,6 @@
 """Whether a draft can be a policy."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from headgate.nlp_policies.model import (
     MODEL_MAX_CHARACTERS,
     PROMPT_MAX_CHARACTERS,
     SCOPE_MAX,
+    Direction,
     NlpDraft,
     NlpPolicyType,
 )
@@ -58,6 +59,14 @@ def checked_draft(draft: NlpDraft, providers: Collection[str]) -> NlpDraft:
     if draft.type is NlpPolicyType.CUSTOM:
         _check("prompt", bool((draft.prompt or "").strip()), "given for the type custom: it is the policy")
     return draft
+
+
+def warnings_about(draft: NlpDraft) -> Iterator[str]:
+    """What a policy does not do, in sentences."""
+    if draft.scope.direction is not Direction.REQUEST:
+        yield "responses are not inspected by this version: the policy is asked about requests only, or about nothing"
+    if draft.provider == EMBEDDED and draft.model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT):
+        yield "the model knows phrases, not meanings: a heuristic"
 
 
 def _embedded(draft: NlpDraft) -> NlpDraft:

@@ -18,6 +18,7 @@ from headgate.workflows.decide_action import Candidate, action_row, decide
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationState, OrganizationStates
 from headgate.workflows.record_batch import Recorder, RecordOutcome
 from headgate.workflows.refusals import ActionDeniedError
@@ -36,6 +37,7 @@ class CallGate:
         instance: Instance,
         ends: ExecutionEnds,
         clock: Clock,
+        content: ContentJudge,
         observe: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         self._states = states
@@ -45,6 +47,7 @@ class CallGate:
         self._instance = instance
         self._ends = ends
         self._clock = clock
+        self._content = content
         self._observe = observe
 
     async def admit(
@@ -72,6 +75,8 @@ class CallGate:
                 stale += 1
                 continue
             decision = decide(state, candidate)
+            if state.nlp_policies and decision.verdict is not Verdict.DENY:
+                decision = await self._content.tightened(state, candidate, decision)
             self._observe(decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)

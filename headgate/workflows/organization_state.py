@@ -5,20 +5,26 @@ database's, so that a stale snapshot costs a reload, never a wrong decision. The
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import structlog
 
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
+from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.nlp_policies.model import EMBEDDED, NlpPolicy
+from headgate.nlp_policies.provider_service import load_providers
+from headgate.nlp_policies.store import load_enabled_nlp
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 from headgate.organizations.store import generation as stored_generation
 from headgate.organizations.store import generations, get_setting
 from headgate.policies.data import policy_data
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.store import load_enabled
+from headgate.vault.service import Vault
 
 _log = structlog.get_logger(__name__)
 
@@ -33,14 +39,23 @@ class OrganizationState:
     generation: int
     policies: PolicySet
     allowlist: Allowlist
+    nlp_policies: tuple[NlpPolicy, ...] = ()
+    nlp_providers: Mapping[str, Provider] = MappingProxyType({})
 
 
 class OrganizationStates:
     """The snapshots of the organizations that this process has served."""
 
-    def __init__(self, database: Database, *, compile_policies: Callable[..., PolicySet] = PolicySet) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        compile_policies: Callable[..., PolicySet] = PolicySet,
+        vault: Vault | None = None,
+    ) -> None:
         self._database = database
         self._compile_policies = compile_policies
+        self._vault = vault
         self._states: dict[str, OrganizationState] = {}
         self._loading: dict[str, asyncio.Lock] = {}
 
@@ -70,14 +85,28 @@ class OrganizationStates:
             generation = await stored_generation(connection, org_id)
             policies = await load_enabled(connection, org_id)
             setting = await get_setting(connection, org_id, "allowlist")
+            nlp_policies = tuple(await load_enabled_nlp(connection, org_id))
+            nlp_providers = await self._providers(connection, org_id, nlp_policies)
         allowlist = parse_allowlist(setting.document) if setting is not None else Allowlist.empty()
         data = policy_data(setting.document if setting is not None else None)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, data)
-        state = OrganizationState(org_id, generation, compiled, allowlist)
+        state = OrganizationState(org_id, generation, compiled, allowlist, nlp_policies, nlp_providers)
         self._states[org_id] = state
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
         return state
+
+    async def _providers(
+        self, connection: Connection, org_id: str, policies: tuple[NlpPolicy, ...]
+    ) -> Mapping[str, Provider]:
+        """None where none is needed, or a key does not open: each policy that needs one then decides by on_error."""
+        if self._vault is None or all(policy.draft.provider == EMBEDDED for policy in policies):
+            return {}
+        try:
+            return await load_providers(connection, org_id, self._vault)
+        except UnavailableError as error:
+            _log.error("nlp_providers_not_loaded", org_id=org_id, error=error.message)
+            return {}
 
     async def refresh(self) -> None:
         """Reload what has moved; organizations that cannot be loaded keep their snapshot (and its number)."""

@@ -20,6 +20,7 @@ from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import Candidate, Submission, action_row, candidate_for, decide, hold_row
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder, RecordOutcome
 
@@ -53,6 +54,7 @@ class SubmitAction:
         recorder: Recorder,
         database: Database,
         clock: Clock,
+        content: ContentJudge,
         approval_expires_seconds: int,
         most_open_approvals: int | None,
     ) -> None:
@@ -62,6 +64,7 @@ class SubmitAction:
         self._recorder = recorder
         self._database = database
         self._clock = clock
+        self._content = content
         self._approval_expires_seconds = approval_expires_seconds
 
     async def submit(
@@ -74,6 +77,8 @@ class SubmitAction:
         for _ in range(MOST_DECISIONS):
             state = await agree(caller, self._states, self._keys, self._clock)
             decision = decide(state, candidate)
+            if state.nlp_policies and decision.verdict is not Verdict.DENY:
+                decision = await self._content.tightened(state, candidate, decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._hold(caller.identity, candidate, decision)
             else:
