@@ -27,6 +27,7 @@ def visible(text: str) -> tuple[str, bool]:
     if text.isascii():
         return text, True
     table = _table()
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no character
     seen = _NOT_ASCII.sub(lambda run: run[0].translate(table), text)
     if seen.isascii():
         return seen, True

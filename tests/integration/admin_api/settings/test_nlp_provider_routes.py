@@ -18,8 +18,8 @@ _KEY = "no-real-key-7f3a"
 _PROVIDER = {"kind": "anthropic", "api_key": _KEY}
 
 
-async def test_a_key_is_never_shown_and_lies_encrypted(
-    gate: Gate, superuser: psycopg.Connection[tuple[object, ...]]
+async def test_a_key_is_never_shown_or_logged_and_lies_encrypted(
+    gate: Gate, superuser: psycopg.Connection[tuple[object, ...]], capfd: pytest.CaptureFixture[str]
 ) -> None:
     admin = gate.person()
     answer = await admin.put(_PATH, json={"providers": {"claude": _PROVIDER}})
@@ -30,6 +30,9 @@ async def test_a_key_is_never_shown_and_lies_encrypted(
     assert _KEY not in answer.text
     assert _KEY not in (await admin.get(_PATH)).text
     assert _KEY not in (await admin.get("/admin/audit")).text
+    logged = capfd.readouterr()
+    assert "nlp-providers" in logged.out + logged.err
+    assert _KEY not in logged.out + logged.err
     for table in ("settings", "vault_secrets", "audit_payloads", "audit_inbox"):
         found = superuser.execute("SELECT to_regclass(%s)", [table]).fetchone()
         if found is not None and found[0] is not None:
