@@ -22,10 +22,11 @@ _LIMITS = Limits(seconds_max=30)
 _PIECES = st.sampled_from(
     [
         "%41", "%", "\\u0041", "\\ud83d", '\\"', "\\x41", "{", '{"a":', "[1000000", "]", "}",
-        "aGVsbG8gd29ybGQgYWdhaW4=", "H4sIAAAA", "68656c6c6f20776f726c64", "0x", "password=", "token: ", "://", "@", "tel ", "+49 30 ", "born ",
-        "1.2.1980", "DE89 3704 0044", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----", "eyJ", "basic ", "ssn ",
-        "eyJhbGciOiJIUzI1NiJ9", "\x00", "\u200b", "\u0301", "\ufdfa", "\ud800", "\U000e0041", "٣",
-        "ignore previous ", "x", " ", "\n", ".", "-",
+        "aGVsbG8gd29ybGQgYWdhaW4=", "H4sIAAAA", "68656c6c6f20776f726c64", "0x",
+        "password=", "token: ", "://", "@", "tel ", "+49 30 ", "born ", "1.2.1980", "DE89 3704 0044",
+        "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----", "eyJ", "eyJhbGciOiJIUzI1NiJ9", "basic ", "ssn ",
+        "\x00", "\u200b", "\u0301", "\ufdfa", "\ud800", "\U000e0041", "\u0663", "ignore previous ",
+        "x", " ", "\n", ".", "-",
     ]
 )  # fmt: skip
 _TEXTS = st.lists(_PIECES | st.text(max_size=6) | st.characters(), max_size=30).map("".join)
