@@ -1,6 +1,5 @@
 """The judge's answer, read in the only way it can be read: a missing, unknown or duplicate member is an error."""
 
-import re
 from typing import Final
 
 from headgate.judges.model import Failure, JudgeError, Judgement
@@ -11,14 +10,13 @@ _MEMBERS: Final = ("flagged", "risk_score", "confidence", "detected_issues", "re
 _ISSUES_MAX: Final = 50
 _ISSUE_MAX_CHARACTERS: Final = 100
 _REASONING_MAX_CHARACTERS: Final = 4000
-_FENCE: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_FENCE: Final = "```"
 
 
 def parse_judgement(text: str) -> Judgement:
     """Raises JudgeError. A fence of Markdown around the object is taken off: it changes nothing that it says."""
-    fenced = _FENCE.fullmatch(text)
     try:
-        value = parse_strict((text if fenced is None else fenced[1]).encode("utf-8", "replace"))
+        value = parse_strict(_without_fence(text).encode("utf-8", "replace"))
     except ValidationError as error:
         raise _malformed(error.message[:200]) from error
     if not isinstance(value, dict):
@@ -34,6 +32,14 @@ def parse_judgement(text: str) -> Judgement:
         detected_issues=_issues(value["detected_issues"]),
         reasoning=_reasoning(value["reasoning"]),
     )
+
+
+def _without_fence(text: str) -> str:
+    """No pattern: what a provider sends may be made to cost time."""
+    stripped = text.strip()
+    if len(stripped) < 2 * len(_FENCE) or not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
+        return text
+    return stripped.removeprefix(_FENCE).removesuffix(_FENCE).removeprefix("json")
 
 
 def _flag(value: JsonValue) -> bool:

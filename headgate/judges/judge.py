@@ -69,8 +69,8 @@ class Judges:
         await self._cache.close()
 
     async def _ask(self, question: Question, may_ask: Callable[[], bool]) -> Verdict:
-        address = _address(question.provider)
-        breaker = self._breakers.setdefault(address, Breaker(self._clock))
+        lane = _lane(question)
+        breaker = self._breakers.setdefault(lane, Breaker(self._clock))
         if not breaker.allows():
             raise JudgeError(Failure.BREAKER_OPEN, "the provider failed repeatedly and is left alone for some seconds")
         if not may_ask():
@@ -78,7 +78,7 @@ class Judges:
             raise JudgeError(Failure.BUDGET_EXHAUSTED, "the policy's questions of this day are used up")
         try:
             async with asyncio.timeout(self._deadline_seconds):
-                async with self._slots.setdefault(address, asyncio.Semaphore(_CONCURRENT_MAX)):
+                async with self._slots.setdefault(lane, asyncio.Semaphore(_CONCURRENT_MAX)):
                     verdict = await self._ask_all_parts(question)
         except TimeoutError as error:
             breaker.failed()
@@ -136,6 +136,12 @@ class Judges:
             return adapter.answer(document), requests
         self._forms.pop((_address(provider), question.model), None)
         raise JudgeError(Failure.REFUSED, f"the provider answered {status} in every form: does the model exist?")
+
+
+def _lane(question: Question) -> str:
+    """What shares a breaker and slots: a provider as one organization uses it. Another's exhausted quota, or its many
+    questions, are not this one's trouble."""
+    return f"{question.identity[0] if question.identity else ''} {_address(question.provider)}"
 
 
 def _address(provider: Provider) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -177,6 +178,8 @@ async def test_a_provider_that_fails_again_and_again_is_left_alone(model_server:
         asked = question(provider(model_server, ProviderKind.OPENAI_COMPATIBLE))
         failures = [await _failure(judges, asked) for _ in range(6)]
         assert failures == [Failure.PROVIDER_ERROR] * 5 + [Failure.BREAKER_OPEN]
+
+        assert await _failure(judges, replace(asked, identity=("org_b", "nlp_b", "1"))) is Failure.PROVIDER_ERROR
 
         await model_server.behaves()
         now = 11.0
