@@ -7,6 +7,7 @@ from headgate.detectors.decode import document_of
 from headgate.detectors.document import Document, place_of
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
+from headgate.detectors.prepare import prepare
 from headgate.kernel.canonical_json import JsonValue
 
 _MATCHES_PER_FINDING: Final = 4  # some overlap, and one place is one finding
@@ -16,6 +17,7 @@ type Detector = Callable[[bytes, Budget], Iterable[Match]]
 
 def inspect(value: JsonValue, detectors: Sequence[Detector], limits: Limits = DEFAULT_LIMITS) -> Inspection:
     """Decode, then let each detector look at all of it. Takes milliseconds: run it in a thread where a loop waits."""
+    prepare()
     budget = Budget(limits)
     document = document_of(value, budget)
     buffer = document.buffer()

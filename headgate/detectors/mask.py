@@ -8,6 +8,7 @@ from headgate.detectors.document import Node, Piece
 from headgate.detectors.inspect import without_overlaps
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Gap
+from headgate.detectors.prepare import prepare
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.secrets import MASK
@@ -30,6 +31,7 @@ def mask_secrets(value: JsonValue, limits: Limits = DEFAULT_LIMITS) -> tuple[Jso
 
     With gaps, something was not looked at, and may still hold one.
     """
+    prepare()
     budget = Budget(limits)
     document = document_of(value, budget)
     buffer = document.buffer()

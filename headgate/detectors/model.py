@@ -98,4 +98,5 @@ class Inspection:
 def masked_sample(text: str) -> str:
     """Enough for a person to recognise what they wrote, and nothing for anybody else."""
     shown = text[:_SHOWN_CHARACTERS] if len(text) >= _SHOWN_FROM_LENGTH else ""
+    shown = shown.encode("utf-8", "replace").decode()  # a lone surrogate cannot be recorded
     return f"{shown}… ({len(text)} characters)"

@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from headgate.db.database import Connection, Database
+from headgate.detectors.prepare import prepare
 from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.nlp_policies.model import EMBEDDED, NlpPolicy
@@ -91,6 +92,8 @@ class OrganizationStates:
         data = policy_data(setting.document if setting is not None else None)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, data)
+        if nlp_policies:
+            await asyncio.to_thread(prepare)
         state = OrganizationState(org_id, generation, compiled, allowlist, nlp_policies, nlp_providers)
         self._states[org_id] = state
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
