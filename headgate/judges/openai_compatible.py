@@ -27,7 +27,9 @@ class OpenAiCompatible:
             system = f"{system}\nThe JSON schema of the answer: {canonical_bytes(ANSWER_SCHEMA).decode()}"
         messages: list[JsonValue] = [{"role": "system", "content": system}]
         messages += [{"role": turn.role.value, "content": turn.text} for turn in turns]
-        body: JsonObject = {"model": model, "messages": messages, "max_completion_tokens": OUTPUT_TOKENS_MAX}
+        # Whoever knows the schema knows the newer name of this limit; its newest models know no other.
+        limit = "max_completion_tokens" if form is Form.SCHEMA else "max_tokens"
+        body: JsonObject = {"model": model, "messages": messages, limit: OUTPUT_TOKENS_MAX}
         body |= _asking_for(form)
         headers = {} if provider.api_key is None else {"authorization": f"Bearer {provider.api_key.reveal()}"}
         return WireRequest(f"{provider.base_url}/chat/completions", headers, body)
