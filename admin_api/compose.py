@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from admin_api.authentication import Authenticator
 from admin_api.dependencies import Dependencies
 from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
-from admin_api.metrics import observe_batch
+from admin_api.metrics import observe_batch, observe_nlp
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
@@ -104,7 +104,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
 async def _evaluator(stack: AsyncExitStack, clock: Clock) -> Evaluator:
     judges = Judges(await stack.enter_async_context(open_client()))
     stack.push_async_callback(judges.close)
-    return Evaluator(judges, DailyBudgets(clock))
+    return Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)
 
 
 async def _compiler(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> "partial[PolicySet]":

@@ -17,7 +17,7 @@ from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.limits import Limits
 from addons.measure import Measure
-from addons.metrics import HELD, observe_batch, observe_decision
+from addons.metrics import HELD, observe_batch, observe_decision, observe_nlp
 from addons.order import in_order
 from addons.streaming import Streaming
 from headgate.agents.authenticate import KeyRing
@@ -133,7 +133,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         instance=instance,
         ends=ends,
         clock=clock,
-        content=ContentJudge(Evaluator(judges, DailyBudgets(clock))),
+        content=ContentJudge(Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)),
         observe=observe_decision,
     )
 

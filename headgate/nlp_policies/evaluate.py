@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
@@ -37,6 +37,7 @@ class Evaluator:
     judges: Judges
     budgets: DailyBudgets
     deadline_seconds: float = DEADLINE_SECONDS
+    observe: Callable[[NlpResult], None] = lambda result: None
     _threads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_DETECTORS_AT_ONCE))
 
     async def evaluate(
@@ -59,7 +60,9 @@ class Evaluator:
         except Exception as error:  # noqa: BLE001 - a defect in a judge must hold the call, not let it through
             _log.error("nlp_policy_failed", policy_id=policy.policy_id, error=repr(error))
             result = _failed(policy, Failure.INTERNAL.value, "the policy could not be evaluated")
-        return replace(result, latency_ms=round((time.perf_counter() - started) * 1000, 3))
+        result = replace(result, latency_ms=round((time.perf_counter() - started) * 1000, 3))
+        self.observe(result)
+        return result
 
     async def evaluate_all(
         self, policies: Sequence[NlpPolicy], content: JsonValue, providers: Mapping[str, Provider]

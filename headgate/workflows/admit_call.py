@@ -75,9 +75,9 @@ class CallGate:
                 stale += 1
                 continue
             decision = decide(state, candidate)
+            self._observe(decision)
             if state.nlp_policies and decision.verdict is not Verdict.DENY:
                 decision = await self._content.tightened(state, candidate, decision)
-            self._observe(decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
             else:
