@@ -51,7 +51,7 @@ imports: build
 	@echo "== import order"
 	@$(BIN)/lint-imports
 
-tests: build
+tests: build tests/model_server/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(BIN)/pytest $(TESTS)
 
@@ -103,6 +103,13 @@ $(UV):
 	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python \
 		--manifest-path regorus-py/Cargo.toml --out .venv/.wheels
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall .venv/.wheels/*.whl
+	@touch $@
+
+# The stand-in for language-model providers that tests of judges talk to.
+tests/model_server/node_modules/.package-lock.json: tests/model_server/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== model server of the tests"
+	@npm --prefix tests/model_server ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine

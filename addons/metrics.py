@@ -5,6 +5,7 @@ from typing import Final
 from prometheus_client import Counter, Gauge, Histogram
 
 from addons.tally import TalliedCounter, TalliedHistogram
+from headgate.nlp_policies.model import NlpResult
 from headgate.policies.model import Decision
 
 DECISIONS: Final = Counter(
@@ -21,6 +22,14 @@ ENGINE_SECONDS: Final = Histogram(
     "headgate_engine_seconds",
     "Time that the policies took for one decision.",
     buckets=(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1),
+)
+NLP_RESULTS: Final = Counter(
+    "headgate_proxy_nlp_results", "What NLP policies said: clear, match, or the name of an error.", ["outcome"]
+)
+NLP_SECONDS: Final = Histogram(
+    "headgate_proxy_nlp_seconds",
+    "Time that one NLP policy took for one call.",
+    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5),
 )
 STAGE_SECONDS: Final = Histogram(
     "headgate_proxy_stage_seconds",
@@ -97,6 +106,12 @@ def observe_decision(decision: Decision) -> None:
 def observe_shadow(said: str, decided: str) -> None:
     """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
     SHADOW_VERDICTS.labels(said, decided).inc()
+
+
+def observe_nlp(result: NlpResult) -> None:
+    """For the evaluator of NLP policies."""
+    NLP_RESULTS.labels(result.error or result.outcome.value).inc()
+    NLP_SECONDS.observe(result.latency_ms / 1000)
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

@@ -98,6 +98,15 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies/{}/versions/{}"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/{}/diff"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/{}/restore"): _administrators(Scope.POLICIES_WRITE),
+        ("GET", "/admin/nlp-policies"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/nlp-policies"): _administrators(Scope.POLICIES_WRITE),
+        ("GET", "/admin/nlp-policies/templates"): _administrators(Scope.POLICIES_READ),
+        # They save nothing and affect no action, whatever their method.
+        ("POST", "/admin/nlp-policies/evaluate"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/nlp-policies/{}/test"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_READ),
+        ("PATCH", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_WRITE),
+        ("DELETE", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/audit"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/{}"): _administrators(Scope.AUDIT_READ),
         # It changes nothing and only reads the record, whatever its method.
@@ -116,6 +125,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("DELETE", "/admin/keys/{}"): _administrators(),
         ("GET", "/admin/settings/allowlist"): _administrators(),
         ("PUT", "/admin/settings/allowlist"): _administrators(),
+        ("GET", "/admin/settings/nlp-providers"): _administrators(),
+        ("PUT", "/admin/settings/nlp-providers"): _administrators(),
+        ("POST", "/admin/settings/nlp-providers/test"): _administrators(),
     }
 )
 

@@ -26,6 +26,7 @@ from admin_api.errors import (
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.routes import router as health
 from admin_api.keys.routes import router as keys
+from admin_api.nlp_policies.routes import router as nlp_policies
 from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
 from admin_api.policies.dry_run_routes import router as dry_runs
@@ -37,6 +38,7 @@ from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
 from admin_api.root.routes import router as root
+from admin_api.settings.nlp_provider_routes import router as nlp_providers
 from admin_api.settings.routes import router as settings
 from headgate.kernel.errors import HeadgateError
 
@@ -59,7 +61,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policies,
     policy_versions,
     dry_runs,
+    nlp_policies,
     settings,
+    nlp_providers,
     audit,
     health,
     root,

@@ -12,15 +12,19 @@ from redis.asyncio import Redis
 from admin_api.authentication import Authenticator
 from admin_api.dependencies import Dependencies
 from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
-from admin_api.metrics import observe_batch, observe_shadow
+from admin_api.metrics import observe_batch, observe_nlp, observe_shadow
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.organizations.local_issuer import AUDIENCE, LOCAL_ISSUER, LocalIssuer, open_local_issuer
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, Marker
@@ -28,8 +32,10 @@ from headgate.policies.quarantine import quarantine_suspects
 from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.tools.load import load_catalogues
+from headgate.vault.service import Vault
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.replay_policy import ReplayPolicy
@@ -59,10 +65,13 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         await recorder.open()
         stack.push_async_callback(recorder.close)
         marker, shadow_marker, dry_run_marker = await _markers(settings, database, stack)
+        vault = Vault(settings.master_keys_file or settings.data.master_keys)
+        evaluator = await _evaluator(stack, clock)
         states = OrganizationStates(
             database,
             compile_policies=partial(PolicySet, marker=marker),
             compile_shadows=partial(ShadowSet, marker=shadow_marker),
+            vault=vault,
         )
         shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
         stack.push_async_callback(shadow_calls.close)
@@ -94,6 +103,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 recorder=recorder,
                 database=database,
                 clock=clock,
+                content=ContentJudge(evaluator),
                 approval_expires_seconds=settings.approval_expires_seconds,
                 most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
                 shadow=shadow_calls.recorded,
@@ -102,7 +112,15 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             dry_run=DryRun(states=states, database=database, catalogue=load_catalogues(), marker=dry_run_marker),
             replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
+            vault=vault,
+            nlp=evaluator,
         )
+
+
+async def _evaluator(stack: AsyncExitStack, clock: Clock) -> Evaluator:
+    judges = Judges(await stack.enter_async_context(open_client()))
+    stack.push_async_callback(judges.close)
+    return Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)
 
 
 async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, Marker, Marker]:

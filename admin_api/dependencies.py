@@ -19,7 +19,9 @@ from headgate.agents.authenticate import KeyRing
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.vault.service import Vault
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
 from headgate.workflows.organization_state import OrganizationStates
@@ -46,6 +48,8 @@ class Dependencies:
     dry_run: DryRun
     replay_policy: ReplayPolicy
     ca_certificate: Path | None
+    vault: Vault
+    nlp: Evaluator
 
 
 def dependencies_of(request: Request) -> Dependencies:

@@ -4,6 +4,8 @@ from typing import Final
 
 from prometheus_client import Counter, Histogram
 
+from headgate.nlp_policies.model import NlpResult
+
 REQUESTS: Final = Counter(
     "headgate_api_requests",
     "Requests answered, by method, path template and status.",
@@ -27,6 +29,14 @@ RATE_LIMITED: Final = Counter("headgate_api_rate_limited", "Requests refused wit
 DECISIONS: Final = Counter(
     "headgate_api_decisions", "Explicit actions by what was decided: allow, deny, require_approval.", ["decision"]
 )
+NLP_RESULTS: Final = Counter(
+    "headgate_api_nlp_results", "What NLP policies said here: clear, match, or the name of an error.", ["outcome"]
+)
+NLP_SECONDS: Final = Histogram(
+    "headgate_api_nlp_seconds",
+    "Time that one NLP policy took for one content, here.",
+    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5),
+)
 BATCH_ROWS: Final = Histogram(
     "headgate_api_record_batch_rows",
     "Actions that one commit made durable.",
@@ -47,6 +57,12 @@ SHADOW_VERDICTS: Final = Counter(
 def observe_shadow(said: str, decided: str) -> None:
     """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
     SHADOW_VERDICTS.labels(said, decided).inc()
+
+
+def observe_nlp(result: NlpResult) -> None:
+    """For the evaluator of NLP policies."""
+    NLP_RESULTS.labels(result.error or result.outcome.value).inc()
+    NLP_SECONDS.observe(result.latency_ms / 1000)
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

@@ -31,7 +31,7 @@ class ApiSettings:
     ``data_dir`` holds the key that signs local tokens, and the mark of the policy that is being evaluated; with
     ``local_tokens`` False only the tokens of ``oidc`` are believed. ``ca_certificate`` is the proxy's, for
     download. ``reuse_port``: several processes share the port (SO_REUSEPORT), and a port that is taken by another
-    such process is not noticed.
+    such process is not noticed. ``master_keys_file`` None: the one in ``data_dir``.
     """
 
     database_dsn: Secret
@@ -46,6 +46,7 @@ class ApiSettings:
     approval_expires_seconds: int = 86_400
     body_limit_bytes: int = BODY_LIMIT_BYTES
     reuse_port: bool = False
+    master_keys_file: Path | None = None
 
     @property
     def data(self) -> DataDirectory:

@@ -23,6 +23,7 @@ from addons.metrics import (
     flush_tallies,
     observe_batch,
     observe_decision,
+    observe_nlp,
     observe_shadow,
 )
 from addons.order import in_order
@@ -31,19 +32,25 @@ from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import SHADOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
+from headgate.vault.service import Vault
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.count_refusals import RefusalCounts
 from headgate.workflows.finish_execution import ExecutionEnds
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.shadow_calls import ShadowCalls
@@ -116,12 +123,16 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     refusals = RefusalCounts(database, clock)
     wake_ups = WakeUps(database)
     keys = KeyRing(database, clock=clock)
+    vault = Vault(settings.master_keys_file or settings.data.master_keys)
     states = OrganizationStates(
         database,
         compile_policies=partial(PolicySet, marker=marker),
         compile_shadows=partial(ShadowSet, marker=shadow_marker),
+        vault=vault,
     )
     shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
+    judges = Judges(await stack.enter_async_context(open_client()))
+    stack.push_async_callback(judges.close)
     holds = Holds(
         database=database,
         wake_ups=wake_ups,
@@ -140,6 +151,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         instance=instance,
         ends=ends,
         clock=clock,
+        content=ContentJudge(Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)),
         observe=observe_decision,
         shadow=shadow_calls.recorded,
     )

@@ -13,7 +13,7 @@ class GateSettings:
     """``database_dsn`` logs in as headgate_proxy. Without ``valkey_url`` held calls wake by polling only.
 
     ``data_dir`` holds the certificate authority (private) and what clients need. ``public_api_url`` is where
-    agents ask about a held action; its origin passes the guard.
+    agents ask about a held action; its origin passes the guard. ``master_keys_file`` None: the one in ``data_dir``.
     """
 
     database_dsn: Secret
@@ -27,6 +27,7 @@ class GateSettings:
     approval_expires_seconds: int = 86_400
     rate_limits: bool = True
     limits: RequestLimits = field(default_factory=RequestLimits)
+    master_keys_file: Path | None = None
 
     @property
     def data(self) -> DataDirectory:

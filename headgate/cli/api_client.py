@@ -131,7 +131,8 @@ def _refusal(answer: httpx.Response) -> HeadgateError:
         return NotFoundError(message)
     if answer.status_code == httpx.codes.BAD_REQUEST and details:
         return ValidationError("\n".join([message, *_what_else(details, message)]))
-    return ApiError(message)
+    after = answer.headers.get("retry-after", "")
+    return ApiError(message, retry_after_seconds=int(after) if after.isascii() and after.isdigit() else None)
 
 
 def _what_else(details: object, message: str) -> Iterator[str]:

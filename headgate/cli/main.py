@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "run": ("headgate.cli.environment:run", "Run a program whose calls go through the gate."),
     "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
     "policy": ("headgate.cli.policies:policy", "Rule policies: add, change, test, compare, restore."),
+    "nlp": ("headgate.cli.nlp:nlp", "Measure policies about content."),
     "agents": ("headgate.cli.agents:agents", "List and create agents."),
     "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
     "audit": ("headgate.cli.audit:audit", "Verify the record."),

@@ -45,6 +45,7 @@ def api() -> None:
             ca_certificate=settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
             body_limit_bytes=settings.api_body_limit_bytes,
+            master_keys_file=settings.master_keys_file,
         )
     )
 
@@ -78,6 +79,7 @@ def _serve_proxy(settings: Settings) -> None:
         hold_seconds=settings.hold_seconds,
         approval_expires_seconds=settings.approval_expires_seconds,
         rate_limits=settings.rate_limits,
+        master_keys_file=settings.master_keys_file,
     )
     limits = replace(
         gate.limits,

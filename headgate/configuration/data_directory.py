@@ -77,6 +77,11 @@ class DataDirectory:
         return self.root / "issuer"
 
     @property
+    def master_keys(self) -> Path:
+        """What the secrets of organizations are encrypted with (0600; ``headgate.vault.master_keys``)."""
+        return self.root / "vault" / "master-keys.json"
+
+    @property
     def runtime_file(self) -> Path:
         """Where client commands find the instance (``headgate.runtime.runtime_file``)."""
         return self.root / "runtime.json"

@@ -152,6 +152,12 @@ class Settings:
     jwt_aal_claim: str = variable(
         "HEADGATE_JWT_AAL_CLAIM", "aal", "The claim that says how the person signed in (`aal1`, `aal2`).", text
     )
+    master_keys_file: Path | None = variable(
+        "HEADGATE_MASTER_KEYS_FILE", None,
+        "The keys that stored secrets are encrypted with (JSON, mode 0600, the same on every machine); unset: one that"
+        " is made in the data directory at the first use.",
+        path,
+    )  # fmt: skip
     log_level: str = variable(
         "HEADGATE_LOG_LEVEL", "info", "debug, info, warning or error.", one_of("debug", "info", "warning", "error")
     )

@@ -29,6 +29,7 @@ class IdPrefix(StrEnum):
     USER = "usr"
     INSTANCE = "ins"
     REPLAY = "rpl"
+    NLP_POLICY = "nlp"
 
 
 def new_id(prefix: IdPrefix) -> str:

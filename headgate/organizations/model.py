@@ -21,6 +21,7 @@ class Role(StrEnum):
 
 class SettingName(StrEnum):
     ALLOWLIST = "allowlist"
+    NLP_PROVIDERS = "nlp_providers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,8 @@ class Decision:
     ``spoken`` are the policies of the deciding priority that said anything, in the order they were asked;
     the versions that made the decision are theirs. ``policy_id`` is the first of them that said what was
     decided; None: nobody spoke. ``requirements``: one per policy that asks, all to be met; empty unless the
-    verdict is require_approval. Times are None where no policy names one.
+    verdict is require_approval. Times are None where no policy names one. ``nlp``: an entry for each NLP policy
+    that ran.
     """
 
     verdict: Verdict
@@ -148,11 +149,12 @@ class Decision:
     hold_seconds: float | None = None
     expires_in_seconds: int | None = None
     escalate_after_seconds: int | None = None
+    nlp: tuple[JsonObject, ...] = ()
 
     def record(self) -> JsonObject:
         """The decision object of the specification, and the policy versions that made it."""
         policies: list[JsonValue] = [spoken.record() for spoken in self.spoken]
-        return {
+        record: JsonObject = {
             "decision": self.verdict.value,
             "reason": self.reason,
             "risk_level": self.risk_level.value,
@@ -160,6 +162,9 @@ class Decision:
             "evaluation_time_ms": self.evaluation_time_ms,
             "policies": policies,
         }
+        if self.nlp:
+            record["nlp"] = list(self.nlp)
+        return record
 
 
 def requirements_cover(held: tuple[Requirement, ...], wanted: tuple[Requirement, ...]) -> bool:

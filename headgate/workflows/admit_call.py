@@ -19,6 +19,7 @@ from headgate.workflows.decide_action import Candidate, RecordedObserver, action
 from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
 from headgate.workflows.hold_call import Again, HeldCall, Holds
 from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationState, OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.refusals import ActionDeniedError
@@ -37,6 +38,7 @@ class CallGate:
         instance: Instance,
         ends: ExecutionEnds,
         clock: Clock,
+        content: ContentJudge,
         observe: Callable[[Decision], None] = lambda decision: None,
         shadow: RecordedObserver = observe_nothing,
     ) -> None:
@@ -48,6 +50,7 @@ class CallGate:
         self._instance = instance
         self._ends = ends
         self._clock = clock
+        self._content = content
         self._observe = observe
 
     async def admit(
@@ -76,6 +79,8 @@ class CallGate:
                 continue
             decision = decide(state, candidate)
             self._observe(decision)
+            if state.nlp_policies and decision.verdict is not Verdict.DENY:
+                decision = await self._content.tightened(state, candidate, decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
             else:

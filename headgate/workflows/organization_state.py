@@ -5,14 +5,20 @@ database's, so that a stale snapshot costs a reload, never a wrong decision. The
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import structlog
 
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
+from headgate.detectors.prepare import prepare
+from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.nlp_policies.model import EMBEDDED, NlpPolicy
+from headgate.nlp_policies.provider_service import load_providers
+from headgate.nlp_policies.store import load_enabled_nlp
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 from headgate.organizations.store import generation as stored_generation
 from headgate.organizations.store import generations
@@ -21,6 +27,7 @@ from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadow import ShadowSet
 from headgate.policies.store import load_enabled
 from headgate.policies.surroundings import Surroundings, load_surroundings
+from headgate.vault.service import Vault
 
 _log = structlog.get_logger(__name__)
 
@@ -41,6 +48,8 @@ class OrganizationState:
     shadows: ShadowSet | None = None
     rules: tuple[RulePolicy, ...] = ()
     around: Surroundings | None = None
+    nlp_policies: tuple[NlpPolicy, ...] = ()
+    nlp_providers: Mapping[str, Provider] = MappingProxyType({})
 
 
 class OrganizationStates:
@@ -52,10 +61,12 @@ class OrganizationStates:
         *,
         compile_policies: Callable[..., PolicySet] = PolicySet,
         compile_shadows: Callable[..., ShadowSet] = ShadowSet,
+        vault: Vault | None = None,
     ) -> None:
         self._database = database
         self._compile_policies = compile_policies
         self._compile_shadows = compile_shadows
+        self._vault = vault
         self._states: dict[str, OrganizationState] = {}
         self._loading: dict[str, asyncio.Lock] = {}
 
@@ -85,16 +96,34 @@ class OrganizationStates:
             generation = await stored_generation(connection, org_id)
             policies = await load_enabled(connection, org_id)
             around = await load_surroundings(connection, org_id)
+            nlp_policies = tuple(await load_enabled_nlp(connection, org_id))
+            nlp_providers = await self._providers(connection, org_id, nlp_policies)
         allowlist = Allowlist.empty() if around.allowlist is None else parse_allowlist(around.allowlist)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
         shadows = None
         if any(policy.mode is PolicyMode.SHADOW for policy in policies):
             shadows = await asyncio.to_thread(self._compile_shadows, policies, around.data, libraries=around.libraries)
-        state = OrganizationState(org_id, generation, compiled, allowlist, shadows, tuple(policies), around)
+        if nlp_policies:
+            await asyncio.to_thread(prepare)
+        state = OrganizationState(
+            org_id, generation, compiled, allowlist, shadows, tuple(policies), around, nlp_policies, nlp_providers
+        )
         self._states[org_id] = state
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
         return state
+
+    async def _providers(
+        self, connection: Connection, org_id: str, policies: tuple[NlpPolicy, ...]
+    ) -> Mapping[str, Provider]:
+        """None where none is needed, or a key does not open: each policy that needs one then decides by on_error."""
+        if self._vault is None or all(policy.draft.provider == EMBEDDED for policy in policies):
+            return {}
+        try:
+            return await load_providers(connection, org_id, self._vault)
+        except UnavailableError as error:
+            _log.error("nlp_providers_not_loaded", org_id=org_id, error=error.message)
+            return {}
 
     async def refresh(self) -> None:
         """Reload what has moved; organizations that cannot be loaded keep their snapshot (and its number)."""

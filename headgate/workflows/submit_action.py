@@ -30,6 +30,7 @@ from headgate.workflows.decide_action import (
     hold_row,
     observe_nothing,
 )
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 
@@ -63,6 +64,7 @@ class SubmitAction:
         recorder: Recorder,
         database: Database,
         clock: Clock,
+        content: ContentJudge,
         approval_expires_seconds: int,
         most_open_approvals: int | None,
         shadow: RecordedObserver = observe_nothing,
@@ -74,6 +76,7 @@ class SubmitAction:
         self._recorder = recorder
         self._database = database
         self._clock = clock
+        self._content = content
         self._approval_expires_seconds = approval_expires_seconds
 
     async def submit(
@@ -86,6 +89,8 @@ class SubmitAction:
         for _ in range(MOST_DECISIONS):
             state = await agree(caller, self._states, self._keys, self._clock)
             decision = decide(state, candidate)
+            if state.nlp_policies and decision.verdict is not Verdict.DENY:
+                decision = await self._content.tightened(state, candidate, decision)
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._hold(caller.identity, candidate, decision)
             else:

@@ -1,0 +1,1 @@
+"""NLP policies and the providers that judge by them."""

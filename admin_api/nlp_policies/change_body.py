@@ -1,0 +1,55 @@
+"""PATCH of an NLP policy: any subset of its fields; what is left out stays, and null empties what may be empty."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.nlp_policies.schemas import ScopeBody
+from headgate.kernel.errors import ValidationError
+from headgate.nlp_policies.model import (
+    MODEL_MAX_CHARACTERS,
+    PROMPT_MAX_CHARACTERS,
+    NlpDraft,
+    NlpPolicyType,
+)
+from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
+
+_MAY_BE_NULL = frozenset({"description", "model", "prompt"})
+
+
+class NlpPolicyChange(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str | None = Field(default=None, min_length=1, max_length=NAME_MAX_CHARACTERS)
+    type: NlpPolicyType | None = None
+    description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
+    provider: str | None = None
+    model: str | None = Field(default=None, max_length=MODEL_MAX_CHARACTERS)
+    threshold: float | None = Field(default=None, gt=0, le=1)
+    enabled: bool | None = None
+    prompt: str | None = Field(default=None, max_length=PROMPT_MAX_CHARACTERS)
+    scope: ScopeBody | None = None
+    on_match: Literal["deny", "require_approval"] | None = None
+    on_error: Literal["deny", "require_approval"] | None = None
+    daily_limit: int | None = Field(default=None, ge=1)
+
+    def applied_to(self, draft: NlpDraft) -> NlpDraft:
+        """Raises ValidationError for a null where a value is needed."""
+        changes: dict[str, Any] = {}  # by field, each checked above
+        for name in self.model_fields_set:
+            value = getattr(self, name)
+            if value is None and name not in _MAY_BE_NULL:
+                raise ValidationError(f"{name} cannot be null", details={"field": name, "reason": "cannot be null"})
+            changes[name] = _typed(name, value)
+        if "model" not in changes and ("type" in changes or "provider" in changes):
+            changes["model"] = None  # another type's or provider's model would say nothing
+        return replace(draft, **changes)
+
+
+def _typed(name: str, value: Any) -> Any:
+    if isinstance(value, ScopeBody):
+        return value.scope()
+    if name in ("on_match", "on_error"):
+        return Verdict(value)
+    return value

@@ -1,0 +1,183 @@
+"""/admin/nlp-policies: what is judged by detectors and language models, after the rules."""
+
+import time
+
+from fastapi import APIRouter
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.guarded_route import GuardedRoute
+from admin_api.nlp_policies.change_body import NlpPolicyChange
+from admin_api.nlp_policies.result_schemas import (
+    Content,
+    EvaluatedContent,
+    EvaluationAnswer,
+    ResultAnswer,
+    result_answer,
+)
+from admin_api.nlp_policies.schemas import (
+    NewNlpPolicy,
+    NlpPolicyAnswer,
+    TemplatesAnswer,
+    nlp_policy_answer,
+    template_answer,
+)
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from headgate.actions.store import get_action
+from headgate.db.database import Connection
+from headgate.judges.model import Provider
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.nlp_policies.evaluate import decision_of
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy
+from headgate.nlp_policies.provider_service import load_providers
+from headgate.nlp_policies.service import change_nlp_policy, create_nlp_policy, delete_nlp_policy
+from headgate.nlp_policies.store import get_nlp_policy, list_nlp_policies, load_enabled_nlp
+from headgate.nlp_policies.templates import templates
+
+router = APIRouter(route_class=GuardedRoute, tags=["nlp policies"])
+
+
+@router.get("/admin/nlp-policies/templates")
+async def list_templates() -> TemplatesAnswer:
+    """Ready-made policies, each with cases that say what it finds."""
+    return TemplatesAnswer(data=[template_answer(one) for one in templates()])
+
+
+@router.post("/admin/nlp-policies/evaluate")
+async def evaluate(
+    body: EvaluatedContent, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> EvaluationAnswer:
+    """Ask all enabled policies about a content; with ``action_id``, those whose scope covers that action.
+
+    Nothing is saved, and no action is affected.
+    """
+    started = time.perf_counter()
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policies = await load_enabled_nlp(connection, principal.org_id)
+        if body.action_id is not None:
+            policies = await _covering(connection, principal.org_id, body.action_id, policies)
+        providers = await _providers(connection, principal.org_id, policies, dependencies)
+    results = await dependencies.nlp.evaluate_all(policies, body.content, providers)
+    return EvaluationAnswer(
+        decision=decision_of(results).value,
+        results=[result_answer(one) for one in results],
+        policies_asked=len(policies),
+        latency_ms=round((time.perf_counter() - started) * 1000, 3),
+    )
+
+
+@router.post("/admin/nlp-policies", status_code=201)
+async def create(body: NewNlpPolicy, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:
+    """A new policy, in force with the next decision."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policy = await create_nlp_policy(
+            connection,
+            principal.org_id,
+            body.draft(),
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+        )
+    return nlp_policy_answer(policy)
+
+
+@router.get("/admin/nlp-policies", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies, enabled: bool | None = None
+) -> Page[NlpPolicyAnswer, Pagination]:
+    """Oldest first."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await list_nlp_policies(
+            connection,
+            principal.org_id,
+            enabled=enabled,
+            limit=page.limit,
+            offset=page.offset,
+            exact_total=page.exact_total,
+        )
+    return Page(
+        data=[nlp_policy_answer(policy) for policy in found.policies],
+        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    )
+
+
+@router.get("/admin/nlp-policies/{id}")
+async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:  # noqa: A002 - the specification's name of the parameter
+    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return nlp_policy_answer(await get_nlp_policy(connection, principal.org_id, policy_id))
+
+
+@router.patch("/admin/nlp-policies/{id}")
+async def change(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: NlpPolicyChange,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> NlpPolicyAnswer:
+    """A new version; the ones before stay, for the decisions that they made."""
+    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policy = await get_nlp_policy(connection, principal.org_id, policy_id)
+        changed = await change_nlp_policy(
+            connection,
+            policy,
+            body.applied_to(policy.draft),
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+        )
+    return nlp_policy_answer(changed)
+
+
+@router.delete("/admin/nlp-policies/{id}")
+async def delete(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:  # noqa: A002 - the specification's name of the parameter
+    """It judges no more; its versions stay."""
+    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policy = await delete_nlp_policy(
+            connection, principal.org_id, policy_id, actor=principal.actor, clock=dependencies.clock
+        )
+    return nlp_policy_answer(policy)
+
+
+@router.post("/admin/nlp-policies/{id}/test")
+async def test(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: Content,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> ResultAnswer:
+    """Ask one policy, enabled or not, the way that calls are judged, but never from the cache. Affects no action.
+
+    A content that is a JSON text is read as JSON.
+    """
+    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policy = await get_nlp_policy(connection, principal.org_id, policy_id)
+        providers = await _providers(connection, principal.org_id, [policy], dependencies)
+    return result_answer(await dependencies.nlp.evaluate(policy, body.content, providers, use_cache=False))
+
+
+async def _covering(connection: Connection, org_id: str, action_id: str, policies: list[NlpPolicy]) -> list[NlpPolicy]:
+    """Those that would be asked about this action's request. Raises NotFoundError."""
+    action = (await get_action(connection, org_id, parse_id(IdPrefix.ACTION, action_id))).action
+    return [
+        policy
+        for policy in policies
+        if policy.draft.scope.covers(
+            tool=action.tool, operation=action.operation, agent_id=action.agent_id, direction=Direction.REQUEST
+        )
+    ]
+
+
+async def _providers(
+    connection: Connection, org_id: str, policies: list[NlpPolicy], dependencies: Dependencies
+) -> dict[str, Provider]:
+    """None where none is needed, or where a key does not open: then the policies that need one say so themselves."""
+    if all(policy.draft.provider == EMBEDDED for policy in policies):
+        return {}
+    try:
+        return await load_providers(connection, org_id, dependencies.vault)
+    except UnavailableError:
+        return {}

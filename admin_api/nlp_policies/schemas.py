@@ -1,0 +1,173 @@
+"""Bodies about NLP policies (specification, "NLP policy" and "NLP policy routes")."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from headgate.nlp_policies.check import warnings_about
+from headgate.nlp_policies.model import (
+    DEFAULT_DAILY_LIMIT,
+    DEFAULT_THRESHOLD,
+    EMBEDDED,
+    MODEL_MAX_CHARACTERS,
+    PROMPT_MAX_CHARACTERS,
+    SCOPE_MAX,
+    Direction,
+    NlpDraft,
+    NlpPolicy,
+    NlpPolicyType,
+    Scope,
+)
+from headgate.nlp_policies.templates import Template
+from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
+
+CONTENT_MAX_CHARACTERS = 512 * 1024
+
+
+class ScopeBody(BaseModel):
+    """Which calls the policy is asked about; an empty list is all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tools: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
+    operations: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
+    agents: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
+    direction: Direction = Direction.REQUEST
+
+    def scope(self) -> Scope:
+        return Scope(tuple(self.tools), tuple(self.operations), tuple(self.agents), self.direction)
+
+
+class NewNlpPolicy(BaseModel):
+    """POST /admin/nlp-policies."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
+    type: NlpPolicyType
+    description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
+    provider: str = Field(default=EMBEDDED, description="embedded, or one of /admin/settings/nlp-providers.")
+    model: str | None = Field(
+        default=None,
+        max_length=MODEL_MAX_CHARACTERS,
+        description="With embedded: pii, secrets, safety, intent or keywords; left out: the type's own.",
+    )
+    threshold: float = Field(default=DEFAULT_THRESHOLD, gt=0, le=1, description="From this risk_score on it matches.")
+    enabled: bool = True
+    prompt: str | None = Field(
+        default=None, max_length=PROMPT_MAX_CHARACTERS, description="The policy in words; for keywords, one a line."
+    )
+    scope: ScopeBody = Field(default_factory=ScopeBody)
+    on_match: Literal["deny", "require_approval"] = "require_approval"
+    on_error: Literal["deny", "require_approval"] = "require_approval"
+    daily_limit: int = Field(
+        default=DEFAULT_DAILY_LIMIT, ge=1, description="Questions to the provider in a day; beyond them: on_error."
+    )
+
+    def draft(self) -> NlpDraft:
+        return NlpDraft(
+            name=self.name,
+            type=self.type,
+            provider=self.provider,
+            model=self.model,
+            description=self.description,
+            threshold=self.threshold,
+            enabled=self.enabled,
+            prompt=self.prompt,
+            scope=self.scope.scope(),
+            on_match=Verdict(self.on_match),
+            on_error=Verdict(self.on_error),
+            daily_limit=self.daily_limit,
+        )
+
+
+class NlpPolicyAnswer(BaseModel):
+    id: str
+    name: str
+    description: str | None
+    type: NlpPolicyType
+    provider: str
+    model: str
+    threshold: float
+    enabled: bool
+    prompt: str | None
+    scope: ScopeBody
+    on_match: str
+    on_error: str
+    daily_limit: int
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    warnings: list[str] = Field(description="What whoever saved it should know.")
+
+
+def nlp_policy_answer(policy: NlpPolicy) -> NlpPolicyAnswer:
+    draft = policy.draft
+    return NlpPolicyAnswer(
+        id=policy.policy_id,
+        name=draft.name,
+        description=draft.description,
+        type=draft.type,
+        provider=draft.provider,
+        model=policy.model,
+        threshold=draft.threshold,
+        enabled=draft.enabled,
+        prompt=draft.prompt,
+        scope=scope_body(draft.scope),
+        on_match=draft.on_match.value,
+        on_error=draft.on_error.value,
+        daily_limit=draft.daily_limit,
+        version=policy.version,
+        created_at=policy.created_at,
+        updated_at=policy.updated_at,
+        warnings=list(warnings_about(draft)),
+    )
+
+
+def scope_body(scope: Scope) -> ScopeBody:
+    return ScopeBody(
+        tools=list(scope.tools),
+        operations=list(scope.operations),
+        agents=list(scope.agents),
+        direction=scope.direction,
+    )
+
+
+class CaseAnswer(BaseModel):
+    content: str
+    expected: str = Field(description="match or clear")
+
+
+class TemplateAnswer(BaseModel):
+    """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's."""
+
+    id: str
+    name: str
+    description: str
+    type: NlpPolicyType
+    provider: str
+    model: str | None
+    threshold: float
+    prompt: str | None
+    on_match: str
+    cases: list[CaseAnswer]
+
+
+class TemplatesAnswer(BaseModel):
+    data: list[TemplateAnswer]
+
+
+def template_answer(template: Template) -> TemplateAnswer:
+    return TemplateAnswer(
+        id=template.template_id,
+        name=template.name,
+        description=template.description,
+        type=template.type,
+        provider=template.provider,
+        model=template.model or None,
+        threshold=template.threshold,
+        prompt=template.prompt,
+        on_match=template.on_match.value,
+        cases=[CaseAnswer(content=one.content, expected=one.expected.value) for one in template.cases],
+    )

@@ -1,0 +1,128 @@
+"""/admin/settings/nlp-providers: the language models that an organization's policies may ask. Keys are never shown."""
+
+import time
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
+from admin_api.guarded_route import GuardedRoute
+from headgate.db.database import Connection
+from headgate.judges.model import JudgeError, Provider, ProviderKind, Question
+from headgate.kernel.canonical_json import canonical_bytes, parse_strict
+from headgate.kernel.errors import NotFoundError
+from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
+from headgate.nlp_policies.provider_service import (
+    load_providers,
+    names_with_keys,
+    provider_settings,
+    put_providers,
+)
+from headgate.vault.service import Vault
+
+router = APIRouter(route_class=GuardedRoute, tags=["settings"])
+
+_TRIAL_POLICY = "Refuse whatever deletes data."
+_TRIAL_ACTION = {"tool": "database", "operation": "query", "params": {"sql": "SELECT 1"}}
+
+
+class ProviderAnswer(BaseModel):
+    kind: ProviderKind
+    base_url: str
+    has_api_key: bool
+    input_price: float | None = Field(description="US dollars for a million tokens.")
+    output_price: float | None
+
+
+class ProvidersAnswer(BaseModel):
+    """``embedded`` is always there and needs no setting."""
+
+    providers: dict[str, ProviderAnswer]
+
+
+class Trial(BaseModel):
+    """POST /admin/settings/nlp-providers/test."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str
+    model: str = Field(min_length=1, max_length=MODEL_MAX_CHARACTERS)
+
+
+class TrialAnswer(BaseModel):
+    """``requests``: how many it took; more than one where the provider knows no schema, or had to be asked again."""
+
+    ok: bool
+    error: str | None
+    message: str | None
+    requests: int
+    latency_ms: float
+
+
+@router.get("/admin/settings/nlp-providers")
+async def get_nlp_providers(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ProvidersAnswer:
+    """Those that are set; an empty object where none is."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return await _answer(connection, principal.org_id, dependencies.vault)
+
+
+@router.put("/admin/settings/nlp-providers")
+async def set_nlp_providers(request: Request, dependencies: CurrentDependencies) -> ProvidersAnswer:
+    """In place of all that were set: ``{"providers": {NAME: {kind, base_url?, api_key?, input_price?,
+    output_price?}}}``. An ``api_key`` that is left out stays as it was; null forgets it.
+    """
+    principal = principal_of(request)
+    document = parse_strict(await request.body())
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await put_providers(
+            connection,
+            principal.org_id,
+            document,
+            dependencies.vault,
+            actor=principal.actor,
+            user_id=principal.user_id,
+            clock=dependencies.clock,
+        )
+        return await _answer(connection, principal.org_id, dependencies.vault)
+
+
+@router.post("/admin/settings/nlp-providers/test")
+async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> TrialAnswer:
+    """Ask a provider something harmless, as policies would."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        provider = (await load_providers(connection, principal.org_id, dependencies.vault)).get(body.provider)
+    if provider is None:
+        raise NotFoundError(f"the provider {body.provider[:64]} is not set")
+    started = time.perf_counter()
+    try:
+        verdict = await dependencies.nlp.judges.ask(_trial(provider, body.model), use_cache=False)
+    except JudgeError as error:
+        return _trial_answer(started, ok=False, error=error.failure.value, message=error.message)
+    return _trial_answer(started, ok=True, requests=verdict.requests)
+
+
+def _trial(provider: Provider, model: str) -> Question:
+    return Question(provider, model, _TRIAL_POLICY, 0.7, canonical_bytes(_TRIAL_ACTION), ())
+
+
+def _trial_answer(
+    started: float, *, ok: bool, error: str | None = None, message: str | None = None, requests: int = 0
+) -> TrialAnswer:
+    elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
+    return TrialAnswer(ok=ok, error=error, message=message, requests=requests, latency_ms=elapsed_ms)
+
+
+async def _answer(connection: Connection, org_id: str, vault: Vault) -> ProvidersAnswer:
+    with_keys = await names_with_keys(connection, org_id, vault)
+    providers = {
+        name: ProviderAnswer(
+            kind=one.kind,
+            base_url=one.base_url,
+            has_api_key=name in with_keys,
+            input_price=one.input_price,
+            output_price=one.output_price,
+        )
+        for name, one in (await provider_settings(connection, org_id)).items()
+    }
+    return ProvidersAnswer(providers=providers)

@@ -1,0 +1,97 @@
+"""The models of the provider ``embedded``: a text to a judgement, in the words in which a language model answers.
+
+``pii``, ``secrets`` and ``keywords`` find what they name, by form and checksum. ``safety`` and ``intent`` are
+heuristics: they say so (``engine``), and never claim much confidence.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from headgate.detectors.inspect import Detector, inspect
+from headgate.detectors.keywords import parse_keywords
+from headgate.detectors.limits import DEFAULT_LIMITS, Limits
+from headgate.detectors.model import Inspection
+from headgate.detectors.personal_data import find_personal_data
+from headgate.detectors.phrases import find_intent, find_unsafe
+from headgate.detectors.secrets import find_secrets
+from headgate.kernel.canonical_json import JsonValue
+
+HEURISTIC_CONFIDENCE_MAX: Final = 0.5
+_HEURISTIC_RISK_MAX: Final = 0.9
+_NOTHING_FOUND_CONFIDENCE: Final = 0.8
+_NAMED_MAX: Final = 5
+
+
+class EmbeddedModel(StrEnum):
+    PII = "pii"
+    SECRETS = "secrets"
+    SAFETY = "safety"
+    INTENT = "intent"
+    KEYWORDS = "keywords"
+
+
+class Engine(StrEnum):
+    DETECTOR = "detector"
+    HEURISTIC = "heuristic"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """``risk_score`` and ``confidence`` from 0 to 1; ``issues``: the kinds found, each once."""
+
+    risk_score: float
+    confidence: float
+    issues: tuple[str, ...]
+    reasoning: str
+    engine: Engine
+    inspection: Inspection
+
+
+def assess(
+    model: EmbeddedModel, value: JsonValue, keywords: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Assessment:
+    """Takes milliseconds: run it in a thread. Raises ValidationError for keywords that cannot be used."""
+    inspection = inspect(value, [_detector(model, keywords)], limits)
+    heuristic = model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT)
+    risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
+    confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
+    return Assessment(
+        risk_score=round(risk, 4),
+        confidence=round(min(confidence, HEURISTIC_CONFIDENCE_MAX) if heuristic else confidence, 4),
+        issues=inspection.kinds,
+        reasoning=_reasoning(inspection, heuristic=heuristic),
+        engine=Engine.HEURISTIC if heuristic else Engine.DETECTOR,
+        inspection=inspection,
+    )
+
+
+def _detector(model: EmbeddedModel, keywords: str | None) -> Detector:
+    if model is EmbeddedModel.KEYWORDS:
+        return parse_keywords(keywords or "").find
+    return {
+        EmbeddedModel.PII: find_personal_data,
+        EmbeddedModel.SECRETS: find_secrets,
+        EmbeddedModel.SAFETY: find_unsafe,
+        EmbeddedModel.INTENT: find_intent,
+    }[model]
+
+
+def _combined(inspection: Inspection) -> float:
+    """Several weak signs together say more than one: as independent ones would (noisy or), each sample once."""
+    unlikely = 1.0
+    for weight in {(one.sample, one.kind): one.confidence for one in inspection.findings}.values():
+        unlikely *= 1 - weight
+    return min(_HEURISTIC_RISK_MAX, 1 - unlikely)
+
+
+def _reasoning(inspection: Inspection, *, heuristic: bool) -> str:
+    how = "by phrases (heuristic)" if heuristic else "by form and checksum"
+    if inspection.findings:
+        places = "; ".join(f"{one.kind} at {one.place.path}" for one in inspection.findings[:_NAMED_MAX])
+        said = f"{len(inspection.findings)} found {how}: {places}"
+    else:
+        said = f"nothing found {how}"
+    if inspection.gaps:
+        said += ". Not inspected wholly: " + "; ".join(gap.detail for gap in inspection.gaps)
+    return said

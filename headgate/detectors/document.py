@@ -1,0 +1,143 @@
+"""All texts of one input in one buffer, each with the way to it.
+
+Detectors run once over the buffer, whether it came from one mail or from a thousand small JSON values, and a
+member's name stands before its value as a label does in a form: ``iban: DE…``.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from headgate.detectors.model import Place, masked_sample
+from headgate.detectors.visible import visible
+
+SEPARATOR: Final = b"\n\x00\n"
+"""Between two texts; no pattern matches across it."""
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@#](?=.{0,39}$)[A-Za-z_ .\-]*[0-9]{0,4}")
+_WORD_BREAK: Final = re.compile(r"[_\-.]+|(?<=[a-z])(?=[A-Z])")
+_NAME_MAX: Final = 64
+_GENERIC_NAMES: Final = frozenset(("value", "number", "no", "text", "content", "data", "raw", "id", "#text"))
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One step into a JSON value; None is its root. Written out only for what is found."""
+
+    parent: "Node | None"
+    key: str | int
+
+    def name(self) -> str:
+        """The member's name, or that of the list that holds it."""
+        node: Node | None = self
+        while node is not None and isinstance(node.key, int):
+            node = node.parent
+        return "" if node is None else str(node.key)
+
+    def label(self) -> str:
+        """The name; where it says nothing by itself (``value``), with the one above."""
+        name = self.name()
+        if name.lower() in _GENERIC_NAMES and self.parent is not None and (above := self.parent.name()) != name:
+            return f"{above} {name}"
+        return name
+
+
+def json_path(node: Node | None) -> str:
+    """RFC 9535, with the shorthand for names that are identifiers; a name that may itself be somebody's is masked."""
+    steps: list[str] = []
+    while node is not None:
+        if isinstance(node.key, int):
+            steps.append(f"[{node.key}]")
+        elif _PLAIN_NAME.fullmatch(node.key) is None:
+            steps.append(f"['{masked_sample(node.key)}']")
+        else:
+            steps.append(f".{node.key}" if _IDENTIFIER.fullmatch(node.key) is not None else f"['{node.key}']")
+        node = node.parent
+    return "$" + "".join(reversed(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a text came from: ``outer`` is what it was decoded from, by ``step``."""
+
+    outer: "Origin | None"
+    step: str | None
+    node: Node | None
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.outer is None else self.outer.depth + 1
+
+
+ROOT: Final = Origin(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One text: ``text_start`` is where its value begins in the buffer, after its label."""
+
+    origin: Origin
+    folded: bool
+    start: int
+    text_start: int
+    end: int
+
+
+class Document:
+    """The buffer while it grows, and the way back from it."""
+
+    __slots__ = ("_chunks", "_starts", "pieces", "size")
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._starts: list[int] = []
+        self.pieces: list[Piece] = []
+        self.size = 0
+
+    def add(self, text: str, origin: Origin, *, folded: bool) -> None:
+        label = b"" if origin.node is None else _label(origin.node.label())
+        value = text.encode("utf-8", "replace")
+        start = self.size
+        self._starts.append(start)
+        self._chunks.append(label + value)
+        end = start + len(label) + len(value)
+        self.pieces.append(Piece(origin, folded, start, start + len(label), end))
+        self.size = end + len(SEPARATOR)
+
+    def buffer(self, first_piece: int = 0) -> bytes:
+        """The bytes from this piece on."""
+        return SEPARATOR.join(self._chunks[first_piece:])
+
+    def piece_at(self, offset: int) -> Piece:
+        return self.pieces[bisect_right(self._starts, offset) - 1]
+
+
+@lru_cache(maxsize=2048)
+def _label(name: str) -> bytes:
+    """``dateOfBirth`` is read as the words that it is made of as well."""
+    if not name:
+        return b""
+    name, _ = visible(name)
+    if len(name) <= _NAME_MAX:
+        words = _WORD_BREAK.sub(" ", name).strip()
+        shown = name if words == name else f"{words} {name}"
+    else:
+        shown = name
+    return f"{shown}: ".encode("utf-8", "replace")
+
+
+def place_of(piece: Piece, buffer: bytes, start: int) -> Place:
+    """Where the match that starts at ``start`` of the whole buffer stands, as a reader finds it again."""
+    offset = len(buffer[piece.text_start : start].decode("utf-8", "replace")) if start >= piece.text_start else None
+    steps = ["unicode"] if piece.folded else []
+    origin = piece.origin
+    while origin.outer is not None:
+        if origin.step == "json":
+            steps.append(f"json:{json_path(origin.node)}")
+        elif origin.step is not None:
+            steps.append(origin.step)
+        origin = origin.outer
+    return Place(json_path(origin.node), tuple(reversed(steps)), offset)

@@ -1,0 +1,63 @@
+"""One inspection: a text or a JSON value, some detectors, everything that they found and what they could not see."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from headgate.detectors.decode import document_of
+from headgate.detectors.document import Document, place_of
+from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
+from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
+from headgate.detectors.prepare import prepare
+from headgate.kernel.canonical_json import JsonValue
+
+_MATCHES_PER_FINDING: Final = 4  # some overlap, and one place is one finding
+
+type Detector = Callable[[bytes, Budget], Iterable[Match]]
+
+
+def inspect(value: JsonValue, detectors: Sequence[Detector], limits: Limits = DEFAULT_LIMITS) -> Inspection:
+    """Decode, then let each detector look at all of it. Takes milliseconds: run it in a thread where a loop waits."""
+    prepare()
+    budget = Budget(limits)
+    document = document_of(value, budget)
+    buffer = document.buffer()
+    matches: list[Match] = []
+    for detector in detectors:
+        if not budget.has_time():
+            break
+        for match in detector(buffer, budget):
+            matches.append(match)
+            if len(matches) >= _MATCHES_PER_FINDING * limits.findings_max:
+                budget.note(GapReason.FINDINGS, f"more than {limits.findings_max} findings")
+                break
+    findings = _findings(document, buffer, matches, budget)
+    return Inspection(tuple(findings), tuple(budget.gaps.values()))
+
+
+def _findings(document: Document, buffer: bytes, matches: list[Match], budget: Budget) -> list[Finding]:
+    findings: list[Finding] = []
+    for match in sorted(without_overlaps(matches), key=lambda one: one.start):
+        piece = document.piece_at(match.start)
+        if match.end > piece.end:
+            continue
+        if len(findings) >= budget.limits.findings_max:
+            budget.note(GapReason.FINDINGS, f"more than {budget.limits.findings_max} findings")
+            break
+        text = buffer[match.start : match.end].decode("utf-8", "replace")
+        place = place_of(piece, buffer, match.start)
+        findings.append(Finding(match.kind, match.confidence, place, masked_sample(text)))
+    return findings
+
+
+def without_overlaps(matches: list[Match]) -> list[Match]:
+    """Of what overlaps, the surest; of equally sure ones, the longest."""
+    kept: list[Match] = []
+    last_end = -1
+    for match in sorted(matches, key=lambda one: (one.start, -one.end)):
+        if match.start >= last_end:
+            kept.append(match)
+            last_end = match.end
+        elif (match.confidence, match.end - match.start) > (kept[-1].confidence, kept[-1].end - kept[-1].start):
+            kept[-1] = match
+            last_end = max(last_end, match.end)
+    return kept

@@ -1,0 +1,102 @@
+"""What is found, where, and what could not be looked at.
+
+A finding never carries what was found, only a masked sample of it. A gap says what was *not* inspected: whoever
+decides by findings must hold what has gaps, because nothing found is then no proof of nothing there.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject
+
+_SHOWN_CHARACTERS: Final = 3
+_SHOWN_FROM_LENGTH: Final = 12
+
+
+class GapReason(StrEnum):
+    """Which bound was met."""
+
+    INPUT_SIZE = "input_size"
+    DECODED_SIZE = "decoded_size"
+    DECODING_DEPTH = "decoding_depth"
+    DECODINGS = "decodings"
+    VALUES = "values"
+    CANDIDATES = "candidates"
+    FINDINGS = "findings"
+    TIME = "time"
+    COMBINING_MARKS = "combining_marks"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``path``: of the value inside the inspected JSON (RFC 9535, shorthand where it can be), ``$`` for a bare text.
+
+    ``steps``: what was decoded on the way, outermost first; a JSON text inside is ``json:$.path``. ``offset`` counts
+    characters of the text after these steps; None: it stands in the member's name.
+    """
+
+    path: str
+    steps: tuple[str, ...]
+    offset: int | None
+
+    def record(self) -> JsonObject:
+        return {"path": self.path, "steps": list(self.steps), "offset": self.offset}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``kind``: what it is (``iban``, ``github_token``). ``confidence`` from 0 to 1. ``sample``: masked."""
+
+    kind: str
+    confidence: float
+    place: Place
+    sample: str
+
+    def record(self) -> JsonObject:
+        return {"type": self.kind, "confidence": self.confidence, "sample": self.sample, **self.place.record()}
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """``detail`` is a sentence for a person."""
+
+    reason: GapReason
+    detail: str
+
+    def record(self) -> JsonObject:
+        return {"reason": self.reason.value, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a detector found in a buffer: bytes ``start`` to ``end`` of it."""
+
+    kind: str
+    start: int
+    end: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """All that was found, in the order of the places. ``complete``: nothing was left out."""
+
+    findings: tuple[Finding, ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def complete(self) -> bool:
+        return not self.gaps
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Each once, in the order of the first finding."""
+        return tuple(dict.fromkeys(finding.kind for finding in self.findings))
+
+
+def masked_sample(text: str) -> str:
+    """Enough for a person to recognise what they wrote, and nothing for anybody else."""
+    shown = text[:_SHOWN_CHARACTERS] if len(text) >= _SHOWN_FROM_LENGTH else ""
+    shown = shown.encode("utf-8", "replace").decode()  # a lone surrogate cannot be recorded
+    return f"{shown}… ({len(text)} characters)"

@@ -1,0 +1,92 @@
+"""Numbers that states give to people: by form and checksum, the weaker forms only near a word that names them."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import re2
+
+from headgate.configuration.yaml_document import Section
+from headgate.detectors.boundaries import stands_alone
+from headgate.detectors.context_words import ContextWords, personal_data_document
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.kernel.errors import ValidationError
+
+_NEAR: Final = 0.95
+_STRICT: Final = 0.75
+_DIGITS_MIN_UNCHECKED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class NationalNumber:
+    """``check``: the checksum, of python-stdnum; None: the number has none."""
+
+    kind: str
+    strict: re2._Regexp | None
+    loose: re2._Regexp | None
+    check: Callable[[str], bool] | None
+
+    def is_valid(self, text: str) -> bool:
+        if self.check is not None:
+            return self.check(text)
+        return sum(one.isdigit() for one in text) >= _DIGITS_MIN_UNCHECKED
+
+
+@cache
+def national_numbers() -> tuple[NationalNumber, ...]:
+    """Raises ValidationError."""
+    section = personal_data_document().section("numbers")
+    return tuple(_number(kind, section.section(kind)) for kind in section.members)
+
+
+def _number(kind: str, section: Section) -> NationalNumber:
+    section.only("check", "strict", "loose")
+    check = None
+    if "check" in section.members:
+        try:
+            check = importlib.import_module(f"stdnum.{section.text('check')}").is_valid
+        except ImportError as error:
+            raise section.fail("check", "no such module of python-stdnum") from error
+    return NationalNumber(kind, _pattern(section, "strict"), _pattern(section, "loose"), check)
+
+
+def _pattern(section: Section, key: str) -> re2._Regexp | None:
+    if key not in section.members:
+        return None
+    try:
+        return re2.compile(rf"\b(?:{section.text(key)})\b".encode())
+    except re2.error as error:
+        raise ValidationError(f"{section.where}.{key}: RE2 does not accept it: {error}") from error
+
+
+def find_national_numbers(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
+    for number in national_numbers():
+        near = words.has(number.kind)
+        if number.strict is not None:
+            yield from _find(number, number.strict, buffer, words, budget, needs_context=False)
+        if number.loose is not None and near:
+            yield from _find(number, number.loose, buffer, words, budget, needs_context=True)
+
+
+def _find(
+    number: NationalNumber,
+    pattern: re2._Regexp,
+    buffer: bytes,
+    words: ContextWords,
+    budget: Budget,
+    *,
+    needs_context: bool,
+) -> Iterator[Match]:
+    for match in pattern.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        start, end = match.span()
+        if needs_context and not words.before(number.kind, start, buffer, within=48):
+            continue
+        if not stands_alone(buffer, start, end) or not number.is_valid(match[0].decode()):
+            continue
+        near = needs_context or words.near(number.kind, start, end, buffer)
+        yield Match(number.kind, start, end, _NEAR if near else _STRICT)

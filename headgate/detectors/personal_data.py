@@ -1,0 +1,22 @@
+"""Personal data in a buffer: numbers, accounts, addresses. Names and postal addresses are not looked for: they
+need a language model, or lists that find every second noun.
+"""
+
+from collections.abc import Iterator
+
+from headgate.detectors.addresses import find_addresses
+from headgate.detectors.birth_dates import find_birth_dates
+from headgate.detectors.context_words import context_words
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.detectors.national_numbers import find_national_numbers
+from headgate.detectors.payments import find_payments
+from headgate.detectors.phones import find_phones
+
+
+def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """In no order; one place may be found as two kinds, of which the surer one counts."""
+    words = context_words(buffer)
+    for find in (find_addresses, find_payments, find_national_numbers, find_birth_dates, find_phones):
+        budget.new_pass(len(buffer))
+        yield from find(buffer, words, budget)

@@ -1,0 +1,59 @@
+"""Heuristics by phrases: what a text asks for (intent), and whether it harms (safety): words, not meanings."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import re2
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.kernel.errors import ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    category: str
+    pattern: re2._Regexp
+    weight: float
+
+
+@cache
+def phrases(name: str) -> tuple[Phrase, ...]:
+    """Of ``config/detectors/NAME.yaml``. Raises ValidationError."""
+    document = read_document(resource_path("detectors", f"{name}.yaml"))
+    found: list[Phrase] = []
+    for category in document.members:
+        for section in document.sections(category):
+            section.only("weight", "pattern")
+            weight = section.members.get("weight")
+            if not isinstance(weight, float) or not 0 < weight < 1:
+                raise section.fail("weight", "a number between 0 and 1 is required")
+            try:
+                found.append(Phrase(category, re2.compile(f"(?i){section.text('pattern')}".encode()), weight))
+            except re2.error as error:
+                raise ValidationError(f"{section.where}: RE2 does not accept the pattern: {error}") from error
+    return tuple(found)
+
+
+def find_intent(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Destroying, taking out, raising privileges, covering tracks, moving money, injected instructions."""
+    return _find("intent", buffer, budget)
+
+
+def find_unsafe(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Violence, self-harm, weapons, malware, hate, sexual content."""
+    return _find("safety", buffer, budget)
+
+
+def _find(name: str, buffer: bytes, budget: Budget) -> Iterator[Match]:
+    budget.new_pass(len(buffer))
+    for phrase in phrases(name):
+        if not budget.has_time():
+            return
+        for match in phrase.pattern.finditer(buffer):
+            if not budget.allows_candidate():
+                return
+            yield Match(phrase.category, match.start(), match.end(), phrase.weight)

@@ -1,0 +1,20 @@
+"""What is made once in a process, half a second of it: lists read, patterns compiled. Done before anybody waits."""
+
+from functools import cache
+
+from headgate.detectors.context_words import context_words
+from headgate.detectors.national_numbers import national_numbers
+from headgate.detectors.phrases import phrases
+from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.visible import visible
+
+
+@cache
+def prepare() -> None:
+    """Afterwards an inspection costs what it costs. Raises ValidationError for a list that cannot be used."""
+    secret_formats()
+    national_numbers()
+    context_words(b"")
+    phrases("intent")
+    phrases("safety")
+    visible("\u00e9")

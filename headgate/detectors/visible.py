@@ -1,0 +1,61 @@
+"""Text as a reader sees it: compatibility forms composed, what is invisible removed, digits in ASCII.
+
+Unicode Standard Annex #15 (NFKC), Technical Report #36 (what hides in text): zero-width characters split a word
+for a program and not for a reader, bidirectional controls reorder it, tag characters (U+E0000…) spell what nobody
+sees and a language model reads.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from itertools import chain
+from typing import Final
+
+import re2
+
+_MARKS_MAX: Final = 30
+"""Unicode's Stream-Safe Text Format; composing longer runs of marks takes the square of their length."""
+
+_EXCESS_MARKS: Final = re2.compile(rf"\p{{M}}{{{_MARKS_MAX + 1}}}")
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
+_FILLERS: Final = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0)
+_TAGS_START: Final = 0xE0000
+
+
+def visible(text: str) -> tuple[str, bool]:
+    """The text as it is seen, and whether all of it is there; the same object where nothing changes."""
+    if text.isascii():
+        return text, True
+    table = _table()
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no character
+    seen = _NOT_ASCII.sub(lambda run: run[0].translate(table), text)
+    if seen.isascii():
+        return seen, True
+    if _EXCESS_MARKS.search(seen) is not None:
+        return unicodedata.normalize("NFKC", _without_excess_marks(seen)), False
+    return unicodedata.normalize("NFKC", seen), True
+
+
+@cache
+def _table() -> dict[int, str | None]:
+    table: dict[int, str | None] = {}
+    for code in chain(range(0x80, 0x20000), range(_TAGS_START, _TAGS_START + 0x1000)):
+        category = unicodedata.category(chr(code))
+        if category == "Cf":
+            table[code] = None
+        elif category == "Nd":
+            table[code] = str(unicodedata.decimal(chr(code)))
+        elif category == "Zs":
+            table[code] = " "
+    table |= dict.fromkeys(chain(_FILLERS, range(0xFE00, 0xFE10)))  # variation selectors too
+    return table | {_TAGS_START + code: chr(code) for code in range(0x20, 0x7F)}
+
+
+def _without_excess_marks(text: str) -> str:
+    kept: list[str] = []
+    run = 0
+    for one in text:
+        run = run + 1 if unicodedata.category(one).startswith("M") else 0
+        if run <= _MARKS_MAX:
+            kept.append(one)
+    return "".join(kept)

@@ -1,0 +1,1 @@
+"""Language models as judges of actions: asked with a deadline, answered in one strict form, cached, and bounded."""

@@ -1,0 +1,168 @@
+"""Asking a judge: within one deadline, in the strictest form that the provider knows, repaired once, else an error."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+import httpx
+
+from headgate.judges.answer import parse_judgement
+from headgate.judges.anthropic import Anthropic
+from headgate.judges.breaker import Breaker
+from headgate.judges.gemini import Gemini
+from headgate.judges.model import (
+    DEADLINE_SECONDS,
+    Failure,
+    JudgeError,
+    Judgement,
+    Provider,
+    ProviderKind,
+    Question,
+    Usage,
+    Verdict,
+)
+from headgate.judges.openai_compatible import OpenAiCompatible
+from headgate.judges.prompt import repair_message, system_message, user_messages
+from headgate.judges.transport import FormRefusedError, exchange
+from headgate.judges.verdict_cache import VerdictCache
+from headgate.judges.wire import Adapter, Form, Role, Turn, WireAnswer
+
+_ADAPTERS: Final[dict[ProviderKind, Adapter]] = {
+    ProviderKind.OPENAI_COMPATIBLE: OpenAiCompatible(),
+    ProviderKind.ANTHROPIC: Anthropic(),
+    ProviderKind.GEMINI: Gemini(),
+}
+_CONCURRENT_MAX: Final = 16
+_COUNTS_AGAINST_PROVIDER: Final = frozenset(
+    (Failure.TIMEOUT, Failure.UNREACHABLE, Failure.RATE_LIMITED, Failure.PROVIDER_ERROR)
+)
+
+
+class Judges:
+    """All judges of a process. ``ask`` is safe to call at once from many tasks."""
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._deadline_seconds = deadline_seconds
+        self._cache = VerdictCache(clock)
+        self._breakers: dict[str, Breaker] = {}
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._forms: dict[tuple[str, str], Form] = {}
+
+    async def ask(
+        self, question: Question, *, may_ask: Callable[[], bool] = lambda: True, use_cache: bool = True
+    ) -> Verdict:
+        """``may_ask`` spends of a budget, where the answer is not known. Raises JudgeError, within the deadline."""
+        if use_cache:
+            return await self._cache.verdict(question, lambda: self._ask(question, may_ask))
+        return await self._ask(question, may_ask)
+
+    async def close(self) -> None:
+        await self._cache.close()
+
+    async def _ask(self, question: Question, may_ask: Callable[[], bool]) -> Verdict:
+        lane = _lane(question)
+        breaker = self._breakers.setdefault(lane, Breaker(self._clock))
+        if not breaker.allows():
+            raise JudgeError(Failure.BREAKER_OPEN, "the provider failed repeatedly and is left alone for some seconds")
+        if not may_ask():
+            breaker.gave_up()
+            raise JudgeError(Failure.BUDGET_EXHAUSTED, "the policy's questions of this day are used up")
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                async with self._slots.setdefault(lane, asyncio.Semaphore(_CONCURRENT_MAX)):
+                    verdict = await self._ask_all_parts(question)
+        except TimeoutError as error:
+            breaker.failed()
+            raise JudgeError(Failure.TIMEOUT, f"no judgement within {self._deadline_seconds:g} s") from error
+        except JudgeError as error:
+            if error.failure in _COUNTS_AGAINST_PROVIDER:
+                breaker.failed()
+            else:
+                breaker.succeeded()
+            raise
+        except BaseException:
+            breaker.gave_up()
+            raise
+        breaker.succeeded()
+        return verdict
+
+    async def _ask_all_parts(self, question: Question) -> Verdict:
+        system, parts = system_message(question), user_messages(question)
+        if len(parts) == 1:
+            return await self._ask_once(question, system, parts[0])
+        asking = (self._ask_once(question, system, part) for part in parts)
+        verdicts: list[Verdict] = []
+        for result in await asyncio.gather(*asking, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+            verdicts.append(result)
+        return _worst(verdicts)
+
+    async def _ask_once(self, question: Question, system: str, message: str) -> Verdict:
+        turns = [Turn(Role.USER, message)]
+        answer, requests = await self._answer(question, system, turns)
+        try:
+            return Verdict(parse_judgement(answer.text), answer.usage, requests)
+        except JudgeError as error:
+            problem = error.message
+        turns += [Turn(Role.ASSISTANT, answer.text), Turn(Role.USER, repair_message(problem))]
+        again, more = await self._answer(question, system, turns)
+        return Verdict(parse_judgement(again.text), answer.usage.plus(again.usage), requests + more)
+
+    async def _answer(self, question: Question, system: str, turns: list[Turn]) -> tuple[WireAnswer, int]:
+        """By the form that this model took last time, or the strictest that it takes."""
+        provider, adapter = question.provider, _ADAPTERS[question.provider.kind]
+        known = self._forms.get((_address(provider), question.model), adapter.forms[0])
+        requests = 0
+        status = 0
+        for form in adapter.forms[adapter.forms.index(known) :]:
+            request = adapter.request(provider, question.model, system, turns, form)
+            requests += 1
+            try:
+                document = await exchange(self._client, request)
+            except FormRefusedError as error:
+                status = error.status
+                continue
+            self._forms[_address(provider), question.model] = form
+            return adapter.answer(document), requests
+        self._forms.pop((_address(provider), question.model), None)
+        raise JudgeError(Failure.REFUSED, f"the provider answered {status} in every form: does the model exist?")
+
+
+def _lane(question: Question) -> str:
+    """What shares a breaker and slots: a provider as one organization uses it. Another's exhausted quota, or its many
+    questions, are not this one's trouble."""
+    return f"{question.identity[0] if question.identity else ''} {_address(question.provider)}"
+
+
+def _address(provider: Provider) -> str:
+    return f"{provider.kind.value} {provider.base_url}"
+
+
+def _worst(verdicts: list[Verdict]) -> Verdict:
+    """Of all parts: flagged if one is, the highest score, all issues."""
+    judgements = [verdict.judgement for verdict in verdicts]
+    worst = max(judgements, key=lambda one: (one.flagged, one.risk_score))
+    usage = Usage()
+    for verdict in verdicts:
+        usage = usage.plus(verdict.usage)
+    return Verdict(
+        Judgement(
+            flagged=worst.flagged,
+            risk_score=worst.risk_score,
+            confidence=min(one.confidence for one in judgements),
+            detected_issues=tuple(dict.fromkeys(issue for one in judgements for issue in one.detected_issues)),
+            reasoning=worst.reasoning,
+        ),
+        usage,
+        sum(verdict.requests for verdict in verdicts),
+    )

@@ -1,0 +1,84 @@
+"""Whether a draft can be a policy."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Final
+
+from headgate.detectors.assess import EmbeddedModel
+from headgate.detectors.keywords import parse_keywords
+from headgate.kernel.errors import ValidationError
+from headgate.nlp_policies.model import (
+    EMBEDDED,
+    MODEL_MAX_CHARACTERS,
+    PROMPT_MAX_CHARACTERS,
+    SCOPE_MAX,
+    Direction,
+    NlpDraft,
+    NlpPolicyType,
+)
+from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
+
+_DEFAULT_MODELS: Final = {
+    NlpPolicyType.PII_DETECTION: EmbeddedModel.PII,
+    NlpPolicyType.CONTENT_SAFETY: EmbeddedModel.SAFETY,
+    NlpPolicyType.INTENT_CLASSIFICATION: EmbeddedModel.INTENT,
+}
+_MODELS: Final = {
+    NlpPolicyType.PII_DETECTION: (EmbeddedModel.PII, EmbeddedModel.SECRETS),
+    NlpPolicyType.CONTENT_SAFETY: (EmbeddedModel.SAFETY, EmbeddedModel.SECRETS, EmbeddedModel.KEYWORDS),
+    NlpPolicyType.INTENT_CLASSIFICATION: (EmbeddedModel.INTENT, EmbeddedModel.SECRETS, EmbeddedModel.KEYWORDS),
+    NlpPolicyType.CUSTOM: (EmbeddedModel.KEYWORDS, EmbeddedModel.SECRETS),
+}
+_UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
+
+
+def checked_draft(draft: NlpDraft, providers: Collection[str]) -> NlpDraft:
+    """The draft with its model settled. ``providers``: those that are configured. Raises ValidationError."""
+    _check("name", 1 <= len(draft.name) <= NAME_MAX_CHARACTERS, f"1 to {NAME_MAX_CHARACTERS} characters")
+    _check(
+        "description",
+        len(draft.description or "") <= DESCRIPTION_MAX_CHARACTERS,
+        f"at most {DESCRIPTION_MAX_CHARACTERS} characters",
+    )
+    _check("threshold", 0 < draft.threshold <= 1, "a number above 0, and at most 1")
+    _check("prompt", len(draft.prompt or "") <= PROMPT_MAX_CHARACTERS, f"at most {PROMPT_MAX_CHARACTERS} characters")
+    _check("on_match", draft.on_match is not Verdict.ALLOW, "deny or require_approval")
+    _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
+    _check("daily_limit", 1 <= draft.daily_limit <= 10_000_000, "a whole number from 1 to 10000000")
+    for name in ("tools", "operations", "agents"):
+        entries: tuple[str, ...] = getattr(draft.scope, name)
+        fits = len(entries) <= SCOPE_MAX and all(0 < len(one) <= NAME_MAX_CHARACTERS for one in entries)
+        _check(f"scope.{name}", fits, f"at most {SCOPE_MAX} names")
+    for name, text in (("name", draft.name), ("description", draft.description), ("prompt", draft.prompt)):
+        _check(name, not _UNSTORABLE & set(text or ""), "text without NUL and lone surrogates")
+    if draft.provider == EMBEDDED:
+        return _embedded(draft)
+    known = ", ".join(sorted({EMBEDDED, *providers}))
+    _check("provider", draft.provider in providers, f"a configured provider ({known})")
+    _check("model", 0 < len(draft.model or "") <= MODEL_MAX_CHARACTERS, "the name of one of the provider's models")
+    if draft.type is NlpPolicyType.CUSTOM:
+        _check("prompt", bool((draft.prompt or "").strip()), "given for the type custom: it is the policy")
+    return draft
+
+
+def warnings_about(draft: NlpDraft) -> Iterator[str]:
+    """What a policy does not do, in sentences."""
+    if draft.scope.direction is not Direction.REQUEST:
+        yield "responses are not inspected by this version: the policy is asked about requests only, or about nothing"
+    if draft.provider == EMBEDDED and draft.model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT):
+        yield "the model knows phrases, not meanings: a heuristic"
+
+
+def _embedded(draft: NlpDraft) -> NlpDraft:
+    default = _DEFAULT_MODELS.get(draft.type)
+    model = draft.model or (default.value if default is not None else None)
+    allowed = [one.value for one in _MODELS[draft.type]]
+    _check("model", model in allowed, f"one of {', '.join(allowed)} for {draft.type.value} with {EMBEDDED}")
+    if model == EmbeddedModel.KEYWORDS:
+        parse_keywords(draft.prompt or "")
+    return replace(draft, model=model)
+
+
+def _check(field: str, holds: bool, expected: str) -> None:
+    if not holds:
+        raise ValidationError(f"{field} must be {expected}", details={"field": field, "reason": f"must be {expected}"})

@@ -1,0 +1,158 @@
+"""NLP policies, what one of them says about one content, and what follows from all of them.
+
+Frozen types without I/O. The specification's section "NLP policy" names the fields; the optional ones beyond it are
+``prompt``, ``scope``, ``on_match``, ``on_error`` and ``daily_limit``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from headgate.detectors.model import Finding
+from headgate.judges.model import NO_USAGE, Usage
+from headgate.kernel.canonical_json import JsonObject
+from headgate.policies.model import Verdict
+
+EMBEDDED: Final = "embedded"
+PROMPT_MAX_CHARACTERS: Final = 20_000
+MODEL_MAX_CHARACTERS: Final = 200
+SCOPE_MAX: Final = 100
+POLICIES_MAX: Final = 50
+DEFAULT_THRESHOLD: Final = 0.7
+DEFAULT_DAILY_LIMIT: Final = 10_000
+
+
+class NlpPolicyType(StrEnum):
+    CONTENT_SAFETY = "content_safety"
+    PII_DETECTION = "pii_detection"
+    INTENT_CLASSIFICATION = "intent_classification"
+    CUSTOM = "custom"
+
+
+class Direction(StrEnum):
+    """What of a call is judged."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+    BOTH = "both"
+
+
+class Outcome(StrEnum):
+    CLEAR = "clear"
+    MATCH = "match"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which calls the policy is asked about; an empty list is all."""
+
+    tools: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    direction: Direction = Direction.REQUEST
+
+    def covers(self, *, tool: str, operation: str, agent_id: str, direction: Direction) -> bool:
+        return (
+            self.direction in (direction, Direction.BOTH)
+            and (not self.tools or tool in self.tools)
+            and (not self.operations or operation in self.operations)
+            and (not self.agents or agent_id in self.agents)
+        )
+
+    def record(self) -> JsonObject:
+        return {
+            "tools": list(self.tools),
+            "operations": list(self.operations),
+            "agents": list(self.agents),
+            "direction": self.direction.value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NlpDraft:
+    """What somebody wants to be a policy; ``check.checked_draft`` says whether it can be one.
+
+    ``on_error`` is never allow: a judge that does not answer has not agreed.
+    """
+
+    name: str
+    type: NlpPolicyType
+    provider: str = EMBEDDED
+    model: str | None = None
+    description: str | None = None
+    threshold: float = DEFAULT_THRESHOLD
+    enabled: bool = True
+    prompt: str | None = None
+    scope: Scope = Scope()
+    on_match: Verdict = Verdict.REQUIRE_APPROVAL
+    on_error: Verdict = Verdict.REQUIRE_APPROVAL
+    daily_limit: int = DEFAULT_DAILY_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class NlpPolicy:
+    """One version of a policy. ``draft.model`` is never None here."""
+
+    org_id: str
+    policy_id: str
+    version: int
+    draft: NlpDraft
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def model(self) -> str:
+        return self.draft.model or ""
+
+
+@dataclass(frozen=True, slots=True)
+class NlpResult:
+    """What one policy said about one content. ``error`` is why it could not say; then the score counts as the worst.
+
+    ``engine``: detector, heuristic or judge. ``findings`` only from detectors; never what was found itself.
+    """
+
+    policy_id: str
+    version: int
+    provider: str
+    model: str
+    outcome: Outcome
+    decision: Verdict
+    risk_score: float
+    confidence: float
+    issues: tuple[str, ...]
+    reasoning: str
+    engine: str
+    latency_ms: float
+    error: str | None = None
+    findings: tuple[Finding, ...] = ()
+    usage: Usage = NO_USAGE
+    cost_usd: float | None = None
+    cached: bool = False
+
+    def record(self) -> JsonObject:
+        """An entry of ``nlp`` in the decision and its event."""
+        return {
+            "policy_id": self.policy_id,
+            "version": self.version,
+            "provider": self.provider,
+            "model": self.model,
+            "outcome": self.outcome.value,
+            "decision": self.decision.value,
+            "score": self.risk_score,
+            "issues": list(self.issues),
+            "reasoning": self.reasoning,
+            "error": self.error,
+            "latency_ms": self.latency_ms,
+        }
+
+
+_STRICTNESS: Final = {Verdict.ALLOW: 0, Verdict.REQUIRE_APPROVAL: 1, Verdict.DENY: 2}
+
+
+def strictest(verdicts: Iterable[Verdict]) -> Verdict:
+    """Allow where there is none."""
+    return max(verdicts, key=lambda verdict: _STRICTNESS[verdict], default=Verdict.ALLOW)

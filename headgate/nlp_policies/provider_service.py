@@ -1,0 +1,77 @@
+"""Setting and loading an organization's providers."""
+
+from headgate.audit.model import Actor, Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.judges.model import Provider
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
+from headgate.kernel.clock import Clock
+from headgate.nlp_policies.provider_settings import (
+    ProviderSetting,
+    parse_providers,
+    require_keys_again,
+    vault_name,
+)
+from headgate.organizations.model import SettingName
+from headgate.organizations.store import bump_generation, get_setting, put_setting
+from headgate.vault.service import Vault
+
+
+async def provider_settings(connection: Connection, org_id: str) -> dict[str, ProviderSetting]:
+    """As they are set, without keys; none where they never were."""
+    setting = await get_setting(connection, org_id, SettingName.NLP_PROVIDERS)
+    if setting is None:
+        return {}
+    return parse_providers(parse_strict(setting.document.encode())).providers
+
+
+async def names_with_keys(connection: Connection, org_id: str, vault: Vault) -> frozenset[str]:
+    prefix = vault_name("")
+    return frozenset(name.removeprefix(prefix) for name in await vault.names(connection, org_id, prefix))
+
+
+async def load_providers(connection: Connection, org_id: str, vault: Vault) -> dict[str, Provider]:
+    """With their keys, to be asked. Raises UnavailableError where a key does not open."""
+    settings = await provider_settings(connection, org_id)
+    keys = await vault.open(connection, org_id, map(vault_name, settings))
+    return {name: one.with_key(keys.get(vault_name(name))) for name, one in settings.items()}
+
+
+async def put_providers(
+    connection: Connection,
+    org_id: str,
+    document: JsonValue,
+    vault: Vault,
+    *,
+    actor: Actor,
+    user_id: str | None,
+    clock: Clock,
+) -> dict[str, ProviderSetting]:
+    """In place of all that were set. Keys that are not given stay, those of providers that go are forgotten.
+
+    Raises ValidationError, UnavailableError.
+    """
+    draft = parse_providers(document)
+    generation = await bump_generation(connection, org_id)  # locks: changes of one organization are ordered
+    kept = await names_with_keys(connection, org_id, vault)
+    require_keys_again(draft, await provider_settings(connection, org_id), kept)
+    for name in kept - draft.providers.keys():
+        await vault.forget(connection, org_id, vault_name(name))
+    for name, key in draft.keys.items():
+        if key is None:
+            await vault.forget(connection, org_id, vault_name(name))
+        else:
+            await vault.keep(connection, org_id, vault_name(name), key)
+    stored: JsonObject = {"providers": {name: one.record() for name, one in draft.providers.items()}}
+    setting = await put_setting(
+        connection, org_id, SettingName.NLP_PROVIDERS, canonical_bytes(stored).decode(), user_id
+    )
+    data: JsonObject = {
+        "document": stored,
+        "generation": generation,
+        "keys_changed": list[JsonValue](sorted(draft.keys)),
+        "name": setting.name.value,
+        "version": setting.version,
+    }
+    await append(connection, org_id, [Event(EventType.SETTING_CHANGED, clock(), actor, data)])
+    return draft.providers

@@ -1,0 +1,142 @@
+"""The language-model providers of an organization: their addresses in its settings, their keys in the vault."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from headgate.judges.model import Provider, ProviderKind
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import Secret
+
+PROVIDERS_MAX: Final = 20
+_KEY_MAX_CHARACTERS: Final = 4096
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_REMOTE: Final = tuple(one.value for one in ProviderKind if one is not ProviderKind.EMBEDDED)
+_MEMBERS: Final = ("kind", "base_url", "api_key", "input_price", "output_price")
+_DEFAULT_URLS: Final = {
+    ProviderKind.OPENAI_COMPATIBLE: "https://api.openai.com/v1",
+    ProviderKind.ANTHROPIC: "https://api.anthropic.com",
+    ProviderKind.GEMINI: "https://generativelanguage.googleapis.com",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSetting:
+    """One provider as it is set. Prices: US dollars for a million tokens."""
+
+    kind: ProviderKind
+    base_url: str
+    input_price: float | None
+    output_price: float | None
+
+    def record(self) -> JsonObject:
+        return {
+            "kind": self.kind.value,
+            "base_url": self.base_url,
+            "input_price": self.input_price,
+            "output_price": self.output_price,
+        }
+
+    def with_key(self, key: Secret | None) -> Provider:
+        return Provider(self.kind, self.base_url, key, self.input_price, self.output_price)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidersDraft:
+    """What somebody sets. ``keys``: a new key, or None to forget the one that there is; absent: it stays."""
+
+    providers: dict[str, ProviderSetting]
+    keys: dict[str, Secret | None]
+
+
+def parse_providers(document: JsonValue) -> ProvidersDraft:
+    """``{"providers": {NAME: {kind, base_url?, api_key?, input_price?, output_price?}}}``. Raises ValidationError."""
+    if not isinstance(document, dict) or list(document) != ["providers"]:
+        raise _fail("providers", "the body is an object with the one member providers")
+    entries = document["providers"]
+    if not isinstance(entries, dict) or len(entries) > PROVIDERS_MAX:
+        raise _fail("providers", f"an object of at most {PROVIDERS_MAX} providers, by their names")
+    providers: dict[str, ProviderSetting] = {}
+    keys: dict[str, Secret | None] = {}
+    for name, entry in entries.items():
+        where = f"providers.{name}"
+        if _NAME.fullmatch(name) is None or name == ProviderKind.EMBEDDED:
+            raise _fail(where, "a name is lower case letters, digits, _ and -, and not embedded, which is always there")
+        if not isinstance(entry, dict):
+            raise _fail(where, "an object is required")
+        if unknown := [one for one in entry if one not in _MEMBERS]:
+            raise _fail(where, f"unknown: {', '.join(unknown)}; known: {', '.join(_MEMBERS)}")
+        providers[name] = _setting(where, entry)
+        if "api_key" in entry:
+            keys[name] = _key(where, entry["api_key"])
+    return ProvidersDraft(providers, keys)
+
+
+def vault_name(provider: str) -> str:
+    """Under which the vault keeps its key."""
+    return f"nlp_provider/{provider}"
+
+
+def require_keys_again(draft: ProvidersDraft, before: Mapping[str, ProviderSetting], kept: frozenset[str]) -> None:
+    """A key goes only where it was meant to go: with another address it must be given again. Raises ValidationError."""
+    for name, setting in draft.providers.items():
+        known = before.get(name)
+        moved = known is None or (known.kind, _origin(known.base_url)) != (setting.kind, _origin(setting.base_url))
+        if name in kept and name not in draft.keys and moved:
+            raise _fail(f"providers.{name}.api_key", "the address has changed: give the key again, or null for none")
+
+
+def _setting(where: str, entry: JsonObject) -> ProviderSetting:
+    kind = entry.get("kind")
+    if not isinstance(kind, str) or kind not in _REMOTE:
+        raise _fail(f"{where}.kind", f"one of {', '.join(_REMOTE)}")
+    base_url = entry.get("base_url", _DEFAULT_URLS[ProviderKind(kind)])
+    return ProviderSetting(
+        ProviderKind(kind),
+        _base_url(where, base_url),
+        _price(f"{where}.input_price", entry.get("input_price")),
+        _price(f"{where}.output_price", entry.get("output_price")),
+    )
+
+
+def _base_url(where: str, value: JsonValue) -> str:
+    problem = "an address that begins with http:// or https://, without user, query and fragment"
+    if not isinstance(value, str) or len(value) > 2000 or not value.isascii() or not value.isprintable():
+        raise _fail(f"{where}.base_url", problem)
+    try:
+        parts = urlsplit(value)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise _fail(f"{where}.base_url", problem) from error
+    if not fits or parts.query or parts.fragment or parts.username is not None or " " in value:
+        raise _fail(f"{where}.base_url", problem)
+    return value.rstrip("/")
+
+
+def _key(where: str, value: JsonValue) -> Secret | None:
+    if value is None:
+        return None
+    printable = isinstance(value, str) and value.isascii() and value.isprintable() and " " not in value
+    if not isinstance(value, str) or not printable or not 0 < len(value) <= _KEY_MAX_CHARACTERS:
+        raise _fail(f"{where}.api_key", "a key as the provider gave it, or null")
+    return Secret(value)
+
+
+def _price(where: str, value: JsonValue) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e6:
+        raise _fail(where, "US dollars for a million tokens, or null")
+    return float(value)
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _fail(field: str, reason: str) -> ValidationError:
+    return ValidationError(f"{field}: {reason}", details={"field": field, "reason": reason})

@@ -1,0 +1,62 @@
+"""Ready-made policies (``config/nlp_templates``), with the cases that say what each of them finds."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.nlp_policies.model import NlpPolicyType, Outcome
+from headgate.policies.model import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    content: str
+    expected: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """``model`` is empty where one of the user's own has to be named."""
+
+    template_id: str
+    type: NlpPolicyType
+    name: str
+    description: str
+    provider: str
+    model: str
+    threshold: float
+    prompt: str | None
+    on_match: Verdict
+    cases: tuple[Case, ...]
+
+
+@cache
+def templates() -> tuple[Template, ...]:
+    """Raises ValidationError for a file that cannot be used."""
+    found: list[Template] = []
+    for kind in NlpPolicyType:
+        document = read_document(resource_path("nlp_templates", f"{kind.value}.yaml"))
+        document.only("templates")
+        found += [_template(kind, section) for section in document.sections("templates")]
+    return tuple(found)
+
+
+def _template(kind: NlpPolicyType, section: Section) -> Template:
+    section.only("id", "name", "description", "provider", "model", "threshold", "prompt", "on_match", "cases")
+    threshold = section.members.get("threshold")
+    if not isinstance(threshold, float):
+        raise section.fail("threshold", "a number between 0 and 1 is required")
+    model = section.members.get("model")
+    return Template(
+        template_id=section.text("id"),
+        type=kind,
+        name=section.text("name"),
+        description=section.text("description"),
+        provider=section.text("provider"),
+        model=model if isinstance(model, str) else "",
+        threshold=threshold,
+        prompt=section.text("prompt") if "prompt" in section.members else None,
+        on_match=Verdict(section.text("on_match")),
+        cases=tuple(Case(one.text("content"), Outcome(one.text("expected"))) for one in section.sections("cases")),
+    )

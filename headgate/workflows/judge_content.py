@@ -1,0 +1,100 @@
+"""NLP policies after the rules: on what is not denied already, and only ever stricter (design, "Deciding")."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from headgate.judges.model import Failure
+from headgate.kernel.canonical_json import JsonObject
+from headgate.nlp_policies.evaluate import Evaluator, decision_of
+from headgate.nlp_policies.model import Direction, NlpPolicy, NlpResult, Outcome
+from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
+from headgate.workflows.decide_action import Candidate
+from headgate.workflows.judged_content import judged_content
+from headgate.workflows.organization_state import OrganizationState
+
+_AT_LEAST_HIGH: Final = {RiskLevel.LOW: RiskLevel.HIGH, RiskLevel.MEDIUM: RiskLevel.HIGH}
+
+
+class ContentJudge:
+    """Of one process: its evaluator's judges, budgets and cache are shared by all calls."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    async def tightened(self, state: OrganizationState, candidate: Candidate, decision: Decision) -> Decision:
+        """``decision``, or a stricter one, with an entry for each policy that ran. Raises nothing: what cannot be
+        judged is decided by each policy's ``on_error``.
+        """
+        draft = candidate.draft
+        policies = [
+            policy
+            for policy in state.nlp_policies
+            if policy.draft.scope.covers(
+                tool=draft.tool,
+                operation=draft.operation,
+                agent_id=candidate.agent_id,
+                direction=Direction.REQUEST,
+            )
+        ]
+        if not policies:
+            return decision
+        content = judged_content(draft)
+        results = await self._evaluator.evaluate_all(policies, content.value, state.nlp_providers)
+        if content.unread is not None:
+            results = [_not_inspected(one, policies, content.unread) for one in results]
+        return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
+
+
+def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, str]) -> Decision:
+    """What the rules and the policies about content say together; never less strict than the rules."""
+    entries: tuple[JsonObject, ...] = tuple(result.record() for result in results)
+    took_ms = decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0)
+    judged = replace(decision, nlp=entries, evaluation_time_ms=took_ms)
+    verdict = decision_of(results)
+    if verdict is Verdict.ALLOW or decision.verdict is Verdict.DENY:
+        return judged
+    objecting = [result for result in results if result.decision is verdict]
+    reason = "; ".join(f"{names[result.policy_id]}: {result.reasoning}" for result in objecting)
+    risk_level = _AT_LEAST_HIGH.get(decision.risk_level, decision.risk_level)
+    if verdict is Verdict.DENY:
+        return replace(
+            judged,
+            verdict=Verdict.DENY,
+            reason=reason,
+            risk_level=risk_level,
+            policy_id=objecting[0].policy_id,
+            requirements=(),
+        )
+    requirements = tuple(Requirement(result.policy_id, result.version, 1) for result in objecting)
+    if decision.verdict is Verdict.REQUIRE_APPROVAL:
+        return replace(
+            judged,
+            reason=f"{decision.reason}; {reason}",
+            risk_level=risk_level,
+            requirements=(*decision.requirements, *requirements),
+        )
+    return replace(
+        judged,
+        verdict=Verdict.REQUIRE_APPROVAL,
+        reason=reason,
+        risk_level=risk_level,
+        policy_id=objecting[0].policy_id,
+        requirements=requirements,
+    )
+
+
+def _not_inspected(result: NlpResult, policies: Sequence[NlpPolicy], unread: str) -> NlpResult:
+    """Nothing found is no proof where not everything was read."""
+    if result.outcome is not Outcome.CLEAR:
+        return result
+    on_error = next(policy.draft.on_error for policy in policies if policy.policy_id == result.policy_id)
+    return replace(
+        result,
+        outcome=Outcome.ERROR,
+        decision=on_error,
+        risk_score=1.0,
+        confidence=0.0,
+        reasoning=f"not inspected: {unread}",
+        error=Failure.NOT_INSPECTED.value,
+    )

@@ -1,0 +1,94 @@
+"""What an inspection may cost: hostile texts end in time, the event loop goes on, and every bound leaves a gap."""
+
+import asyncio
+import base64
+import gzip
+import time
+
+import pytest
+
+from headgate.detectors.inspect import inspect
+from headgate.detectors.limits import Limits
+from headgate.detectors.model import GapReason
+from headgate.detectors.personal_data import find_personal_data
+from headgate.detectors.phrases import find_intent, find_unsafe
+from headgate.detectors.secrets import find_secrets
+from tests.labelled.hostile import hostile_texts
+
+_ALL = [find_secrets, find_personal_data, find_intent, find_unsafe]
+_TEXTS = hostile_texts(50 * 1024)
+_SECRET = "x-api-key: " + "gl" + "pat-" + "Ab3dEf6hIj9kLm2nOp5q"
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+async def test_hostile_text_neither_takes_a_second_of_cpu_nor_stops_the_loop(name: str) -> None:
+    """Others use the machine as well, and stop us: what this code does to the loop, it does each time."""
+    measured = [await _measure(_TEXTS[name]) for _ in range(2)]
+    while min(pause for _, pause in measured) > 0.1 and len(measured) < 6:
+        measured.append(await _measure(_TEXTS[name]))
+
+    assert min(seconds for seconds, _ in measured) <= 1.0
+    assert min(pause for _, pause in measured) <= 0.1
+
+
+async def _measure(text: str) -> tuple[float, float]:
+    """Seconds of CPU in a worker thread, and the longest pause of the event loop meanwhile."""
+    pauses = [0.0]
+    done = asyncio.Event()
+
+    async def beat() -> None:
+        while not done.is_set():
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            pauses.append(time.perf_counter() - before)
+
+    def work() -> float:
+        started = time.thread_time()
+        inspect(text, _ALL)
+        return time.thread_time() - started
+
+    beating = asyncio.ensure_future(beat())
+    seconds = await asyncio.to_thread(work)
+    done.set()
+    await beating
+    return seconds, max(pauses)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "reason"),
+    [
+        ("a" * 2000, Limits(input_bytes_max=1000), GapReason.INPUT_SIZE),
+        (base64.b64encode(gzip.compress(b"word " * 400_000)).decode(), Limits(), GapReason.DECODED_SIZE),
+        ("[1000000, 1000001, 1000002, 1000003]", Limits(values_max=2), GapReason.VALUES),
+        ("mail a@example.com " * 40, Limits(findings_max=10), GapReason.FINDINGS),
+        ("password=password " * 2000, Limits(candidates_per_kilobyte=1), GapReason.CANDIDATES),
+        ("mail a@example.com", Limits(seconds_max=0), GapReason.TIME),
+        ("a" + "\u0301" * 40, Limits(), GapReason.COMBINING_MARKS),
+    ],
+)
+def test_what_was_not_inspected_is_said(text: str, limits: Limits, reason: GapReason) -> None:
+    result = inspect(text, _ALL, limits)
+
+    assert not result.complete
+    assert reason in [gap.reason for gap in result.gaps]
+
+
+def test_what_is_encoded_too_often_is_a_gap() -> None:
+    text = _SECRET
+    for _ in range(6):
+        text = base64.b64encode(text.encode()).decode()
+    result = inspect(text, _ALL)
+
+    assert not result.findings
+    assert [gap.reason for gap in result.gaps] == [GapReason.DECODING_DEPTH]
+
+
+def test_an_ordinary_text_has_no_gaps() -> None:
+    assert inspect("We met on Monday and talked about the plan for the year. " * 200, _ALL).complete
+
+
+def test_findings_before_a_bound_are_kept() -> None:
+    result = inspect(_SECRET + "\n" + "password=password " * 20_000, _ALL, Limits(candidates_per_kilobyte=1))
+
+    assert "gitlab_token" in result.kinds
+    assert not result.complete

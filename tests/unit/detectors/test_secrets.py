@@ -1,0 +1,72 @@
+"""What tells a credential from a text that only looks like one."""
+
+import random
+
+import pytest
+
+from headgate.agents.keys import generate_key
+from headgate.detectors.inspect import inspect
+from headgate.detectors.model import Finding
+from headgate.detectors.secrets import find_secrets
+from tests.labelled import credentials
+
+
+def _rng(seed: str) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - repeatable, not secret
+
+
+def _found(text: str) -> list[Finding]:
+    return list(inspect(text, [find_secrets]).findings)
+
+
+@pytest.mark.parametrize("name", sorted(credentials.LABELLED))
+def test_each_form_is_known_where_a_name_stands_before_it(name: str) -> None:
+    value = credentials.LABELLED[name](_rng(name))
+    prefix = {"aws_secret": "aws_secret_access_key", "password": "password", "random_password": "password"}
+
+    assert _found(f"{prefix.get(name, 'api_secret')} = {value}\n")
+
+
+def test_our_own_keys_are_known_for_certain() -> None:
+    [finding] = _found(f"use {generate_key().reveal()} please")
+
+    assert (finding.kind, finding.confidence) == ("headgate_key", 0.99)
+
+
+def test_a_wrong_checksum_makes_a_token_doubtful_and_a_made_up_one_nothing() -> None:
+    token = credentials.github(_rng("github"))
+    wrong = token[:-1] + ("a" if token[-1] != "a" else "b")
+
+    assert [one.confidence for one in _found(f"see {token} there")] == [0.99]
+    assert [one.confidence for one in _found(f"see {wrong} there")] == [0.6]
+    assert _found("see gh" + "p_" + "x" * 36 + " there") == []
+
+
+def test_a_token_that_names_no_algorithm_is_none() -> None:
+    assert _found("eyJmb28iOiJiYXIifQ" + ".eyJmb28iOiJiYXIifQ." + "A1b2C3d4E5f6G7h8") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password = os.environ['PASSWORD']",
+        "password: ${SECRET}",
+        "password: {{ vault.password }}",
+        "token = next_page_token",
+        "max_tokens=4096",
+        "postgresql://user:password@localhost/app",
+        "password: changeme",
+        "token: 4b1d6f0e-8a34-4c39-9b7a-0f6f2a8d8f10",
+        "password_reset_timeout=86400",
+    ],
+)
+def test_a_reference_a_placeholder_or_a_number_of_something_is_no_secret(text: str) -> None:
+    assert _found(text) == []
+
+
+def test_a_private_key_is_one_finding_with_its_body() -> None:
+    key = credentials.private_key(_rng("key"))
+    [finding] = _found(f"here\n{key}\nthere")
+
+    assert finding.kind == "private_key"
+    assert f"({len(key)} characters)" in finding.sample

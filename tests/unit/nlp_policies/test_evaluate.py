@@ -1,0 +1,89 @@
+"""Asking policies: the first deny ends the rest, and whatever goes wrong holds."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.model import Provider, ProviderKind
+from headgate.judges.transport import open_client
+from headgate.kernel.clock import system_clock
+from headgate.nlp_policies import evaluate
+from headgate.nlp_policies.evaluate import Evaluator, decision_of, policy_text
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outcome
+from headgate.policies.model import Verdict
+
+_NOW = datetime(2026, 11, 21, tzinfo=UTC)
+_SLOW = {"slow": Provider(ProviderKind.OPENAI_COMPATIBLE, "http://192.0.2.1:9/v1")}
+
+
+def _policy(policy_id: str = "nlp_1", **fields: Any) -> NlpPolicy:
+    draft = NlpDraft("p", NlpPolicyType.PII_DETECTION, model="pii", threshold=0.6)
+    return NlpPolicy("org_1", policy_id, 3, replace(draft, **fields), _NOW, _NOW)
+
+
+def _evaluator(judges: Judges, seconds: float = 3.0) -> Evaluator:
+    return Evaluator(judges, DailyBudgets(system_clock), seconds)
+
+
+async def test_an_entry_says_what_the_record_needs() -> None:
+    async with open_client() as client:
+        result = await _evaluator(Judges(client)).evaluate(_policy(), {"to": "maria@example.com"}, {})
+
+    record = result.record()
+    assert list(record) == [
+        "policy_id", "version", "provider", "model", "outcome", "decision", "score", "issues", "reasoning", "error",
+        "latency_ms",
+    ]  # fmt: skip
+    assert (record["outcome"], record["decision"], record["issues"]) == ("match", "require_approval", ["email"])
+    assert "maria" not in str(record)
+
+
+async def test_the_first_deny_ends_the_rest() -> None:
+    slow = _policy("nlp_slow", provider="slow", model="m", type=NlpPolicyType.CUSTOM, prompt="x")
+    denying = _policy("nlp_deny", on_match=Verdict.DENY)
+    async with open_client() as client:
+        async with asyncio.timeout(2):
+            results = await _evaluator(Judges(client), 30.0).evaluate_all(
+                [slow, denying], "mail maria@example.com", _SLOW
+            )
+
+    assert [one.policy_id for one in results] == ["nlp_deny"]
+    assert decision_of(results) is Verdict.DENY
+
+
+async def test_all_are_within_one_deadline() -> None:
+    slow = [_policy(f"nlp_{one}", provider="slow", model="m") for one in range(3)]
+    async with open_client() as client:
+        async with asyncio.timeout(5):
+            results = await _evaluator(Judges(client), 0.3).evaluate_all(slow, "x", _SLOW)
+
+    assert {one.error for one in results} <= {"timeout", "unreachable"}
+    assert decision_of(results) is Verdict.REQUIRE_APPROVAL
+
+
+@pytest.mark.parametrize("on_error", [Verdict.REQUIRE_APPROVAL, Verdict.DENY])
+async def test_a_defect_holds(monkeypatch: pytest.MonkeyPatch, on_error: Verdict) -> None:
+    def explode(*_: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(evaluate, "assess", explode)
+    async with open_client() as client:
+        result = await _evaluator(Judges(client)).evaluate(_policy(on_error=on_error), "x", {})
+
+    assert (result.outcome, result.decision, result.error) == (Outcome.ERROR, on_error, "internal")
+
+
+def test_nobody_objects_to_nothing() -> None:
+    assert decision_of([]) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("kind", list(NlpPolicyType))
+def test_a_policys_own_words_are_part_of_what_is_judged_by(kind: NlpPolicyType) -> None:
+    policy = _policy(type=kind, provider="slow", model="m", prompt="And nothing about whales.")
+
+    assert "And nothing about whales." in policy_text(policy)
