@@ -94,6 +94,12 @@ class Holds:
         self._instance = instance
         self._clock = clock
         self._times = times
+        self._is_stopping = False
+
+    def release(self) -> None:
+        """This process stops: whoever is held is told to send the call again, instead of being cut off."""
+        self._is_stopping = True
+        self._wake_ups.wake_all()
 
     async def step(
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
@@ -224,7 +230,7 @@ class Holds:
         """Until a wake-up. Raises ApprovalPendingError at the hold's end, ClientGoneError without a client."""
         held.approval_id = pending.approval_id
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
-        if left_seconds <= 0:
+        if left_seconds <= 0 or self._is_stopping:
             raise self._still_pending(pending, decision)
         # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
