@@ -23,7 +23,7 @@ PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(s
 UV := .uv/bin/uv
 BIN := .venv/bin
 RUN := $(BIN)/headgate
-ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/tests/*' -not -name '*.md' \
+ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
 .PHONY: build up test check lint types imports tests bench lock format reference clean help
