@@ -13,6 +13,8 @@ SHELL := /bin/bash
 
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/headgate/cargo-target
 UV_VERSION := 0.13.8
+# uv gives up on a file that takes 60 s to compile, which happens where the machine is busy or was asleep.
+export UV_COMPILE_BYTECODE_TIMEOUT ?= 600
 
 # The first of these that runs and is new enough; a name on the PATH may be a shim with nothing behind it.
 PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(shell \
@@ -21,7 +23,7 @@ PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(s
 UV := .uv/bin/uv
 BIN := .venv/bin
 RUN := $(BIN)/headgate
-ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/tests/*' -not -name '*.md' \
+ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
 .PHONY: build up test check lint types imports tests bench lock format reference clean help

@@ -99,12 +99,14 @@ class Enforce:
         state.on_abandoned = held.waiter.wake
         began = self._monotonic()
         admitted: Admitted | None = None
+        state.client.unfinished.add(state)
         try:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             allow(flow, partial(self._ended, admitted, flow, candidate.draft.expected_status))
         except BaseException:
+            state.client.unfinished.discard(state)
             if admitted is not None:
                 # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
                 nothing_sent = ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)

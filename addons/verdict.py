@@ -86,6 +86,7 @@ class ClientState:
     """Since when a request's head, or the TLS handshake before it, is incomplete (monotonic seconds); a connection that
     has just been accepted owes its first head. None: nothing is owed, it may stay idle."""
     unfinished: set["FlowState"] = field(default_factory=set)
+    """Requests that are being decided, held or forwarded: a stop gives them time."""
     throttled: frozenset[Connection] = frozenset()
     """Servers of which no more is read until the client has taken what it was sent."""
     unthrottled: asyncio.Event = field(default_factory=asyncio.Event)

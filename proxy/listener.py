@@ -23,6 +23,7 @@ _log = structlog.get_logger(__name__)
 
 
 _LONGEST_LOOK_SECONDS: Final = 2.5
+_LAST_ANSWERS_SECONDS: Final = 0.1
 
 _READ_AHEAD_BYTES: Final = 32 << 10
 """asyncio reads up to twice of this from a client before anybody asks for it."""
@@ -104,6 +105,8 @@ class Listener:
         # A stop happens once; an event would have to be set at the end of each request.
         while self._in_flight() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+        # A refusal ends a request a moment before its answer is written.
+        await asyncio.sleep(_LAST_ANSWERS_SECONDS)
         tasks = []
         for connection, task in list(self._connections.values()):
             connection.hard_close("the gate stops")

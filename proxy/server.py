@@ -71,14 +71,22 @@ _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 
 async def serve(settings: GateSettings) -> None:
-    """Serve until SIGTERM or SIGINT; requests in flight are given ten seconds, and their outcomes are written."""
+    """Serve until SIGTERM or SIGINT.
+
+    Held calls are then told to come back, requests in flight are given ten seconds, and their outcomes are written.
+    """
     raise_descriptor_limit()
     async with AsyncExitStack() as stack:
         gate = Gate(_mitmproxy_settings(settings))
-        gate_addons = await _build(settings, gate, stack)
+        gate_addons, holds = await _build(settings, gate, stack)
+
+        def stop() -> None:
+            holds.release()
+            gate.stop()
+
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, gate.stop)
+            loop.add_signal_handler(number, stop)
         await gate.run(gate_addons, ready=_ready)
 
 
@@ -101,8 +109,8 @@ def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
     )
 
 
-async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> list[object]:
-    """The addons; what they stand on is closed by ``stack``, in the opposite order of opening."""
+async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> tuple[list[object], Holds]:
+    """The addons and the held calls; what they stand on is closed by ``stack``, in the opposite order of opening."""
     clock = system_clock
     database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
     await database.open()
@@ -167,7 +175,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
     api_origin = _origin(settings.public_api_url)
     limiter = LocalLimiter() if settings.rate_limits else None
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
-    return in_order(
+    gate_addons = in_order(
         limits=Limits(settings.limits),
         certificate=Certificate(Authority(settings.data.authority, settings.data.public).certificate_file.read_bytes),
         identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin, limiter=limiter),
@@ -184,6 +192,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> l
         ),
         others=[Measure(refusals)],
     )
+    return gate_addons, holds
 
 
 def _keep_running(

@@ -73,6 +73,7 @@ def show(approval_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("approvals", f"{answer['current_approvals']} of {answer['required_approvals']}"),
             ("repeats", answer["repeats"]),
             ("expires", answer["expires_at"]),
+            *((entry["event"], told(entry)) for entry in answer["history"] if entry["event"] != "requested"),
         ]
     )
     show_json(answer["action"]["params"])
@@ -109,6 +110,14 @@ def _decided(answer: Document, as_json: bool) -> None:
         f" ({answer['current_approvals']} of {answer['required_approvals']})" if answer["status"] == "pending" else ""
     )
     click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}{votes}")
+
+
+def told(entry: Document) -> str:
+    """What happened to an approval after it was asked for: when, by whom, and what they said."""
+    by = entry["by"]
+    who = "" if by is None else f" by {by['email'] or by['id']}"
+    said = f": {entry['reason']}" if entry["reason"] else ""
+    return f"{entry['at']}{who}{said}"
 
 
 def _call(action: Document) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.command_name import command_name
 from headgate.cli.target import Target, find_instance
 from headgate.configuration.settings import all_variables, read_settings
 from headgate.kernel.errors import HeadgateError
@@ -137,7 +138,8 @@ def check_shell(instance: RuntimeInformation, environment: Mapping[str, str]) ->
     """Whether programs started from this shell go through this gate."""
     proxy = environment.get("HTTPS_PROXY") or environment.get("https_proxy")
     if not proxy:
-        return Finding(Verdict.NOTE, 'this shell\'s programs do not go through the gate: eval "$(headgate env)"')
+        remedy = f'eval "$({command_name()} env)"'
+        return Finding(Verdict.NOTE, f"this shell's programs do not go through the gate: {remedy}")
     if urlsplit(proxy).netloc.rpartition("@")[2] != urlsplit(instance.proxy_url).netloc:
         return Finding(Verdict.NOTE, "this shell's HTTPS_PROXY is not this gate: run headgate env again")
     return Finding(Verdict.OK, "this shell's programs go through the gate")

@@ -101,6 +101,12 @@ class Holds:
         self._instance = instance
         self._clock = clock
         self._times = times
+        self._is_stopping = False
+
+    def release(self) -> None:
+        """This process stops: whoever is held is told to send the call again, instead of being cut off."""
+        self._is_stopping = True
+        self._wake_ups.wake_all()
 
     async def step(
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
@@ -232,7 +238,7 @@ class Holds:
         """Until a wake-up. Raises ApprovalPendingError at the hold's end, ClientGoneError without a client."""
         held.approval_id = pending.approval_id
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
-        if left_seconds <= 0:
+        if left_seconds <= 0 or self._is_stopping:
             raise pending_error(
                 decision,
                 action_id=pending.action_id,

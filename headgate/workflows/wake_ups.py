@@ -81,6 +81,10 @@ class WakeUps:
         for waiter in self._waiters.get(approval_id, ()):
             waiter.wake()
 
+    def wake_all(self) -> None:
+        for approval_id in self._waiters:
+            self.wake(approval_id)
+
     async def poll(self) -> None:
         """Ask Postgres for what was decided lately, for ever; after an outage, for all of its time."""
         loop = asyncio.get_running_loop()

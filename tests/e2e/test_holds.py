@@ -176,3 +176,19 @@ def test_without_valkey_a_held_call_is_released_by_the_poll(
         else:
             instance.wait_until_restarted("valkey", killed)
     assert len(upstream.of(patient_path)) == 1
+
+
+def test_a_proxy_that_stops_tells_held_calls_to_come_back(
+    instance, administrator, agent, upstream, patient_path
+) -> None:
+    with one_more_proxy(instance) as proxy_url:
+        elsewhere = Agent(instance, proxy_url=proxy_url)
+        call = elsewhere.call_later("POST", upstream.url + patient_path, json=PAYMENT)
+        approval = administrator.pending(patient_path)
+    with closing(elsewhere):
+        assert call.result(30).status_code == 403
+        assert error_of(call.result())["code"] == "APPROVAL_PENDING"
+        assert call.result().headers["retry-after"] == "10"
+    assert administrator.approve(approval["id"]).status_code == 200
+    assert agent.call("POST", upstream.url + patient_path, json=PAYMENT).status_code == 200
+    assert len(upstream.of(patient_path)) == 1

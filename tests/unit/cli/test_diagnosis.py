@@ -147,3 +147,10 @@ def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
 )
 def test_this_shell(environment: dict[str, str], verdict: Verdict) -> None:
     assert check_shell(INSTANCE, environment).verdict is verdict
+
+
+def test_this_shell_is_told_a_command_that_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "headgate"
+    command.touch()
+    monkeypatch.setattr("sys.argv", [str(command), "doctor"])
+    assert f'eval "$({command} env)"' in check_shell(INSTANCE, {}).text
