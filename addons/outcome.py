@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
 from addons.verdict import Completion, Ending
 from headgate.kernel.canonical_json import JsonObject
 from headgate.workflows.finish_execution import ExecutionOutcome
+
+_QUOTED_MAX: Final = 200
+"""Characters that are kept of what a destination wrote."""
 
 
 def outcome_of(
@@ -30,7 +34,7 @@ def outcome_of(
     if completion.digest is not None:
         result["sha256"] = completion.digest
     if flow.response is not None and (content_type := flow.response.headers.get("content-type")) is not None:
-        result["content_type"] = _storable(content_type[:200])
+        result["content_type"] = _storable(content_type)
     if completion.ending is Ending.BROKEN or completion.status is None:
         reason = completion.error or "the connection was lost before the answer was complete"
         return ExecutionOutcome(False, now, error=f"outcome unknown: {_storable(reason)}", result=result)
@@ -41,5 +45,6 @@ def outcome_of(
 
 def _storable(text: str) -> str:
     """What a destination wrote, as JSON and the database can hold it: bytes that are no UTF-8 (mitmproxy's lone
-    surrogates) and NUL are shown as escapes. An outcome that cannot be written leaves the call running for ever."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    surrogates) and NUL are shown as escapes. An outcome that cannot be written leaves the call running for ever, and
+    mitmproxy's errors quote an answer whole, however large it is."""
+    return text[:_QUOTED_MAX].encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

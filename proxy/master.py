@@ -27,6 +27,7 @@ from proxy.budget import BufferBudget
 from proxy.descriptors import most_connections
 from proxy.dispatch import GateAddonManager, skip_type_checks
 from proxy.fast_headers import use_fast_headers
+from proxy.http1_upstream import bound_answers
 from proxy.listener import Listener
 from proxy.next_layer import NextLayer
 from proxy.options import FrozenOptions
@@ -115,6 +116,7 @@ class Gate:
         install(asyncio.get_running_loop())
         skip_type_checks()
         use_fast_headers()
+        bound_answers()
         # A line per connection and per streamed response costs more than it tells.
         logging.getLogger("mitmproxy").setLevel(logging.WARNING)
         master = self._master = GateMaster(Options())

@@ -272,8 +272,9 @@ BEGIN
             ELSE 'failed' END
         WHERE a.org_id = p_org AND a.action_id = outcome.action_id AND a.status = 'executing'
           -- Given back and used again before this was folded: how the action ends, that use tells.
-          AND NOT EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
-                          AND p.used_by <> outcome.execution_id);
+          AND (a.approval_id IS NULL
+               OR NOT EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
+                              AND p.used_by <> outcome.execution_id));
     END LOOP;
     RETURN cardinality(ended);
 END $$;

@@ -84,6 +84,13 @@ class Upstream:
             writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
             await writer.drain()
             return False
+        elif path.startswith(b"/no-head/"):
+            mebibytes = int(path.rpartition(b"/")[2])
+            while self.written_bytes < mebibytes << 20 and not writer.transport.is_closing():
+                writer.write(b"x" * (1 << 20))
+                await writer.drain()
+                self.written_bytes += 1 << 20
+            return False
         elif path.startswith(b"/switch"):
             writer.write(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: secret\r\n\r\nraw bytes")
             await writer.drain()

@@ -206,6 +206,14 @@ async def test_what_the_destination_says_its_answer_is_cannot_keep_the_outcome_f
             await asyncio.sleep(0.01)
 
 
+async def test_an_answer_that_is_none_is_not_quoted_whole_in_the_record(decided: Decided, answer) -> None:
+    """Too large to be written in time it would have been told again for ever, and every other outcome with it."""
+    await decided.ask(path="/no-head/1")
+    [(succeeded, error)] = await decided.ended()
+    assert not succeeded
+    assert len(str(error)) < 500
+
+
 @_each_cause
 async def test_raised_between_the_record_and_the_permission(decided: Decided, answer, monkeypatch, cause) -> None:
     raised = []

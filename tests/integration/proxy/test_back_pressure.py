@@ -85,3 +85,10 @@ async def test_a_client_that_leaves_while_it_takes_nothing(start, http2_client) 
     writer.transport.abort()
     await running.settled()
     assert [one.status for one in running.decide.completions] == [200]
+
+
+async def test_a_head_that_does_not_end_is_not_kept(start, answer) -> None:
+    running = await start()
+    assert answer(await running.secure(running.get("/no-head/2"), wait_seconds=20)).status == 502
+    [completion] = running.decide.completions
+    assert "the head of the answer is larger than" in str(completion.error)
