@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from admin_api.dependencies import dependencies_of, principal_of
 from admin_api.errors import JSON
+from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import NotFoundError
@@ -32,9 +33,10 @@ async def get_allowlist(request: Request) -> Response:
 
 
 @router.put("/admin/settings/allowlist", response_class=Response)
-async def set_allowlist(request: Request) -> Response:
-    """Replace the allowlist; decisions in flight are made again with it."""
+async def set_allowlist(request: Request, if_match: IfMatch = None) -> Response:
+    """Replace the allowlist; decisions in flight are made again with it. If-Match: only where it is still that one."""
     dependencies, principal = dependencies_of(request), principal_of(request)
+    expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = await put_allowlist(
@@ -45,6 +47,8 @@ async def set_allowlist(request: Request) -> Response:
             user_id=principal.user_id,
             clock=dependencies.clock,
         )
+        if expected is not None:
+            expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
     return _answer(setting)
 
 

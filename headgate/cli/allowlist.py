@@ -1,6 +1,7 @@
 """``headgate allowlist``: which destinations the organization names, private addresses among them.
 
-The API replaces the list as a whole; these commands read it, change one entry and write it back.
+The API replaces the list as a whole; these commands read it, change one entry and write it back, unless somebody
+else has changed it meanwhile.
 """
 
 from pathlib import Path
@@ -25,7 +26,7 @@ def allowlist() -> None:
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
     """Show the destinations on the list."""
-    document = _read(ApiClient(find_target(runtime_file)))
+    document, _ = _read(ApiClient(find_target(runtime_file)))
     if as_json:
         show_json(document)
     elif not document["destinations"]:
@@ -52,10 +53,10 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
     An entry of the same host and ports is replaced. Calls in flight are decided again.
     """
     client = ApiClient(find_target(runtime_file))
-    document = _read(client)
+    document, tag = _read(client)
     entry: Document = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
-    client.put(_PATH, {**document, "destinations": [*kept, entry]})
+    client.put(_PATH, {**document, "destinations": [*kept, entry]}, if_match=tag)
     click.echo(
         f"{safe(host)}, ports {_ports(entry)}: on the list" + ("" if private else ", its private addresses are not")
     )
@@ -68,24 +69,25 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
 def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None:
     """Take a destination off the list: every entry of this host, or the one of these ports."""
     client = ApiClient(find_target(runtime_file))
-    document = _read(client)
+    document, tag = _read(client)
     kept = [
         one for one in document["destinations"] if not (_is_same(one, host, ports) if ports else _is_host(one, host))
     ]
     removed = len(document["destinations"]) - len(kept)
     if not removed:
         raise NotFoundError(f"{host} is not on the list: headgate allowlist show")
-    client.put(_PATH, {**document, "destinations": kept})
+    client.put(_PATH, {**document, "destinations": kept}, if_match=tag)
     click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} taken off the list")
 
 
-def _read(client: ApiClient) -> Document:
-    """The list as it is; empty where it was never set."""
+def _read(client: ApiClient) -> tuple[Document, str]:
+    """The list as it is, with its entity tag; empty where it was never set."""
+    document: Document
     try:
-        document = client.get(_PATH)
+        document, tag = client.get_tagged(_PATH)
     except NotFoundError:
-        document = {}
-    return {"tools": [], **document, "destinations": document.get("destinations", [])}
+        document, tag = {}, "*"
+    return {"tools": [], **document, "destinations": document.get("destinations", [])}, tag
 
 
 def _ports(entry: Document) -> str:

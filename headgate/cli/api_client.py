@@ -52,8 +52,17 @@ class ApiClient:
         """Where the answer may be any JSON value."""
         return _value(self._answer("GET", path))
 
-    def put(self, path: str, body: object, parameters: Mapping[str, str] | None = None) -> Document:
-        return self._send("PUT", path, json=body, params=dict(parameters or {}))
+    def get_tagged(self, path: str) -> tuple[Document, str]:
+        """The document with its entity tag, for ``put``."""
+        answer = self._answer("GET", path)
+        return _document(answer), answer.headers.get("etag", "*")
+
+    def put(
+        self, path: str, body: object, parameters: Mapping[str, str] | None = None, if_match: str = "*"
+    ) -> Document:
+        """``if_match``: the entity tag of what is to be replaced; without one, whatever is there."""
+        headers = {} if if_match == "*" else {"if-match": if_match}
+        return self._send("PUT", path, json=body, params=dict(parameters or {}), headers=headers)
 
     def post_lines(self, path: str, body: Mapping[str, object]) -> Iterator[str]:
         """An answer that comes line by line, for as long as it takes."""

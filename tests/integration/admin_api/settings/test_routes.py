@@ -53,3 +53,18 @@ async def test_each_organization_has_its_own(running_api, organization, new_orga
         await client.put("/admin/settings/allowlist", json=ALLOWLIST)
     async with running_api.as_admin(new_organization().org_id) as client:
         assert (await client.get("/admin/settings/allowlist")).status_code == 404
+
+
+async def test_a_change_of_what_is_no_longer_there_changes_nothing(running_api, organization) -> None:
+    """Two people who read, change and write at once: the second must not bring back what the first removed."""
+    emptied = {"destinations": [], "tools": []}
+    async with running_api.as_admin(organization.org_id) as client:
+        never_set = await client.put("/admin/settings/allowlist", json=ALLOWLIST, headers={"If-Match": '"1"'})
+        assert never_set.status_code == 412
+        assert (await client.get("/admin/settings/allowlist")).status_code == 404
+        read = (await client.put("/admin/settings/allowlist", json=ALLOWLIST)).headers["ETag"]
+        first = await client.put("/admin/settings/allowlist", json=emptied, headers={"If-Match": read})
+        assert first.status_code == 200
+        second = await client.put("/admin/settings/allowlist", json=ALLOWLIST, headers={"If-Match": read})
+        assert (second.status_code, second.json()["error"]["details"]["version"]) == (412, 2)
+        assert (await client.get("/admin/settings/allowlist")).json() == emptied
