@@ -110,16 +110,16 @@ class CallGate:
             self._instance.began(execution_id, now)
         try:
             outcome = await self._recorder.submit_action(row)
+            if outcome is RecordOutcome.RECORDED:
+                self._shadow(identity, candidate, decision, row.action_id, now)
         except BaseException:
             if execution_id is not None:
                 # Whether it was written is unknown (the wait may also have been cancelled in the very moment of the
-                # commit). Nothing is forwarded, and if it was written it ends here:
-                # an outcome for an execution that was never recorded is not taken.
+                # commit). Nothing is forwarded, and if it was written it ends here: an outcome for an execution that
+                # was never recorded is not taken.
                 admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
                 self._ends.finish(admitted, not_confirmed(self._clock()))
             raise
-        if outcome is RecordOutcome.RECORDED:
-            self._shadow(identity, candidate, decision, row.action_id, now)
         if outcome is RecordOutcome.RECORDED and execution_id is not None:
             return Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
         if execution_id is not None:

@@ -25,12 +25,13 @@ deny contains "found" if {
 """
 
 
-# A slice beyond the end of a text, in the engine itself.
+# A number that the engine itself cannot write into its message.
 PANICS = """package e2e.panics
 
-deny contains "the template matches" if {
+deny contains "a large number" if {
     startswith(input.http.path, "%(path)s")
-    regex.template_match(input.http.headers["x-parts"], "a", "{", "}")
+    input.http.headers["x-parts"] == "large"
+    upper(1e308 * 1e308)
 }
 """
 
@@ -40,7 +41,7 @@ deny contains "the template matches" if {
     [
         (DIVIDES_BY_ZERO, "abc", "divide by zero"),
         (NEVER_ENDS, "abc", "exceeded its time limit"),
-        (PANICS, "aaaa{.*}b", "the engine failed"),
+        (PANICS, "large", "the engine failed"),
     ],
     ids=["error", "time-out", "panic"],
 )

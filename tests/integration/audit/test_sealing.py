@@ -38,7 +38,10 @@ async def test_what_is_appended_is_sealed_in_order_and_reads_back(
 ) -> None:
     events = _events(5, action_id="act_1", agent_id=organization.agent_id)
     await _append(api_database, organization.org_id, events)
-    assert await seal_due(worker_database) >= 5
+    sealed = 0
+    while just_sealed := await seal_due(worker_database):  # other organizations' events are there too
+        sealed += just_sealed
+    assert sealed >= 5
     async with api_database.transaction(organization.org_id) as connection:
         page = await store.list_events(connection, organization.org_id, EventFilter())
         one = await store.get_event(connection, organization.org_id, page.events[0].event_id)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
@@ -28,8 +29,11 @@ from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.evaluate import Evaluator
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.ratelimits.classes import RateClass
@@ -42,6 +46,7 @@ from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.finish_execution import ExecutionEnds
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
@@ -166,7 +171,17 @@ async def decided(start, cluster, organization, superuser, proxy_database: Datab
         times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
         most_open_approvals=None,
     )
-    gate = CallGate(states=states, keys=keys, recorder=recorder, holds=holds, instance=instance, ends=ends, clock=clock)
+    judges = Judges(httpx.AsyncClient())
+    gate = CallGate(
+        states=states,
+        keys=keys,
+        recorder=recorder,
+        holds=holds,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        content=ContentJudge(Evaluator(judges, DailyBudgets(clock))),
+    )
     point = Enforce(
         gate=gate,
         catalogue=load_catalogues(),
@@ -177,6 +192,7 @@ async def decided(start, cluster, organization, superuser, proxy_database: Datab
         monotonic=monotonic,
     )
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(judges.close)
         stack.push_async_callback(recorder.close)
         stack.push_async_callback(ends.close, wait_seconds=5)
         await recorder.open()
