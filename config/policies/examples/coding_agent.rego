@@ -1,5 +1,5 @@
 # An agent that writes code: reads and branches freely, waits for a person before anything that others will run, and
-# installs packages from the public indexes only.
+# installs packages from the named indexes only.
 package examples.coding_agent
 
 import rego.v1
@@ -8,7 +8,8 @@ agents := {"coder"}
 
 mine if input.agent.name in agents
 
-package_indexes := {"pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "index.crates.io", "static.crates.io"}
+# The indexes that your tools install from, a mirror of your own perhaps.
+package_indexes := {"packages.example.com", "files.packages.example.com"}
 
 protected_branches := {"main", "master", "release"}
 
