@@ -22,6 +22,7 @@ from headgate.actions.model import (
 )
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
+from headgate.db.rounds import Share
 from headgate.kernel.errors import ConflictError, NotFoundError
 
 _FOLD_LIMIT: Final = 1_000
@@ -70,19 +71,10 @@ async def fold_outcomes(connection: Connection, org_id: str) -> int:
     return folded
 
 
-@dataclass(frozen=True, slots=True)
-class Folding:
-    """What became of one organization in a round: how many outcomes were moved, or why none could be."""
-
-    org_id: str
-    folded: int
-    failure: str | None
-
-
-async def fold_due(connection: Connection) -> list[Folding]:
+async def fold_due(connection: Connection) -> list[Share]:
     """Fold what every organization has waiting, a bounded number in all."""
     cursor = await connection.execute("SELECT org_id, folded, failure FROM fold_due(%s)", [_FOLD_LIMIT])
-    return [Folding(row["org_id"], int(row["folded"]), row["failure"]) for row in await cursor.fetchall()]
+    return [Share(row["org_id"], int(row["folded"]), row["failure"]) for row in await cursor.fetchall()]
 
 
 async def get_action(

@@ -6,6 +6,7 @@ import structlog
 
 from headgate.audit import store
 from headgate.db.database import Database
+from headgate.db.rounds import total_of
 from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
@@ -22,13 +23,8 @@ async def seal_due(database: Database) -> int:
     none could be.
     """
     async with database.across_organizations() as connection:
-        round_of = await store.seal_due(connection, _BATCH_EVENTS)
-    failed = [one for one in round_of if one.failure is not None]
-    for one in failed:
-        _log.error("audit_seal_failed", org_id=one.org_id, cause=one.failure)
-    if failed and len(failed) == len(round_of):
-        raise UnavailableError("no organization's events could be sealed")
-    return sum(one.sealed for one in round_of)
+        shares = await store.seal_due(connection, _BATCH_EVENTS)
+    return total_of(shares, failed_event="audit_seal_failed")
 
 
 async def seal_before_reading(database: Database, org_id: str) -> None:

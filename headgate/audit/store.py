@@ -13,6 +13,7 @@ from headgate.audit.chain import prev_hash_of
 from headgate.audit.model import Actor, ActorType, Event, EventFilter, EventPage, SealedEvent
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
+from headgate.db.rounds import Share
 from headgate.kernel.errors import NotFoundError, ValidationError
 
 _APPEND: Final = """
@@ -69,19 +70,10 @@ async def seal(connection: Connection, org_id: str, limit: int, *, wait: bool) -
     return int(row["sealed"]) if row is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sealing:
-    """What became of one organization in a round: how many events were sealed, or why none could be."""
-
-    org_id: str
-    sealed: int
-    failure: str | None
-
-
-async def seal_due(connection: Connection, limit: int) -> list[Sealing]:
+async def seal_due(connection: Connection, limit: int) -> list[Share]:
     """Seal what every organization has waiting, up to about ``limit`` events in all."""
     cursor = await connection.execute("SELECT org_id, sealed, failure FROM seal_due(%s)", [limit])
-    return [Sealing(row["org_id"], int(row["sealed"]), row["failure"]) for row in await cursor.fetchall()]
+    return [Share(row["org_id"], int(row["sealed"]), row["failure"]) for row in await cursor.fetchall()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,5 +5,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 $$;
 CALL hand_to_definer('approvals_open', ARRAY['api', 'worker']);
 
--- How many of one agent: an agent must not bury its reviewers (headgate.approvals.gate_store.require_room).
+-- How many of one agent: an agent must not bury its reviewers (hold_action_in_room).
 CREATE INDEX approvals_open_by_agent ON approvals (org_id, agent_id) WHERE status = 'pending';
