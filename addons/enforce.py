@@ -79,9 +79,17 @@ class Enforce:
                 require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller)))
             call = http_call(flow)
             is_large = _is_large(call)
-            draft = await _in_thread_if(is_large, partial(interpret, call, self._catalogue))
+            draft = (
+                await asyncio.to_thread(interpret, call, self._catalogue)
+                if is_large
+                else interpret(call, self._catalogue)
+            )
             INTERPRET_SECONDS.observe(self._monotonic() - began)
-            candidate = await _in_thread_if(is_large, partial(candidate_for, caller.identity, draft))
+            candidate = (
+                await asyncio.to_thread(candidate_for, caller.identity, draft)
+                if is_large
+                else candidate_for(caller.identity, draft)
+            )
             await self._admit(flow, state, caller, candidate)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
@@ -133,7 +141,3 @@ def _is_large(call: HttpCall) -> bool:
     return size > _LARGE_BODY_BYTES or (
         size > _LARGE_CODED_BODY_BYTES and any(name.lower() == b"content-encoding" for name, _ in call.headers)
     )
-
-
-async def _in_thread_if[T](is_large: bool, work: Callable[[], T]) -> T:
-    return await asyncio.to_thread(work) if is_large else work()
