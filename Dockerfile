@@ -24,13 +24,19 @@ COPY addons ./addons
 COPY admin_api ./admin_api
 COPY headgate ./headgate
 COPY config ./config
-RUN /opt/headgate/bin/pip install --no-cache-dir --no-deps .
+ARG SOURCE_COMMIT
+ARG SOURCE_DATE_EPOCH
+RUN SOURCE_COMMIT=$SOURCE_COMMIT SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH /opt/headgate/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.12-slim-bookworm
+# The font of PDF reports for Chinese, Japanese and Korean.
+# hadolint ignore=DL3008
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-droid-fallback && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/headgate headgate
 COPY --from=program /opt/headgate /opt/headgate
 ENV PATH=/opt/headgate/bin:$PATH PYTHONUNBUFFERED=1 HEADGATE_DATA_DIR=/var/lib/headgate \
-    HEADGATE_API_HOST=0.0.0.0 HEADGATE_PROXY_HOST=0.0.0.0
+    HEADGATE_API_HOST=0.0.0.0 HEADGATE_PROXY_HOST=0.0.0.0 \
+    HEADGATE_REPORT_FONTS=/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf
 USER 10001
 WORKDIR /var/lib/headgate
 VOLUME /var/lib/headgate

@@ -13,6 +13,12 @@ SHELL := /bin/bash
 
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/headgate/cargo-target
 UV_VERSION := 0.13.8
+# Tests wait for servers more than they compute: one process more than there are cores, a file in one process. Files
+# begin in the order of their names (left to itself, xdist begins with those of the most tests): the long ones, each of
+# whose few tests works with whole instances, stand first, and the many short ones of tests/unit fill the end.
+JOBS ?= $(shell expr $$(nproc) + 1)
+# Without bytecode every process that a test starts, and each of those above, would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # uv gives up on a file that takes 60 s to compile, which happens where the machine is busy or was asleep.
 export UV_COMPILE_BYTECODE_TIMEOUT ?= 600
 
@@ -53,9 +59,9 @@ imports: build
 	@echo "== import order"
 	@$(BIN)/lint-imports
 
-tests: build tests/model_server/node_modules/.package-lock.json
+tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json
 	@echo "== tests"
-	@$(BIN)/pytest $(TESTS)
+	@$(BIN)/pytest $(or $(TESTS),-n $(JOBS) --dist loadfile --no-loadscope-reorder)
 
 bench: build
 	@for one in benchmarks/*.py; do \
@@ -70,6 +76,8 @@ format: build
 reference: build
 	@$(BIN)/python -m headgate.configuration.reference > docs/reference/settings.md
 	@$(BIN)/python -m headgate.cli.reference > docs/reference/cli.md
+	@$(BIN)/python -m admin_api.openapi > docs/openapi.json
+	@$(BIN)/python -m headgate.client.generate
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
@@ -112,6 +120,13 @@ tests/model_server/node_modules/.package-lock.json: tests/model_server/package-l
 	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
 	@echo "== model server of the tests"
 	@npm --prefix tests/model_server ci --silent --no-audit --no-fund
+	@touch $@
+
+# The OpenID Connect provider at which tests sign in.
+tests/identity_provider/node_modules/.package-lock.json: tests/identity_provider/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== identity provider of the tests"
+	@npm --prefix tests/identity_provider ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from mitmproxy.http import HTTPFlow, Response
 
-from addons.refusal import refuse_with
+from addons.refuse import refuse_with
 from addons.verdict import answer, flow_state, is_open
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import NotFoundError

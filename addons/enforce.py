@@ -11,13 +11,16 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
+from addons.capture import Capture
 from addons.guard import Guard
 from addons.http_call import http_call
 from addons.identify import as_proxy_refusal, subject_of
+from addons.inspection import Inspector
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTERPRET_SECONDS
 from addons.outcome import outcome_of
-from addons.refusal import refuse_mcp_with, refuse_with
+from addons.refuse import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
+from headgate.agents.own_limits import own_quota
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.protocols.draft import ActionDraft
@@ -25,16 +28,17 @@ from headgate.protocols.http_call import HttpCall
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
-from headgate.tools.interpret import interpret
+from headgate.tools.interpret import interpret, is_long_document
 from headgate.tools.match import CatalogueIndex
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import Candidate, candidate_for
+from headgate.workflows.decide_action import Candidate, Submission, candidate_for
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
-from headgate.workflows.hold_call import HeldCall
+from headgate.workflows.held_call import HeldCall
 from headgate.workflows.organization_state import OrganizationState
 from headgate.workflows.refusals import ClientGoneError
+from headgate.workflows.use_connection import with_connection
 
 _NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
 
@@ -53,14 +57,18 @@ class Enforce:
         catalogue: CatalogueIndex,
         guard: Guard,
         ends: ExecutionEnds,
+        inspector: Inspector,
         limiter: LocalLimiter | None,
         clock: Clock,
         monotonic: Callable[[], float],
+        capture: Capture,
     ) -> None:
+        self._capture = capture
         self._gate = gate
         self._catalogue = catalogue
         self._guard = guard
         self._ends = ends
+        self._inspector = inspector
         self._limiter = limiter
         self._clock = clock
         self._monotonic = monotonic
@@ -76,19 +84,20 @@ class Enforce:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
-                require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller)))
+                require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller), own_quota(caller.identity)))
             call = http_call(flow)
-            is_large = _is_large(call)
+            is_large = _is_large(call) or is_long_document(call, self._catalogue)
             draft = (
                 await asyncio.to_thread(interpret, call, self._catalogue)
                 if is_large
                 else interpret(call, self._catalogue)
             )
             INTERPRET_SECONDS.observe(self._monotonic() - began)
+            origin = Submission(address=str(flow.client_conn.peername[0]))
             candidate = (
-                await asyncio.to_thread(candidate_for, caller.identity, draft)
+                await asyncio.to_thread(candidate_for, caller.identity, draft, origin)
                 if is_large
-                else candidate_for(caller.identity, draft)
+                else candidate_for(caller.identity, draft, origin)
             )
             await self._admit(flow, state, caller, candidate)
         except HeadgateError as error:
@@ -99,9 +108,16 @@ class Enforce:
                 refuse_with(flow, refusal)
 
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, candidate: Candidate) -> None:
-        def enforce(organization: OrganizationState) -> None:
+        decided_on: OrganizationState | None = None
+
+        def enforce(organization: OrganizationState) -> Candidate:
+            nonlocal decided_on
+            decided_on = organization
             state.client.rules = organization.allowlist
             self._guard.recheck(flow, organization.allowlist)
+            decided = with_connection(candidate, organization.connections, organization.org_id)
+            state.connection = decided.connection
+            return decided
 
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
@@ -112,9 +128,34 @@ class Enforce:
             admitted = await self._gate.admit(caller, candidate, held, enforce)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
+            if decided_on is None:
+                raise RuntimeError("admitted by no organization's policies")
+            if decided_on.captures.rules or held.capture is not None:
+                self._capture.begin(
+                    state,
+                    decided_on.captures,
+                    candidate,
+                    org_id=admitted.org_id,
+                    mark=held.capture,
+                    action_id=admitted.action_id,
+                    decision="allow" if admitted.approval_id is None else "approved",
+                )
+            if decided_on.nlp_policies:
+                state.inspection = self._inspector.inspection(
+                    decided_on, candidate, action_id=admitted.action_id, request_id=state.request_id
+                )
             allow(flow, partial(self._ended, admitted, flow, candidate.draft.expected_status))
-        except BaseException:
+        except BaseException as failure:
             state.client.unfinished.discard(state)
+            if isinstance(failure, HeadgateError) and decided_on is not None:
+                self._capture.begin_refused(
+                    state,
+                    decided_on.captures,
+                    candidate,
+                    failure,
+                    org_id=caller.identity.org_id,
+                    mark=held.capture,
+                )
             if admitted is not None:
                 # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.
                 nothing_sent = ExecutionOutcome(False, self._clock(), error=_NOTHING_SENT, nothing_sent=True)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Final
 
 import structlog
 from mitmproxy.connection import Server
@@ -23,20 +22,10 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from addons.metrics import DESTINATIONS_BLOCKED
 from addons.verdict import ClientState, client_state, flow_state
 from headgate.kernel.errors import DestinationBlockedError
-from headgate.organizations.addresses import Address, AddressKind, kind_of
+from headgate.organizations.addresses import METADATA_MEANING, Address, AddressKind, kind_of
 from headgate.organizations.destinations import DestinationRules
 
 _log = structlog.get_logger(__name__)
-
-# Ports of protocols that a line of an HTTP request could speak (the Fetch standard's "bad ports").
-# fmt: off
-BAD_PORTS: Final = frozenset((
-    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
-    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
-    532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
-    5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
-))
-# fmt: on
 
 _dial: ContextVar["Dial | None"] = ContextVar("headgate_dial", default=None)
 
@@ -115,15 +104,19 @@ def permitted_dial() -> Server | None:
 
 def blocked_error(host: str, port: int, kinds: list[str]) -> DestinationBlockedError:
     what = ", ".join(kinds).replace("_", "-") or "no usable"
+    details: dict[str, object] = {"host": host, "port": port, "kinds": kinds}
+    if AddressKind.METADATA.value in kinds:
+        # No entry is offered: who copies what an answer suggests would give the machine's credentials away.
+        return DestinationBlockedError(
+            f"{host} port {port} is a {what} address: {METADATA_MEANING}. Agents reach it only where the organization's"
+            " allowlist names the address itself",
+            details=details,
+        )
+    entry = {"host": host, "ports": [port], "private": True}
     return DestinationBlockedError(
         f"{host} port {port} is a {what} address, which agents reach only where the organization's allowlist"
         " names it: an administrator can add the entry in details.allowlist_entry",
-        details={
-            "host": host,
-            "port": port,
-            "kinds": kinds,
-            "allowlist_entry": {"host": host, "ports": [port], "private": True},
-        },
+        details={**details, "allowlist_entry": entry},
     )
 
 

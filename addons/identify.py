@@ -13,7 +13,7 @@ from typing import Final
 
 from mitmproxy.http import Headers, HTTPFlow
 
-from addons.refusal import refuse_with
+from addons.refuse import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import Scope, require_scope

@@ -5,7 +5,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from addons.guard import permitted_dial
 from addons.latch import LATCHED_CONNECTION
-from addons.refusal import refuse_with
+from addons.refuse import refuse_with
 from addons.verdict import LATCH, client_state, flow_state
 from headgate.kernel.errors import UnavailableError
 
@@ -32,6 +32,9 @@ class Lift:
         state = flow_state(flow)
         if not state.allowed or state.refusal is not None:
             refuse_with(flow, UnavailableError("no part of the gate decided about this request; nothing was forwarded"))
+            return False
+        if state.connection is not None and state.outgoing is None:
+            refuse_with(flow, UnavailableError("nobody has added the credential of this call; nothing was forwarded"))
             return False
         state.lifted = True
         flow.response = None

@@ -5,8 +5,7 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow, RequestData
 
-from addons.guard import BAD_PORTS
-from addons.refusal import refuse_with
+from addons.refuse import refuse_with
 from addons.verdict import flow_state, is_open
 from addons.wellformed import (
     ambiguous,
@@ -19,6 +18,7 @@ from addons.wellformed import (
     check_version,
 )
 from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, ProtocolRefusedError
+from headgate.organizations.ports import BAD_PORTS
 
 MIB: Final = 1 << 20
 
@@ -61,8 +61,14 @@ class Limits:
                 refuse_with(flow, error)
 
     def request(self, flow: HTTPFlow) -> None:
-        if is_open(flow) and flow.request.data.trailers:
+        if not is_open(flow):
+            return
+        data = flow.request.data
+        if data.trailers:
             refuse_with(flow, ProtocolRefusedError("trailers are refused: no policy has seen them"))
+        elif data.http_version == b"HTTP/2.0" and not _has_declared_length(data):
+            # RFC 9113, 8.1.1: malformed, and not to be forwarded (H2.CL). What comes next would be read as its body.
+            refuse_with(flow, ambiguous("the body is not as long as its Content-Length says"))
 
     def _check_connect(self, data: RequestData) -> None:
         check_version(data.http_version, is_http2=False)
@@ -105,6 +111,12 @@ class Limits:
         # mitmproxy has checked that these are digits; so many of them are too many.
         if declared is not None and (len(declared) > 18 or int(declared) > self._limits.body):
             raise body_too_large(self._limits.body)
+
+
+def _has_declared_length(data: RequestData) -> bool:
+    """HTTP/2 frames a body whatever its Content-Length says; HTTP/1 cannot differ from it."""
+    declared = data.headers.get("content-length")
+    return declared is None or int(declared) == len(data.content or b"")
 
 
 def body_too_large(max_bytes: int) -> PayloadTooLargeError:

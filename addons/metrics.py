@@ -5,8 +5,8 @@ from typing import Final
 from prometheus_client import Counter, Gauge, Histogram
 
 from addons.tally import TalliedCounter, TalliedHistogram
-from headgate.nlp_policies.model import NlpResult
 from headgate.policies.model import Decision
+from headgate.workflows.decision_metrics import PolicyMetrics, batch_histograms
 
 DECISIONS: Final = Counter(
     "headgate_proxy_decisions",
@@ -23,20 +23,27 @@ ENGINE_SECONDS: Final = Histogram(
     "Time that the policies took for one decision.",
     buckets=(0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1),
 )
-NLP_RESULTS: Final = Counter(
-    "headgate_proxy_nlp_results", "What NLP policies said: clear, match, or the name of an error.", ["outcome"]
-)
-NLP_SECONDS: Final = Histogram(
-    "headgate_proxy_nlp_seconds",
-    "Time that one NLP policy took for one call.",
-    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5),
-)
+POLICIES: Final = PolicyMetrics("headgate_proxy", "intercepted calls")
 STAGE_SECONDS: Final = Histogram(
     "headgate_proxy_stage_seconds",
     "Time a request spends in a stage: interpret (mapping to an action), admit (decide and record),"
     " held (waiting for a human included).",
     ["stage"],
     buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 60),
+)
+ANSWERS_INSPECTED: Final = Counter(
+    "headgate_proxy_answers_inspected",
+    "Answers that policies about content looked at, by what became of them: forwarded, withheld.",
+    ["outcome"],
+)
+CAPTURES: Final = Counter("headgate_captures", "Exchanges that were handed over to be masked and kept.")
+CAPTURES_LOST: Final = Counter(
+    "headgate_captures_lost", "Exchanges that were to be captured and were not, by cause.", ["cause"]
+)
+CAPTURE_SPOOL_BYTES: Final = Gauge(
+    "headgate_capture_spool_bytes",
+    "Captured traffic that waits on this machine to be masked; what comes beyond its limit is lost.",
+    multiprocess_mode="livemax",
 )
 HELD: Final = Gauge("headgate_proxy_held_requests", "Requests held at this moment.", multiprocess_mode="livesum")
 GATE_FAILURES: Final = Counter(
@@ -51,7 +58,7 @@ DESTINATIONS_BLOCKED: Final = Counter(
 )
 BUFFERED_REQUEST_BYTES: Final = Gauge(
     "headgate_request_buffer_bytes",
-    "Bytes of request bodies that this process holds.",
+    "Bytes of request bodies, and of answers that are inspected, that this process holds.",
     multiprocess_mode="livesum",
 )
 CLIENT_CONNECTIONS: Final = Gauge(
@@ -59,21 +66,7 @@ CLIENT_CONNECTIONS: Final = Gauge(
     "Client connections that are open in this process.",
     multiprocess_mode="livesum",
 )
-RECORD_BATCH_ROWS: Final = Histogram(
-    "headgate_record_batch_rows",
-    "Actions that shared one commit.",
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
-)
-RECORD_BATCH_SECONDS: Final = Histogram(
-    "headgate_record_batch_seconds",
-    "From sending a batch of records to its commit.",
-    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
-)
-SHADOW_VERDICTS: Final = Counter(
-    "headgate_proxy_shadow_verdicts",
-    "What shadow policies said of intercepted calls (none: nothing), beside what was decided; dropped: not asked.",
-    ["said", "decided"],
-)
+_BATCH_ROWS, _BATCH_SECONDS = batch_histograms("headgate")
 
 
 # What every request counts.
@@ -82,12 +75,13 @@ ADMIT_SECONDS: Final = TalliedHistogram(STAGE_SECONDS.labels("admit"))
 HELD_SECONDS: Final = TalliedHistogram(STAGE_SECONDS.labels("held"))
 ALLOWED: Final = TalliedCounter(DECISIONS.labels("allow"))
 APPROVED: Final = TalliedCounter(DECISIONS.labels("approved"))
+CAPTURED: Final = TalliedCounter(CAPTURES)
 _ENGINE_SECONDS: Final = TalliedHistogram(ENGINE_SECONDS)
-_RECORD_BATCH_ROWS: Final = TalliedHistogram(RECORD_BATCH_ROWS)
-_RECORD_BATCH_SECONDS: Final = TalliedHistogram(RECORD_BATCH_SECONDS)
+_RECORD_BATCH_ROWS: Final = TalliedHistogram(_BATCH_ROWS)
+_RECORD_BATCH_SECONDS: Final = TalliedHistogram(_BATCH_SECONDS)
 
 _TALLIES: Final = (
-    *(INTERPRET_SECONDS, ADMIT_SECONDS, HELD_SECONDS, ALLOWED, APPROVED),
+    *(INTERPRET_SECONDS, ADMIT_SECONDS, HELD_SECONDS, ALLOWED, APPROVED, CAPTURED),
     *(_ENGINE_SECONDS, _RECORD_BATCH_ROWS, _RECORD_BATCH_SECONDS),
 )
 
@@ -101,17 +95,6 @@ def flush_tallies() -> None:
 def observe_decision(decision: Decision) -> None:
     """For the decision point."""
     _ENGINE_SECONDS.observe(decision.evaluation_time_ms / 1000)
-
-
-def observe_shadow(said: str, decided: str) -> None:
-    """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
-    SHADOW_VERDICTS.labels(said, decided).inc()
-
-
-def observe_nlp(result: NlpResult) -> None:
-    """For the evaluator of NLP policies."""
-    NLP_RESULTS.labels(result.error or result.outcome.value).inc()
-    NLP_SECONDS.observe(result.latency_ms / 1000)
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:

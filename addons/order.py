@@ -7,7 +7,7 @@ certificate        requests to the proxy itself end here
 guard              what may be connected to; ``recheck`` for connections that are open
 streaming          meters responses, tells how a request ended; before those that keep records
 *enforce*          decides, records, holds, allows
-*others*           credentials, capture, measure
+*others*           credentials (a secret is written beside the flow, never into it), capture, measure
 =================  ==============================================================================
 """
 

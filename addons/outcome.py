@@ -9,6 +9,7 @@ from mitmproxy.http import HTTPFlow
 from addons.verdict import Completion, Ending
 from headgate.kernel.canonical_json import JsonObject
 from headgate.workflows.finish_execution import ExecutionOutcome
+from headgate.workflows.inspect_answer import shown_inspection
 
 _QUOTED_MAX: Final = 200
 """Characters that are kept of what a destination wrote."""
@@ -26,6 +27,7 @@ def outcome_of(
     if completion.ending is Ending.NOT_SENT:
         reason = completion.error or "the destination could not be reached"
         return ExecutionOutcome(False, now, error=f"not sent: {_storable(reason)}", nothing_sent=True)
+    withheld: JsonObject | None = None
     result: JsonObject = {
         "status": completion.status,
         "size_bytes": completion.size_bytes,
@@ -33,14 +35,22 @@ def outcome_of(
     }
     if completion.digest is not None:
         result["sha256"] = completion.digest
+    if completion.inspection is not None:
+        result["inspection"] = shown_inspection(completion.inspection)
+        if completion.inspection["withheld"]:
+            withheld = {"status": completion.status, **completion.inspection}
     if flow.response is not None and (content_type := flow.response.headers.get("content-type")) is not None:
         result["content_type"] = _storable(content_type)
     if completion.ending is Ending.BROKEN or completion.status is None:
         reason = completion.error or "the connection was lost before the answer was complete"
-        return ExecutionOutcome(False, now, error=f"outcome unknown: {_storable(reason)}", result=result)
+        return ExecutionOutcome(
+            False, now, error=f"outcome unknown: {_storable(reason)}", result=result, withheld=withheld
+        )
     if not expected_status(completion.status):
-        return ExecutionOutcome(False, now, error=f"the destination answered {completion.status}", result=result)
-    return ExecutionOutcome(True, now, result=result)
+        return ExecutionOutcome(
+            False, now, error=f"the destination answered {completion.status}", result=result, withheld=withheld
+        )
+    return ExecutionOutcome(True, now, result=result, withheld=withheld)
 
 
 def _storable(text: str) -> str:

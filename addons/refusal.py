@@ -10,10 +10,9 @@ import re
 from datetime import datetime
 from typing import Final
 
-from mitmproxy.http import Headers, HTTPFlow, Response
+from mitmproxy.http import Headers, Response
 
-from addons.verdict import flow_state, refuse
-from headgate.kernel.clock import Clock, system_clock
+from headgate.kernel.clock import system_clock
 from headgate.kernel.error_body import error_body
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
@@ -31,11 +30,14 @@ _REASONS: Final = {
     ErrorCode.APPROVAL_PENDING: "Held for approval",
     ErrorCode.APPROVAL_DENIED: "Denied by reviewer",
     ErrorCode.DESTINATION_BLOCKED: "Destination blocked",
+    ErrorCode.RESPONSE_WITHHELD: "Answer withheld",
     ErrorCode.PROTOCOL_REFUSED: "Protocol refused",
     ErrorCode.PAYLOAD_TOO_LARGE: "Payload too large",
     ErrorCode.RATE_LIMITED: "Rate limited",
     ErrorCode.SERVICE_UNAVAILABLE: "Gate unavailable",
     ErrorCode.UPSTREAM_FAILED: "Upstream failed",
+    ErrorCode.CONNECTION_REFUSED: "No connection for this call",
+    ErrorCode.CONNECTION_BROKEN: "Connection does not work",
     ErrorCode.INTERNAL_ERROR: "Gate failed",
     ErrorCode.NOT_FOUND: "Not found",
 }
@@ -96,20 +98,3 @@ def _response(error: HeadgateError, status: int, reason: str, body: bytes, reque
         fields.append(_PROXY_AUTHENTICATE)
     seconds = system_clock().timestamp()
     return Response(b"HTTP/1.1", status, reason.encode("ascii"), Headers(fields), body, None, seconds, seconds)
-
-
-def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:
-    """Refuse the request with the HTTP form of ``error``."""
-    response = refusal_response(
-        error,
-        request_id=flow_state(flow).request_id,
-        now=clock(),
-        head=flow.request.data.method == b"HEAD",
-    )
-    refuse(flow, error, response)
-
-
-def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:
-    """Refuse a parsed JSON-RPC call in the form that its SDK shows."""
-    response = refusal_for_mcp(rpc_id, error, request_id=flow_state(flow).request_id, now=clock())
-    refuse(flow, error, response)

@@ -5,51 +5,64 @@ request is decided after it was sent. What is counted is told once, to whoever a
 """
 
 import hashlib
+from collections.abc import Coroutine
 
 from mitmproxy.http import HTTPFlow
 
-from addons.verdict import Completion, Ending, flow_state
-
-
-class ResponseMeter:
-    """The ``stream`` callable of one response. It cannot fail: what it raised would hang the client."""
-
-    __slots__ = ("_hash", "size_bytes")
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self.size_bytes = 0
-
-    def __call__(self, data: bytes) -> bytes | list[bytes]:
-        if not data:
-            # mitmproxy asks once more at the end; b"" would write the last chunk early.
-            return []
-        self.size_bytes += len(data)
-        self._hash.update(data)
-        return data
-
-    def digest(self) -> str:
-        return "sha256:" + self._hash.hexdigest()
+from addons.inspection import Inspection
+from addons.response_meter import ResponseMeter
+from addons.verdict import Completion, Ending, FlowState, flow_state
+from headgate.kernel.canonical_json import JsonObject
 
 
 class Streaming:
-    """Meters each forwarded response, and says how each allowed request ended."""
+    """Meters each forwarded response, and says how each allowed request ended; has the answers inspected that
+    policies look at."""
 
     def responseheaders(self, flow: HTTPFlow) -> None:
         state = flow_state(flow)
         if state.sent_upstream and state.refusal is None and flow.response is not None:
-            flow.response.stream = ResponseMeter()
+            flow.response.stream = ResponseMeter() if state.capture is None else state.capture.meter()
+            if state.inspection is not None:
+                state.inspection.begin(flow)
 
-    def response(self, flow: HTTPFlow) -> None:
+    async def answer_piece(self, flow: HTTPFlow) -> None:
+        """Of a stream that is inspected piece by piece: no more of it is read until this stretch was looked at."""
+        state = flow_state(flow)
+        if state.inspection is None:
+            raise RuntimeError("a stretch of an answer that nobody inspects")
+        state.client.inspecting[state] = flow.server_conn
+        try:
+            await state.inspection.look_at_stream()
+        finally:
+            del state.client.inspecting[state]
+            state.client.wake_readers()
+
+    def response(self, flow: HTTPFlow) -> Coroutine[object, object, None] | None:
         state = flow_state(flow)
         if state.refusal is not None or not state.sent_upstream:
-            state.complete(Completion(Ending.NOT_SENT, error="refused"))
-            return
-        response = flow.response
-        if response is None:
+            error = "refused" if state.refusal is None else state.refusal.message
+            state.complete(Completion(Ending.NOT_SENT, error=error))
+            return None
+        if (inspection := state.inspection) is not None:
+            if not (inspection.is_clear or inspection.is_withheld):
+                return self._inspected(flow, state, inspection)
+            self._end(flow, state, inspection)
+            return None
+        state.complete(_completion(flow, Ending.COMPLETE))
+        return None
+
+    async def _inspected(self, flow: HTTPFlow, state: FlowState, inspection: Inspection) -> None:
+        if flow.response is None:
             raise RuntimeError("a response without a response")
-        size, digest = _measured(response.stream, response.raw_content)
-        state.complete(Completion(Ending.COMPLETE, response.status_code, size, digest))
+        await inspection.look_at_whole(flow.response)
+        self._end(flow, state, inspection)
+
+    def _end(self, flow: HTTPFlow, state: FlowState, inspection: Inspection) -> None:
+        """The outcome tells of the answer as it came; the client gets it, or a refusal in its place."""
+        state.complete(_completion(flow, Ending.COMPLETE, inspection=inspection.record()))
+        if not inspection.is_clear:
+            flow.response = inspection.refusal(head=flow.request.data.method == b"HEAD")
 
     def error(self, flow: HTTPFlow) -> None:
         state = flow_state(flow)
@@ -59,12 +72,21 @@ class Streaming:
         if not state.sent_upstream:
             state.complete(Completion(Ending.NOT_SENT, error=error))
             return
-        response = flow.response
-        if response is None:
+        if flow.response is None:
             state.complete(Completion(Ending.BROKEN, error=error))
             return
-        size, digest = _measured(response.stream, response.raw_content)
-        state.complete(Completion(Ending.BROKEN, response.status_code, size, digest, error))
+        inspection = None if state.inspection is None else state.inspection.record()
+        state.complete(_completion(flow, Ending.BROKEN, error=error, inspection=inspection))
+
+
+def _completion(
+    flow: HTTPFlow, ending: Ending, *, error: str | None = None, inspection: JsonObject | None = None
+) -> Completion:
+    response = flow.response
+    if response is None:
+        raise RuntimeError("a response without a response")
+    size, digest = _measured(response.stream, response.raw_content)
+    return Completion(ending, response.status_code, size, digest, error, inspection)
 
 
 def _measured(stream: object, content: bytes | None) -> tuple[int, str]:

@@ -10,17 +10,23 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
-from mitmproxy.connection import Client, Connection, ConnectionState
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.connection import Connection as Wire
 from mitmproxy.http import HTTPFlow, Response
 
+from addons.captured_call import CapturedCall
+from addons.inspection import Inspection
+from headgate.connections.credential import ShownCertificate
+from headgate.connections.echoes import EchoMask
+from headgate.connections.model import Connection
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import DestinationBlockedError, HeadgateError
+from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
+from headgate.protocols.http_call import HttpCall
 from headgate.workflows.caller import Caller
-
-if TYPE_CHECKING:
-    from headgate.organizations.addresses import Address
 
 _FLOW: Final = "_headgate_flow"
 _CLIENT: Final = "_headgate_client"
@@ -51,13 +57,15 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived."""
+    """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived.
+    ``inspection``: what policies about content said of it, where any was asked."""
 
     ending: Ending
     status: int | None = None
     size_bytes: int = 0
     digest: str | None = None
     error: str | None = None
+    inspection: JsonObject | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +82,7 @@ class ClientState:
     caller: Caller | None = None
     authorized: set[tuple[str, int]] = field(default_factory=set)
     """Host and port of every request that was lifted: nothing else is dialled."""
-    reached: dict[tuple[str, int], set["Address"]] = field(default_factory=dict)
+    reached: dict[tuple[str, int], set[Address]] = field(default_factory=dict)
     """Addresses that are not public and were connected to, by host and port."""
     rechecked: dict[tuple[str, int], DestinationRules] = field(default_factory=dict)
     """The rules that permitted all of these, the last time they were asked."""
@@ -87,17 +95,25 @@ class ClientState:
     has just been accepted owes its first head. None: nothing is owed, it may stay idle."""
     unfinished: set["FlowState"] = field(default_factory=set)
     """Requests that are being decided, held or forwarded: a stop gives them time."""
-    throttled: frozenset[Connection] = frozenset()
+    throttled: frozenset[Wire] = frozenset()
     """Servers of which no more is read until the client has taken what it was sent."""
+    inspecting: dict["FlowState", Wire] = field(default_factory=dict)
+    """Streams of which a stretch is being inspected, and the servers that they come from: no more is read meanwhile."""
     unthrottled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set for a moment, for whoever waits, when ``throttled`` changes."""
+    """Set for a moment, for whoever waits, when ``throttled`` or ``inspecting`` changes."""
 
-    def throttle(self, servers: Iterable[Connection]) -> None:
+    def throttle(self, servers: Iterable[Wire]) -> None:
         throttled = frozenset(servers)
         if throttled != self.throttled:
             self.throttled = throttled
-            self.unthrottled.set()
-            self.unthrottled.clear()
+            self.wake_readers()
+
+    def is_held_back(self, connection: Wire) -> bool:
+        return connection in self.throttled or connection in self.inspecting.values()
+
+    def wake_readers(self) -> None:
+        self.unthrottled.set()
+        self.unthrottled.clear()
 
 
 @dataclass(slots=True, eq=False)
@@ -118,6 +134,18 @@ class FlowState:
     """Set before the first byte of the request is written to the destination."""
     measured: bool = False
     """Its refusal has been counted."""
+    inspection: Inspection | None = None
+    """Set before the request is allowed, where policies about content look at its answer."""
+    capture: CapturedCall | None = None
+    """Set where this request and its answer are captured."""
+    connection: Connection | None = None
+    """Set before the request is allowed, where it carries a connection's credential."""
+    outgoing: HttpCall | None = field(default=None, repr=False)
+    """What is written to the destination in place of the flow's request, with the credential in it: nobody but the
+    stream reads it."""
+    echoes: EchoMask | None = field(default=None, repr=False)
+    shown: ShownCertificate | None = field(default=None, repr=False)
+    """Set before the request is allowed, where its TLS connection shows a connection's certificate."""
     on_complete: Callable[[Completion], None] | None = None
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
@@ -168,6 +196,11 @@ def flow_state(flow: HTTPFlow) -> FlowState:
         return cast("FlowState", vars(flow)[_FLOW])
     except KeyError:
         raise NotLatchedError("this request did not come through the gate's HTTP layer") from None
+
+
+def has_state(flow: HTTPFlow) -> bool:
+    """Whether the request came far enough to be told to addons: one without a destination is answered before."""
+    return _FLOW in vars(flow)
 
 
 def is_open(flow: HTTPFlow) -> bool:

@@ -145,9 +145,11 @@ def check_fields(fields: Iterable[tuple[bytes, bytes]], *, max_count: int, max_b
         size += len(name) + len(value) + 4
         if _BAD_VALUE.search(value) is not None:
             raise ambiguous("a control character or a folded line in a header value")  # response and request splitting
-        # CGI and WSGI make one variable of X-A and X_A, so an underscore is no way around the list.
         lowered = name.lower().replace(b"_", b"-")
         if lowered in _LOOKED_AT:
+            if b"_" in name:
+                # CGI and WSGI make one variable of X-A and X_A: the one that is read here need not be the one there.
+                raise ambiguous(f"write the header {lowered.decode('ascii')} with a hyphen")
             if lowered in _SINGLE and lowered in seen:
                 raise ambiguous(f"the header {lowered.decode('ascii')} is there more than once")
             if lowered in _METHOD_OVERRIDES:

@@ -16,11 +16,13 @@ from headgate.ratelimits.classes import RateClass
 
 
 class Audience(StrEnum):
-    """Which credentials a route takes. ``AGENTS``: X-Agent-Key, or a bearer. ``ADMINISTRATORS``: a bearer only."""
+    """Which credentials a route takes. ``AGENTS``: X-Agent-Key, or a bearer. ``ADMINISTRATORS``: a bearer only.
+    ``PEOPLE``: a person's token, and no key. A browser's session is as good as its person's token."""
 
     PUBLIC = "public"
     AGENTS = "agents"
     ADMINISTRATORS = "administrators"
+    PEOPLE = "people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +31,53 @@ class Access:
 
     ``recorded``: the route's own record compares the generation that the key was checked at (semantics.md,
     "Fresh state"), so that a cached key is as good as a fresh one there, and nowhere else.
+
+    ``webhook_keys``: a key of that kind may call it, whose kind is its right, instead of the scope.
     """
 
     audience: Audience
     scope: Scope | None = None
     rate_class: RateClass | None = None
     recorded: bool = False
+    webhook_keys: bool = False
 
 
 _PUBLIC: Final = Access(Audience.PUBLIC)
+# Before anybody has an account: whoever sends, within a quota for each address.
+_OPEN: Final = Access(Audience.PUBLIC, rate_class=RateClass.PUBLIC)
+
+# Whoever has a token, whatever their role.
+_PEOPLE: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
+
+
+# Everybody's own, whatever else they may do here.
+_OWN: Final = Access(Audience.PEOPLE, rate_class=RateClass.ADMIN)
 
 
 def _agents(scope: Scope, *, recorded: bool = False) -> Access:
     return Access(Audience.AGENTS, scope, RateClass.ACTIONS, recorded)
 
 
-def _administrators(scope: Scope = Scope.ADMIN) -> Access:
-    return Access(Audience.ADMINISTRATORS, scope, RateClass.ADMIN)
+def _administrators(scope: Scope = Scope.ADMIN, *, webhook_keys: bool = False) -> Access:
+    return Access(Audience.ADMINISTRATORS, scope, RateClass.ADMIN, webhook_keys=webhook_keys)
+
+
+def _integrations(*names: str) -> dict[tuple[str, str], Access]:
+    """Settings of each, what was sent there and came in from there, and its connection's test."""
+    found: dict[tuple[str, str], Access] = {}
+    for name in names:
+        path = f"/admin/settings/{name}"
+        for method, route in (
+            ("GET", path),
+            ("PUT", path),
+            ("POST", f"{path}/test"),
+            ("GET", f"{path}/versions"),
+            ("GET", f"{path}/deliveries"),
+            ("POST", f"{path}/deliveries/{{}}/redeliver"),
+            ("GET", f"{path}/receipts"),
+        ):
+            found[method, route] = _administrators()
+    return found
 
 
 ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
@@ -53,20 +85,104 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/"): _PUBLIC,
         ("GET", "/ca.pem"): _PUBLIC,
         ("GET", "/openapi.json"): _PUBLIC,
+        ("GET", "/skill.md"): _PUBLIC,
+        ("GET", "/SKILL.md"): _PUBLIC,
+        ("GET", "/skill.json"): _PUBLIC,
+        ("GET", "/llms.txt"): _PUBLIC,
         ("GET", "/ready"): _PUBLIC,
         ("GET", "/health"): _PUBLIC,
         ("GET", "/health/live"): _PUBLIC,
         ("GET", "/health/ready"): _PUBLIC,
         ("GET", "/health/version"): _PUBLIC,
         ("GET", "/health/metrics"): _PUBLIC,
+        ("GET", "/static/headgate.css"): _PUBLIC,
+        # The link is the credential; what it may, the page looks at itself.
+        ("GET", "/links/{}"): _PUBLIC,
+        ("POST", "/links/{}"): _PUBLIC,
+        # Slack's signature is the credential; its rate class is counted by the route, for each connection.
+        ("POST", "/webhooks/slack/{}"): _PUBLIC,
+        ("GET", "/auth/login"): _OPEN,
+        # The state and the browser's cookie are the credential; for the next two, the ticket.
+        ("GET", "/auth/callback"): _OPEN,
+        ("GET", "/auth/providers/{}/callback"): _OPEN,
+        ("GET", "/auth/local/{}"): _OPEN,
+        ("POST", "/auth/local/{}"): _OPEN,
+        ("POST", "/auth/logout"): _OPEN,
+        ("GET", "/auth/signed-out"): _OPEN,
+        # The provider's signature is the credential; counted by the route, as a webhook.
+        ("POST", "/auth/backchannel-logout"): _PUBLIC,
+        ("GET", "/auth/session"): _OWN,
+        ("GET", "/auth/sessions"): _OWN,
+        ("DELETE", "/auth/sessions"): _OWN,
+        ("DELETE", "/auth/sessions/{}"): _OWN,
+        ("GET", "/admin/users/{}/sessions"): _administrators(),
+        ("DELETE", "/admin/users/{}/sessions"): _administrators(),
+        ("DELETE", "/admin/users/{}/sessions/{}"): _administrators(),
+        ("PUT", "/admin/users/{}/roles"): _administrators(),
+        ("GET", "/admin/invitations"): _administrators(),
+        ("POST", "/admin/invitations"): _administrators(),
+        ("DELETE", "/admin/invitations/{}"): _administrators(),
+        ("GET", "/admin/organizations"): _administrators(Scope.OPERATOR),
+        ("POST", "/admin/organizations"): _administrators(Scope.OPERATOR),
+        ("GET", "/admin/organizations/{}"): _administrators(Scope.OPERATOR),
+        ("GET", "/admin/organizations/{}/members"): _administrators(Scope.OPERATOR),
+        ("PUT", "/admin/organizations/{}/members/{}/roles"): _administrators(Scope.OPERATOR),
+        ("GET", "/admin/organizations/{}/invitations"): _administrators(Scope.OPERATOR),
+        ("POST", "/admin/organizations/{}/invitations"): _administrators(Scope.OPERATOR),
+        ("DELETE", "/admin/organizations/{}/invitations/{}"): _administrators(Scope.OPERATOR),
+        ("POST", "/webhooks/{}/{}"): _PUBLIC,
+        ("GET", "/health/slo-status"): _PUBLIC,
+        ("GET", "/health/db-stats"): _PUBLIC,
+        ("GET", "/health/redis"): _PUBLIC,
+        ("GET", "/health/memory"): _PUBLIC,
+        ("GET", "/health/circuit-breakers"): _PUBLIC,
+        ("GET", "/health/platform-stats"): _PUBLIC,
+        ("OPTIONS", "/health/platform-stats"): _PUBLIC,
+        ("POST", "/csp-report"): _OPEN,
+        ("POST", "/v1/demo/evaluate"): _OPEN,
+        ("POST", "/v1/funnel-events"): _OPEN,
         ("POST", "/v1/actions"): _agents(Scope.ACTIONS_WRITE, recorded=True),
         ("GET", "/v1/actions"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
+        ("POST", "/v1/approvals/{}/grant"): _agents(Scope.APPROVALS_WRITE),
+        ("GET", "/admin/grants"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/grants"): _administrators(Scope.APPROVALS_WRITE),
+        ("GET", "/admin/grants/{}"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/grants/{}/confirm"): _administrators(Scope.APPROVALS_WRITE),
+        ("DELETE", "/admin/grants/{}"): _administrators(Scope.APPROVALS_WRITE),
+        ("GET", "/admin/break-glass"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/break-glass"): _administrators(Scope.BREAK_GLASS),
+        ("GET", "/admin/break-glass/{}"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/break-glass/{}/review"): _administrators(Scope.APPROVALS_WRITE),
+        ("POST", "/v1/approvals/bulk-decision"): _agents(Scope.APPROVALS_WRITE),
+        ("GET", "/v1/approvals/events"): _agents(Scope.APPROVALS_READ),
+        ("POST", "/v1/actions/{}/outcome"): _agents(Scope.ACTIONS_WRITE),
+        ("POST", "/v1/actions/{}/cancel"): _agents(Scope.ACTIONS_WRITE),
+        ("GET", "/v1/executions"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/executions/stats"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/executions/destinations"): _agents(Scope.ADMIN),
+        ("GET", "/v1/executions/{}"): _agents(Scope.ACTIONS_READ),
+        ("POST", "/v1/executions/process"): _agents(Scope.ADMIN),
+        ("POST", "/v1/executions/process-all"): _agents(Scope.ADMIN),
+        ("POST", "/v1/executions/retry"): _agents(Scope.ADMIN),
         ("GET", "/v1/approvals"): _agents(Scope.APPROVALS_READ),
         ("GET", "/v1/approvals/{}"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/approvals/{}/approve"): _agents(Scope.APPROVALS_WRITE),
         ("POST", "/v1/approvals/{}/deny"): _agents(Scope.APPROVALS_WRITE),
+        ("POST", "/v1/approvals/{}/reassign"): _agents(Scope.APPROVALS_WRITE),
         ("POST", "/admin/approvals/{}/decision"): _administrators(Scope.APPROVALS_WRITE),
+        ("GET", "/v1/absences"): _agents(Scope.APPROVALS_READ),
+        ("POST", "/v1/absences"): _agents(Scope.APPROVALS_WRITE),
+        ("DELETE", "/v1/absences/{}"): _agents(Scope.APPROVALS_WRITE),
+        ("GET", "/admin/approver-groups"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/approver-groups"): _administrators(),
+        ("GET", "/admin/approver-groups/{}"): _administrators(Scope.APPROVALS_READ),
+        ("PUT", "/admin/approver-groups/{}"): _administrators(),
+        ("DELETE", "/admin/approver-groups/{}"): _administrators(),
+        ("GET", "/admin/users"): _administrators(),
+        ("POST", "/admin/users/{}/deactivate"): _administrators(),
+        ("POST", "/admin/users/{}/reactivate"): _administrators(),
+        ("POST", "/admin/users/{}/unlock"): _administrators(),
         ("GET", "/admin/policies"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/policies/{}"): _administrators(Scope.POLICIES_READ),
@@ -90,6 +206,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies/replays/{}"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/suggest"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/test"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/policies/changes"): _administrators(Scope.POLICIES_WRITE),
         ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),
         ("PUT", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("PATCH", "/admin/policies/{}"): _administrators(Scope.POLICIES_WRITE),
@@ -97,6 +214,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies/{}/versions"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/{}/versions/{}"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/{}/diff"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/{}/index"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/{}/restore"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/nlp-policies"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/nlp-policies"): _administrators(Scope.POLICIES_WRITE),
@@ -107,13 +225,38 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_READ),
         ("PATCH", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_WRITE),
         ("DELETE", "/admin/nlp-policies/{}"): _administrators(Scope.POLICIES_WRITE),
+        ("GET", "/.well-known/headgate-keys"): _PUBLIC,
+        ("GET", "/admin/audit/reports"): _administrators(Scope.AUDIT_READ),
+        ("POST", "/admin/audit/reports"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/reports/{}"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/reports/{}/download"): _administrators(Scope.AUDIT_READ),
+        ("DELETE", "/admin/audit/reports/{}"): _administrators(),
+        ("GET", "/admin/audit/checkpoints"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/consistency"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/actions/{}/proof-pack"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/export"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/{}"): _administrators(Scope.AUDIT_READ),
         # It changes nothing and only reads the record, whatever its method.
         ("POST", "/admin/audit/verify"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/traffic"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/traffic/timeline"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/traffic/diff"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/traffic/export"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/traffic/{}"): _administrators(Scope.AUDIT_READ),
+        ("DELETE", "/admin/traffic/{}"): _administrators(),
+        ("GET", "/admin/settings/captures"): _administrators(),
+        ("PUT", "/admin/settings/captures"): _administrators(),
         ("GET", "/admin/agents"): _administrators(),
         ("POST", "/admin/agents"): _administrators(),
         ("GET", "/admin/agents/{}"): _administrators(),
+        ("PUT", "/admin/agents/{}"): _administrators(),
+        ("DELETE", "/admin/agents/{}"): _administrators(),
+        ("POST", "/admin/agents/{}/suspend"): _administrators(),
+        ("POST", "/admin/agents/{}/resume"): _administrators(),
+        ("GET", "/admin/agents/{}/actions"): _administrators(),
+        ("GET", "/admin/agents/{}/activity"): _administrators(),
+        ("GET", "/admin/agents/{}/figures"): _administrators(),
         ("POST", "/admin/agents/{}/rotate-key"): _administrators(),
         ("GET", "/admin/agents/{}/keys"): _administrators(),
         ("POST", "/admin/agents/{}/keys"): _administrators(),
@@ -121,13 +264,76 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("DELETE", "/admin/agents/{}/keys/{}"): _administrators(),
         ("GET", "/admin/keys"): _administrators(),
         ("POST", "/admin/keys"): _administrators(),
+        ("POST", "/admin/keys/revoke-matching"): _administrators(),
         ("GET", "/admin/keys/{}"): _administrators(),
         ("DELETE", "/admin/keys/{}"): _administrators(),
+        ("POST", "/admin/keys/{}/take-over"): _administrators(),
         ("GET", "/admin/settings/allowlist"): _administrators(),
         ("PUT", "/admin/settings/allowlist"): _administrators(),
+        ("GET", "/admin/settings/executions"): _administrators(),
+        ("PUT", "/admin/settings/executions"): _administrators(),
+        ("GET", "/admin/settings/credentials"): _administrators(),
+        ("PUT", "/admin/settings/credentials"): _administrators(),
+        ("GET", "/admin/settings/retention"): _administrators(),
+        ("PUT", "/admin/settings/retention"): _administrators(),
+        ("GET", "/admin/retention/holds"): _administrators(),
+        ("POST", "/admin/retention/holds"): _administrators(),
+        ("POST", "/admin/retention/holds/{}/lift"): _administrators(),
+        ("POST", "/admin/retention/erasures"): _administrators(),
+        ("GET", "/admin/settings/kill-switch"): _administrators(),
+        ("PUT", "/admin/settings/kill-switch"): _administrators(),
         ("GET", "/admin/settings/nlp-providers"): _administrators(),
         ("PUT", "/admin/settings/nlp-providers"): _administrators(),
         ("POST", "/admin/settings/nlp-providers/test"): _administrators(),
+        **_integrations("jira", "linear", "servicenow", "slack", "teams", "discord", "github-actions", "github"),
+        ("GET", "/admin/settings/siem"): _administrators(),
+        ("PUT", "/admin/settings/siem"): _administrators(),
+        ("GET", "/admin/settings/notifications"): _administrators(),
+        ("PUT", "/admin/settings/notifications"): _administrators(),
+        ("GET", "/admin/settings/notifications/versions"): _administrators(),
+        ("POST", "/admin/settings/notifications/test"): _administrators(),
+        ("GET", "/admin/notifications"): _administrators(),
+        ("GET", "/admin/notifications/{}"): _administrators(),
+        ("POST", "/admin/notifications/{}/redeliver"): _administrators(),
+        # A person's own; which session each needs, the route looks at itself.
+        ("POST", "/v1/mfa/recovery-codes/generate"): _PEOPLE,
+        ("GET", "/v1/mfa/recovery-codes/status"): _PEOPLE,
+        ("POST", "/v1/mfa/recovery-codes/verify"): _PEOPLE,
+        ("DELETE", "/v1/mfa/recovery-codes"): _PEOPLE,
+        ("GET", "/v1/mfa/totp"): _PEOPLE,
+        ("POST", "/v1/mfa/totp/enrol"): _PEOPLE,
+        ("POST", "/v1/mfa/totp/activate"): _PEOPLE,
+        ("POST", "/v1/mfa/totp/step-up"): _PEOPLE,
+        ("DELETE", "/v1/mfa/totp"): _PEOPLE,
+        ("GET", "/v1/connections/platforms"): _agents(Scope.ADMIN),
+        ("GET", "/v1/connections"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections"): _agents(Scope.ADMIN),
+        ("GET", "/v1/connections/{}"): _agents(Scope.ADMIN),
+        ("PATCH", "/v1/connections/{}"): _agents(Scope.ADMIN),
+        ("DELETE", "/v1/connections/{}"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/oauth/initiate"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/oauth/callback"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/{}/refresh"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/bluesky"): _agents(Scope.ADMIN),
+        ("PUT", "/v1/connections/{}/bluesky"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/mastodon"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/mastodon/register"): _agents(Scope.ADMIN),
+        ("GET", "/v1/connections/{}/mastodon/status"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/{}/mastodon/batch"): _agents(Scope.ADMIN),
+        ("PUT", "/v1/connections/{}/mastodon"): _agents(Scope.ADMIN),
+        ("GET", "/v1/connections/{}/usage"): _agents(Scope.ADMIN),
+        ("GET", "/v1/connections/{}/health"): _agents(Scope.ADMIN),
+        ("POST", "/v1/connections/{}/test"): _agents(Scope.ADMIN),
+        ("GET", "/admin/webhooks"): _administrators(webhook_keys=True),
+        ("POST", "/admin/webhooks"): _administrators(),
+        ("GET", "/admin/webhooks/{}"): _administrators(webhook_keys=True),
+        ("PATCH", "/admin/webhooks/{}"): _administrators(),
+        ("DELETE", "/admin/webhooks/{}"): _administrators(),
+        ("POST", "/admin/webhooks/{}/rotate-secret"): _administrators(),
+        ("POST", "/admin/webhooks/{}/test"): _administrators(),
+        ("GET", "/admin/webhooks/{}/deliveries"): _administrators(webhook_keys=True),
+        ("GET", "/admin/webhooks/{}/deliveries/{}"): _administrators(webhook_keys=True),
+        ("POST", "/admin/webhooks/{}/deliveries/{}/redeliver"): _administrators(),
     }
 )
 

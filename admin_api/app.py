@@ -7,29 +7,61 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
+from admin_api.absences.routes import router as absences
+from admin_api.actions.outcome_routes import router as action_outcomes
 from admin_api.actions.routes import router as actions
+from admin_api.agents.history_routes import router as agent_history
 from admin_api.agents.key_routes import router as agent_keys
 from admin_api.agents.routes import router as agents
+from admin_api.agents.status_routes import router as agent_status
+from admin_api.approvals.bulk_routes import router as approval_bulk
 from admin_api.approvals.routes import router as approvals
+from admin_api.approvals.stream_routes import router as approval_events
+from admin_api.approver_groups.routes import router as approver_groups
+from admin_api.audit.export_routes import router as audit_export
 from admin_api.audit.routes import router as audit
+from admin_api.audit_reports.routes import router as audit_reports
 from admin_api.body_limit import BODY_LIMIT_BYTES
+from admin_api.break_glass.routes import router as break_glass
+from admin_api.connections.platform_routes import router as platform_connections
+from admin_api.connections.routes import router as connections
+from admin_api.demo.routes import router as demo
 from admin_api.dependencies import Dependencies
+from admin_api.description.complete import complete
 from admin_api.direct_dispatch import DirectDispatch
+from admin_api.discovery.routes import router as discovery
 from admin_api.errors import (
     answer_defect,
     answer_headgate_error,
     answer_http_exception,
     answer_validation_error,
 )
+from admin_api.evidence.routes import router as evidence
+from admin_api.executions.routes import router as executions
+from admin_api.forwarded import TrustedProxies
+from admin_api.grants.routes import router as grants
 from admin_api.guarded_route import GuardedRoute
+from admin_api.health.part_routes import router as health_parts
+from admin_api.health.parts import HealthParts
 from admin_api.health.routes import router as health
+from admin_api.integrations.inbound_routes import router as integration_webhooks
+from admin_api.integrations.routes import router as integrations
 from admin_api.keys.routes import router as keys
+from admin_api.links.routes import router as links
+from admin_api.mfa.recovery_routes import router as recovery_codes
+from admin_api.mfa.totp_routes import router as totp
 from admin_api.nlp_policies.routes import router as nlp_policies
+from admin_api.notifications.routes import router as notifications
+from admin_api.notifications.settings_routes import router as notification_settings
+from admin_api.organizations.own_routes import router as own_members
+from admin_api.organizations.routes import router as organizations
+from admin_api.policies.change_set_routes import router as policy_changes
 from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
 from admin_api.policies.dry_run_routes import router as dry_runs
+from admin_api.policies.index_routes import router as policy_index
 from admin_api.policies.module_routes import router as policy_modules
 from admin_api.policies.replay_routes import router as policy_replays
 from admin_api.policies.routes import router as policies
@@ -37,10 +69,26 @@ from admin_api.policies.suggest_routes import router as policy_suggestions
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
 from admin_api.request_context import RequestContext
+from admin_api.retention.routes import router as retention
 from admin_api.root.routes import router as root
+from admin_api.sessions.routes import router as sessions
+from admin_api.settings.capture_routes import router as capture_settings
+from admin_api.settings.execution_routes import router as execution_settings
+from admin_api.settings.kill_switch_routes import router as kill_switch
 from admin_api.settings.nlp_provider_routes import router as nlp_providers
 from admin_api.settings.routes import router as settings
+from admin_api.siem.routes import router as siem
+from admin_api.sign_in.routes import router as sign_in
+from admin_api.slack.routes import router as slack
+from admin_api.traffic.compare_routes import router as traffic_comparisons
+from admin_api.traffic.export_routes import router as traffic_exports
+from admin_api.traffic.routes import router as traffic
+from admin_api.uncounted import UncountedClasses
+from admin_api.unheard_proxy import UnheardProxy
+from admin_api.users.routes import router as users
+from admin_api.webhooks.routes import router as webhooks
 from headgate.kernel.errors import HeadgateError
+from headgate.ratelimits.headers import rate_limit_headers
 
 INTERFACE_VERSION: Final = "1.0.5"
 """Of the specification's interface (section "Versioning"); the program's own version is in /health/version."""
@@ -48,13 +96,30 @@ INTERFACE_VERSION: Final = "1.0.5"
 # Routes are tried in this order: the hot path first.
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     actions,
+    action_outcomes,
+    grants,
+    break_glass,
+    approval_events,
+    approval_bulk,
     approvals,
+    absences,
+    approver_groups,
+    users,
+    sessions,
+    sign_in,
+    own_members,
+    organizations,
+    executions,
     agents,
+    agent_status,
+    agent_history,
     agent_keys,
     keys,
     policy_data,
     policy_modules,
+    policy_changes,
     policy_checks,
+    policy_index,
     policy_replays,
     policy_suggestions,
     policy_tests,
@@ -64,10 +129,38 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     nlp_policies,
     settings,
     nlp_providers,
+    execution_settings,
+    notification_settings,
+    notifications,
+    webhooks,
+    recovery_codes,
+    totp,
+    connections,
+    platform_connections,
+    links,
+    slack,
+    integrations,
+    integration_webhooks,
+    evidence,
+    retention,
+    audit_reports,
+    kill_switch,
+    siem,
+    audit_export,
+    capture_settings,
+    traffic_comparisons,
+    traffic_exports,
+    traffic,
     audit,
     health,
+    health_parts,
+    demo,
+    discovery,
     root,
 )
+
+
+_NOBODY: Final = TrustedProxies()
 
 
 class _Application(FastAPI):
@@ -75,25 +168,37 @@ class _Application(FastAPI):
     does not need."""
 
     body_limit_bytes: int = BODY_LIMIT_BYTES
+    trusted_proxies: TrustedProxies = _NOBODY
 
     def openapi(self) -> dict[str, Any]:
-        """FastAPI describes a malformed request as its own 422; here it is a 400 (``admin_api.errors``)."""
         if self.openapi_schema is None:
-            document = super().openapi()
-            for path in document["paths"].values():
-                for operation in path.values():
-                    if operation["responses"].pop("422", None) is not None:
-                        operation["responses"]["400"] = {"description": "VALIDATION_ERROR"}
-            for name in ("HTTPValidationError", "ValidationError"):
-                document.get("components", {}).get("schemas", {}).pop(name, None)
-        return super().openapi()
+            self.openapi_schema = complete(super().openapi())
+        return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
         direct = DirectDispatch(super().build_middleware_stack(), routes=self.routes)
-        return RequestContext(direct, body_limit_bytes=self.body_limit_bytes)
+        classes = UncountedClasses(self.routes)
+
+        def quota_headers(scope: Scope) -> list[tuple[bytes, bytes]]:
+            rate_class, dependencies = classes.of(scope), self.state.dependencies
+            verdict = None if rate_class is None else dependencies.rate_limiter.untouched(rate_class)
+            return [] if verdict is None else rate_limit_headers(verdict)
+
+        return RequestContext(
+            direct,
+            body_limit_bytes=self.body_limit_bytes,
+            trusted_proxies=self.trusted_proxies,
+            unheard=self.state.unheard_proxy,
+            quota_headers=quota_headers,
+        )
 
 
-def create_app(dependencies: Dependencies | None, *, body_limit_bytes: int = BODY_LIMIT_BYTES) -> FastAPI:
+def create_app(
+    dependencies: Dependencies | None,
+    *,
+    body_limit_bytes: int = BODY_LIMIT_BYTES,
+    trusted_proxies: TrustedProxies = _NOBODY,
+) -> FastAPI:
     """``dependencies`` None: for the description of the interface only; nothing can be called."""
     routes = _guarded(ROUTERS)
     app = _Application(
@@ -114,7 +219,11 @@ def create_app(dependencies: Dependencies | None, *, body_limit_bytes: int = BOD
         },
     )
     app.state.dependencies = dependencies
+    app.state.unheard_proxy = UnheardProxy(trusted_proxies)
+    if dependencies is not None:
+        app.state.health_parts = HealthParts(dependencies, dependencies.slos)
     app.body_limit_bytes = body_limit_bytes
+    app.trusted_proxies = trusted_proxies
     return app
 
 

@@ -2,17 +2,19 @@
 
 ``X-Agent-Key`` carries an API key; ``Authorization: Bearer`` an API key or a person's token. Exactly one
 credential, once: what two parsers could read differently is refused. A key's form is checked before any
-look-up.
+look-up. A session's cookie counts where no header carries a credential: a browser sends it by itself.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from admin_api.access import Access, Audience
+from admin_api.claims import ASSURANCE_LEVELS
 from admin_api.metrics import AUTHENTICATION_FAILURES
 from admin_api.principal import Principal
+from admin_api.sessions.cookies import Cookies, cookie_of
 from admin_api.tokens import TokenVerifier, VerifiedToken
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import scopes_of_roles
@@ -20,8 +22,11 @@ from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
 from headgate.kernel.secrets import Secret
+from headgate.mfa.closed_sessions import ClosedSessions
 from headgate.organizations.model import TokenIdentity, User
 from headgate.organizations.service import sign_in
+from headgate.sessions.model import DEFAULT_LIMITS, SessionLimits
+from headgate.sessions.service import signed_in
 
 _KEY_PREFIX: Final = "hg_"
 _SEEN_SECONDS: Final = 60.0
@@ -40,7 +45,7 @@ def credential_of(headers: Iterable[tuple[bytes, bytes]], audience: Audience) ->
     """The one credential in these headers that this audience may use. Raises UnauthorizedError."""
     keys = [value for name, value in headers if name == b"x-agent-key"]
     bearers = [value for name, value in headers if name == b"authorization"]
-    if audience is Audience.ADMINISTRATORS:
+    if audience is not Audience.AGENTS:
         keys = []
     if len(keys) + len(bearers) != 1:
         AUTHENTICATION_FAILURES.labels("several" if keys or bearers else "none").inc()
@@ -68,18 +73,28 @@ class Authenticator:
         tokens: TokenVerifier,
         database: Database,
         clock: Clock,
+        cookies: Cookies | None = None,
+        session_limits: SessionLimits = DEFAULT_LIMITS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._cookies = cookies
+        self._session_limits = session_limits
         self._keys = keys
         self._tokens = tokens
         self._database = database
         self._clock = clock
         self._monotonic = monotonic
+        self.closed_sessions = ClosedSessions(database)
         self._seen: dict[TokenIdentity, tuple[User, float]] = {}
 
-    async def authenticate(self, headers: Iterable[tuple[bytes, bytes]], access: Access) -> Principal:
+    async def authenticate(self, headers: Sequence[tuple[bytes, bytes]], access: Access) -> Principal:
         """Raises UnauthorizedError, ForbiddenError (a token of an unknown organization), UnavailableError."""
+        if (session := self._session_of(headers)) is not None:
+            return await self._by_session(session)
         credential = credential_of(headers, access.audience)
+        if credential.is_key and access.audience is Audience.PEOPLE:
+            AUTHENTICATION_FAILURES.labels("key").inc()
+            raise UnauthorizedError("this is a person's: it takes a session or a person's token, and no API key")
         try:
             if credential.is_key:
                 return await self._by_key(credential.secret, fresh=not access.recorded)
@@ -87,6 +102,29 @@ class Authenticator:
         except UnauthorizedError:
             AUTHENTICATION_FAILURES.labels("key" if credential.is_key else "token").inc()
             raise
+
+    def _session_of(self, headers: Sequence[tuple[bytes, bytes]]) -> Secret | None:
+        if self._cookies is None or any(name in (b"authorization", b"x-agent-key") for name, _ in headers):
+            return None
+        return cookie_of(headers, self._cookies.session)
+
+    async def _by_session(self, secret: Secret) -> Principal:
+        try:
+            who = await signed_in(self._database, secret, clock=self._clock, limits=self._session_limits)
+            roles = self._tokens.roles_now(who.user.org_id, who.user.issuer, who.user.roles)
+        except UnauthorizedError:
+            AUTHENTICATION_FAILURES.labels("session").inc()
+            raise
+        return Principal(
+            org_id=who.user.org_id,
+            scopes=scopes_of_roles(roles),
+            user_id=who.user.user_id,
+            email=who.user.email,
+            name=who.user.name,
+            aal=who.aal,
+            session_id=who.session_id,
+            session_expires_at=who.expires_at,
+        )
 
     async def _by_key(self, key: Secret, *, fresh: bool) -> Principal:
         identity = await self._keys.authenticate(key.reveal(), fresh=fresh)
@@ -97,13 +135,14 @@ class Authenticator:
     async def _by_token(self, token: Secret) -> Principal:
         verified = await self._tokens.verify(token)
         user = await self._user(verified)
+        fell_back = await self.closed_sessions.require_open(user.org_id, user.user_id, verified.issued_at, token)
         return Principal(
             org_id=user.org_id,
-            scopes=scopes_of_roles(verified.identity.roles),
+            scopes=scopes_of_roles(user.roles),
             user_id=user.user_id,
             email=user.email,
             name=user.name,
-            aal=verified.aal,
+            aal=ASSURANCE_LEVELS[0] if fell_back else verified.aal,
         )
 
     async def _user(self, verified: VerifiedToken) -> User:
@@ -111,7 +150,7 @@ class Authenticator:
         known = self._seen.get(verified.identity)
         if known is not None and self._monotonic() < known[1]:
             return known[0]
-        user = await sign_in(self._database, verified.identity, clock=self._clock)
+        user = await sign_in(self._database, verified.identity, clock=self._clock, issued_at=verified.issued_at)
         if len(self._seen) >= _SEEN_LIMIT:
             self._seen.clear()
         self._seen[verified.identity] = (user, self._monotonic() + _SEEN_SECONDS)

@@ -2,7 +2,7 @@
 
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
-from headgate.agents.service import Change
+from headgate.audit.change import Change
 
 
 def change_by(principal: Principal, dependencies: Dependencies) -> Change:

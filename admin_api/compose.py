@@ -7,25 +7,35 @@ from typing import Final
 
 import httpx
 import structlog
-from redis.asyncio import Redis
 
 from admin_api.authentication import Authenticator
+from admin_api.connections.work import connection_work
 from admin_api.dependencies import Dependencies
-from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
-from admin_api.metrics import observe_batch, observe_nlp, observe_shadow
-from admin_api.process_settings import ApiSettings, OidcSettings
-from admin_api.tokens import TokenVerifier, TrustedIssuer
+from admin_api.health.slo_sampler import SloSampler
+from admin_api.health.vault_watch import VaultWatch
+from admin_api.integrations.work import inbound_work
+from admin_api.metrics import POLICIES, observe_batch
+from admin_api.mfa.work import factor_work
+from admin_api.people import open_people
+from admin_api.process_settings import ApiSettings
+from admin_api.sessions.cookies import cookies_of
+from admin_api.traffic.review import Review
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.db.database import Database
+from headgate.db.valkey import open_valkey
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.public_roots import public_roots
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.organizations.local_issuer import AUDIENCE, LOCAL_ISSUER, LocalIssuer, open_local_issuer
+from headgate.nlp_policies.rehearsal import Rehearsals
+from headgate.outgoing.client import OutgoingClient
+from headgate.outgoing.resolver import SystemResolver
+from headgate.outgoing.trust import trusted_roots
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
@@ -33,11 +43,16 @@ from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.tools.load import load_catalogues
 from headgate.vault.service import Vault
+from headgate.workflows.control_executions import ControlExecutions
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
+from headgate.workflows.edit_approval import EditApproval
+from headgate.workflows.exempt_call import Exemptions
 from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.reassign_approval import ReassignApproval
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.rehearse_content import ContentRehearsal
 from headgate.workflows.replay_policy import ReplayPolicy
 from headgate.workflows.shadow_calls import ShadowCalls
 from headgate.workflows.submit_action import SubmitAction
@@ -45,7 +60,6 @@ from headgate.workflows.submit_action import SubmitAction
 _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 8
-_VALKEY_TIMEOUT_SECONDS: Final = 1.0
 
 
 @asynccontextmanager
@@ -56,25 +70,34 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
         await database.open()
         stack.push_async_callback(database.close)
-        valkey = _valkey(settings)
+        valkey = open_valkey(settings.valkey_url)
         if valkey is not None:
             stack.push_async_callback(valkey.aclose)
-        client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+        client = await stack.enter_async_context(httpx.AsyncClient(verify=public_roots(), trust_env=False))
 
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
         marker, shadow_marker, dry_run_marker = await _markers(settings, database, stack)
+        catalogue = load_catalogues(settings.data.catalogues)
         vault = Vault(settings.master_keys_file or settings.data.master_keys)
-        evaluator = await _evaluator(stack, clock)
+        judges = Judges(await stack.enter_async_context(open_client()))
+        stack.push_async_callback(judges.close)
+        budgets = DailyBudgets(clock, valkey)
+        evaluator = Evaluator(judges, budgets, observe=POLICIES.observe_nlp)
+        rehearsals = Rehearsals(judges, budgets, spent=DailyBudgets(clock))
         states = OrganizationStates(
             database,
             compile_policies=partial(PolicySet, marker=marker),
             compile_shadows=partial(ShadowSet, marker=shadow_marker),
             vault=vault,
         )
-        shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
+        shadow_calls = ShadowCalls(states, database, observe=POLICIES.observe_shadow)
         stack.push_async_callback(shadow_calls.close)
+        resolver = SystemResolver()
+        stack.callback(resolver.close)
+        outgoing = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver)
+        decide_approval = DecideApproval(database, valkey, clock, settings.sign_in_trust)
         keys = KeyRing(database, clock=clock)
         stack.push_async_callback(_touch_last, keys)
         tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
@@ -82,6 +105,28 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         tasks.start(states.keep_warm(), name="keep_warm")
         tasks.start(keys.keep_touched(), name="keep_touched")
         tasks.start(shadow_calls.keep_asking(), name="shadow_policies")
+        review = Review()
+        stack.push_async_callback(review.close)
+        slos = SloSampler()
+        cookies, people = cookies_of(settings.public_url), open_people(settings, client, database, clock)
+        tasks.start(slos.keep_sampling(), name="slo_samples")
+        vault_watch = VaultWatch(database, vault)
+        tasks.start(vault_watch.keep_looking(), name="vault_watch")
+
+        submit_action = SubmitAction(
+            states=states,
+            keys=keys,
+            recorder=recorder,
+            database=database,
+            clock=clock,
+            content=ContentJudge(evaluator),
+            exemptions=Exemptions(database, clock, shadow=shadow_calls.recorded),
+            vault=vault,
+            catalogue=catalogue,
+            approval_expires_seconds=settings.approval_expires_seconds,
+            most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
+            shadow=shadow_calls.recorded,
+        )
 
         yield Dependencies(
             database=database,
@@ -90,37 +135,61 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             keys=keys,
             authenticator=Authenticator(
                 keys=keys,
-                tokens=TokenVerifier(_issuers(settings, client), clock=clock),
+                tokens=people.tokens,
                 database=database,
                 clock=clock,
+                cookies=cookies,
+                session_limits=settings.session_limits,
             ),
-            rate_limiter=RateLimiter(valkey, enabled=settings.rate_limits),
+            cookies=cookies,
+            session_limits=settings.session_limits,
+            browser_login=people.browser_login,
+            local_tickets=people.local_tickets,
+            rate_limiter=RateLimiter(valkey, quotas=settings.quotas, enabled=settings.rate_limits),
             states=states,
             recorder=recorder,
-            submit_action=SubmitAction(
-                states=states,
-                keys=keys,
-                recorder=recorder,
+            submit_action=submit_action,
+            decide_approval=decide_approval,
+            inbound=inbound_work(
                 database=database,
+                vault=vault,
+                client=outgoing,
                 clock=clock,
-                content=ContentJudge(evaluator),
-                approval_expires_seconds=settings.approval_expires_seconds,
-                most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
-                shadow=shadow_calls.recorded,
+                keys=keys,
+                decide=decide_approval,
+                submit=submit_action,
+                catalogue=catalogue,
             ),
-            decide_approval=DecideApproval(database, valkey, clock),
-            dry_run=DryRun(states=states, database=database, catalogue=load_catalogues(), marker=dry_run_marker),
+            outgoing=outgoing,
+            edit_approval=EditApproval(database, valkey, clock, states, ContentJudge(evaluator), catalogue, vault),
+            reassign_approval=ReassignApproval(database, clock),
+            dry_run=DryRun(
+                states=states,
+                database=database,
+                catalogue=catalogue,
+                marker=dry_run_marker,
+                content=ContentRehearsal(rehearsals),
+                delegation_depth=settings.delegation_depth,
+            ),
             replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
             vault=vault,
             nlp=evaluator,
+            judges=judges,
+            grant_max_seconds=settings.grant_max_seconds,
+            delegation_depth=settings.delegation_depth,
+            catalogue=catalogue,
+            control_executions=ControlExecutions(database, clock),
+            signing_keys=settings.evidence_keys,
+            checkpoint_seconds=settings.checkpoint_seconds,
+            catalogue_documents=catalogue.documents,
+            slos=slos,
+            vault_watch=vault_watch,
+            factors=factor_work(database, vault, clock, settings.mfa_provider, client, stack),
+            local_issuer=people.local_issuer,
+            review=review,
+            connections=connection_work(database, vault, outgoing, clock),
         )
-
-
-async def _evaluator(stack: AsyncExitStack, clock: Clock) -> Evaluator:
-    judges = Judges(await stack.enter_async_context(open_client()))
-    stack.push_async_callback(judges.close)
-    return Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)
 
 
 async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, Marker, Marker]:
@@ -132,38 +201,6 @@ async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitSt
     for marker in markers:
         stack.callback(marker.close)
     return markers
-
-
-def _valkey(settings: ApiSettings) -> Redis | None:
-    if settings.valkey_url is None:
-        return None
-    return Redis.from_url(settings.valkey_url.reveal(), socket_connect_timeout=_VALKEY_TIMEOUT_SECONDS)
-
-
-def _issuers(settings: ApiSettings, client: httpx.AsyncClient) -> list[TrustedIssuer]:
-    issuers: list[TrustedIssuer] = []
-    if settings.local_tokens:
-        issuers.append(local_issuer_trust(open_local_issuer(settings.data.issuer)))
-    if settings.oidc is not None:
-        issuers.append(_oidc_trust(settings.oidc, client))
-    return issuers
-
-
-def local_issuer_trust(issuer: LocalIssuer) -> TrustedIssuer:
-    """Believe the tokens that this key signs."""
-    key = VerificationKey(issuer.public_key, algorithms_of(issuer.public_key))
-    return TrustedIssuer(LOCAL_ISSUER, AUDIENCE, FixedKeys({issuer.key_id: key}))
-
-
-def _oidc_trust(oidc: OidcSettings, client: httpx.AsyncClient) -> TrustedIssuer:
-    return TrustedIssuer(
-        issuer=oidc.issuer,
-        audience=oidc.audience,
-        keys=RemoteKeys(oidc.issuer, client=client, jwks_url=oidc.jwks_url),
-        claims=oidc.claims,
-        default_organization=oidc.default_organization,
-        organizations=oidc.organizations,
-    )
 
 
 async def _touch_last(keys: KeyRing) -> None:

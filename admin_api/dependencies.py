@@ -4,6 +4,7 @@ A route says ``caller: CurrentPrincipal`` and ``dependencies: CurrentDependencie
 ``principal_of(request)`` and ``dependencies_of(request)``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,18 +14,36 @@ from redis.asyncio import Redis
 from starlette.requests import Request
 
 from admin_api.authentication import Authenticator
+from admin_api.connections.work import ConnectionWork
+from admin_api.health.slo_sampler import SloSampler
+from admin_api.health.vault_watch import VaultWatch
+from admin_api.integrations.work import InboundWork
+from admin_api.mfa.work import FactorWork
 from admin_api.principal import Principal
 from admin_api.request_state import request_state
+from admin_api.sessions.cookies import Cookies
+from admin_api.sign_in.browser_login import BrowserLogin
+from admin_api.sign_in.local_ticket import LocalTickets
+from admin_api.traffic.review import Review
 from headgate.agents.authenticate import KeyRing
 from headgate.db.database import Database
+from headgate.evidence.signing_keys import SigningKeySource
+from headgate.judges.judge import Judges
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.organizations.local_issuer import LocalIssuer
+from headgate.outgoing.client import OutgoingClient
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.sessions.model import SessionLimits
+from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
+from headgate.workflows.control_executions import ControlExecutions
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
+from headgate.workflows.edit_approval import EditApproval
 from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.reassign_approval import ReassignApproval
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.replay_policy import ReplayPolicy
 from headgate.workflows.submit_action import SubmitAction
@@ -33,7 +52,9 @@ from headgate.workflows.submit_action import SubmitAction
 @dataclass(frozen=True, slots=True)
 class Dependencies:
     """``database`` is logged in as the API's role. ``valkey`` None: rate limits per process, wake-ups by polling.
-    ``ca_certificate``: the proxy's, for download; None where there is no proxy beside."""
+    ``ca_certificate``: the proxy's, for download; None where there is no proxy beside.
+    ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.
+    ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record."""
 
     database: Database
     valkey: Redis | None
@@ -45,11 +66,33 @@ class Dependencies:
     recorder: Recorder
     submit_action: SubmitAction
     decide_approval: DecideApproval
+    edit_approval: EditApproval
+    reassign_approval: ReassignApproval
+    inbound: InboundWork
+    outgoing: OutgoingClient
     dry_run: DryRun
     replay_policy: ReplayPolicy
     ca_certificate: Path | None
     vault: Vault
     nlp: Evaluator
+    judges: Judges
+    grant_max_seconds: int
+    delegation_depth: int
+    catalogue: CatalogueIndex
+    control_executions: ControlExecutions
+    signing_keys: SigningKeySource
+    checkpoint_seconds: int
+    catalogue_documents: Mapping[str, bytes]
+    slos: SloSampler
+    vault_watch: VaultWatch
+    factors: FactorWork
+    local_issuer: LocalIssuer | None
+    review: Review
+    cookies: Cookies | None
+    session_limits: SessionLimits
+    browser_login: BrowserLogin | None
+    local_tickets: LocalTickets
+    connections: ConnectionWork
 
 
 def dependencies_of(request: Request) -> Dependencies:

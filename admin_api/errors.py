@@ -7,12 +7,13 @@ under the same request id.
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from admin_api.request_state import request_state
 from headgate.kernel.clock import system_clock
@@ -68,7 +69,11 @@ async def answer_defect(request: Request, error: Exception) -> Response:
 async def answer_validation_error(request: Request, error: Exception) -> Response:
     """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
-    problems = [{"field": field_name(item["loc"]), "reason": str(item["msg"])} for item in error.errors()]
+    problems = [{"field": field_name(item["loc"]), "reason": _reason(item)} for item in error.errors()]
+    content_type = request.headers.get("content-type", "")
+    if any(item["loc"] == ("body",) and isinstance(item.get("input"), bytes) for item in error.errors()):
+        # FastAPI parses what says that it is JSON, and nothing else (strict_content_type).
+        problems = [{"field": "body", "reason": f"send JSON, with Content-Type: {JSON} (got {content_type[:64]})"}]
     first = problems[0] if problems else {"field": "", "reason": "malformed"}
     body = encoded_error(
         ErrorCode.VALIDATION_ERROR,
@@ -89,9 +94,28 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
     )
     body = encoded_error(code, message, request_id=request_state(request.scope).request_id)
     headers = dict(error.headers or {})
-    if allow := headers.get("Allow"):
-        headers["Allow"] = ", ".join(sorted(allow.split(", ")))
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(sorted(_methods_at(request)))
     return Response(body, error.status_code, headers, JSON)
+
+
+def _reason(problem: Mapping[str, Any]) -> str:
+    """Pydantic counts the "items" of a text that was looked at before its length was."""
+    bounds = problem.get("ctx", {})
+    if isinstance(problem.get("input"), str):
+        if problem["type"] == "too_short":
+            return f"String should have at least {bounds['min_length']} characters"
+        if problem["type"] == "too_long":
+            return f"String should have at most {bounds['max_length']} characters"
+    # Of a check of ours it tells the exception's name first.
+    return str(problem["msg"]).removeprefix("Value error, ")
+
+
+def _methods_at(request: Request) -> set[str]:
+    """All that this address knows (RFC 9110, section 10.2.1), where the framework names those of its first route."""
+    path: str = request.scope["path"]
+    routes = [one for one in request.app.routes if isinstance(one, Route) and one.path_regex.match(path)]
+    return {method for route in routes for method in route.methods or ()}
 
 
 def field_name(location: Sequence[object]) -> str:

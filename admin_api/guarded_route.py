@@ -7,6 +7,7 @@ without FastAPI's dependency solving: that is for the hot path.
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi.routing import APIRoute
@@ -14,12 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.access import Access, Audience, access_of
+from admin_api.client_address import address_subject, client_address
 from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.metrics import FORBIDDEN, RATE_LIMITED
 from admin_api.request_state import request_state
+from admin_api.sessions.cookies import require_own_page
 from headgate.agents.scopes import require_scope
 from headgate.kernel.canonical_json import parse_strict
-from headgate.kernel.errors import ForbiddenError, RateLimitedError
+from headgate.kernel.errors import ForbiddenError, RateLimitedError, ValidationError
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.headers import rate_limit_headers, require_allowed
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
@@ -43,10 +48,11 @@ class GuardedRoute(APIRoute):
     """
 
     plain_handler: Endpoint | None
+    access: Access
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         (method,) = (self.methods or set()) - _IMPLIED_METHODS
-        access = access_of(method, self.path_format)
+        self.access = access = access_of(method, self.path_format)
         is_plain = _is_plain(self.endpoint)
         endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
         route = self.path_format
@@ -55,6 +61,9 @@ class GuardedRoute(APIRoute):
             request_state(request.scope).route = route
             if access.audience is not Audience.PUBLIC:
                 await _admit(request, access, dependencies_of(request))
+            elif access.rate_class is not None:
+                await _count(request, access.rate_class, address_subject(request.scope), None)
+            _require_storable(request)
             return await endpoint(StrictRequest(request.scope, request.receive))
 
         self.plain_handler = guarded if is_plain else None
@@ -65,22 +74,37 @@ async def _admit(request: Request, access: Access, dependencies: Dependencies) -
     """Raises UnauthorizedError, RateLimitedError, ForbiddenError, UnavailableError."""
     state = request_state(request.scope)
     principal = await dependencies.authenticator.authenticate(request.scope["headers"], access)
+    principal = replace(principal, address=client_address(request.scope))
     state.principal = principal
+    if principal.session_id is not None:
+        require_own_page(request)
     if access.rate_class is not None:
-        verdict = await dependencies.rate_limiter.check(access.rate_class, principal.rate_subject)
-        if verdict is not None:
-            state.headers = rate_limit_headers(verdict)
-            try:
-                require_allowed(verdict)
-            except RateLimitedError:
-                RATE_LIMITED.labels(access.rate_class).inc()
-                raise
-    if access.scope is not None:
+        await _count(request, access.rate_class, principal.rate_subject, principal.own_quota)
+    if access.scope is not None and not (access.webhook_keys and principal.is_webhook_key):
         try:
             require_scope(principal.scopes, access.scope)
         except ForbiddenError:
             FORBIDDEN.labels(access.scope).inc()
             raise
+
+
+async def _count(request: Request, rate_class: RateClass, subject: str, quota: Quota | None) -> None:
+    """Raises RateLimitedError; whatever is answered tells the sender's quota."""
+    verdict = await dependencies_of(request).rate_limiter.check(rate_class, subject, quota)
+    if verdict is None:
+        return
+    request_state(request.scope).headers = rate_limit_headers(verdict)
+    try:
+        require_allowed(verdict)
+    except RateLimitedError:
+        RATE_LIMITED.labels(rate_class).inc()
+        raise
+
+
+def _require_storable(request: Request) -> None:
+    """NUL is no text for PostgreSQL, which would look like a database that is away. Raises ValidationError."""
+    if b"%00" in request.scope["query_string"] or b"\0" in request.scope["query_string"]:
+        raise ValidationError("the query holds a NUL character")
 
 
 def _is_plain(endpoint: Callable[..., Any]) -> bool:

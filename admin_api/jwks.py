@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
+from admin_api.provider_metadata import Documents, MetadataSource
 from headgate.kernel.errors import UnauthorizedError, UnavailableError
 
 _log = structlog.get_logger(__name__)
@@ -27,8 +28,8 @@ type PublicKey = RSAPublicKey | EllipticCurvePublicKey | Ed25519PublicKey
 
 ALGORITHMS: Final = frozenset({"RS256", "PS256", "ES256", "EdDSA"})
 _MIN_RSA_BITS: Final = 2048  # RFC 7518, section 3.3
-_LIMIT_BYTES: Final = 256 * 1024
 _FETCH_SECONDS: Final = 5.0
+_REFRESH_SECONDS: Final = 2.0
 _FRESH_SECONDS: Final = 600.0
 _STALE_SECONDS: Final = 24 * 3600.0
 _REFETCH_FLOOR_SECONDS: Final = 30.0
@@ -105,19 +106,21 @@ class RemoteKeys:
 
     Fetched again after ten minutes, and at once for a key id that is not in it, but never more often than every
     30 s: made-up key ids must not turn this into a flood of requests to the issuer. While the issuer is out of
-    reach what was fetched last serves for a day.
+    reach what was fetched last serves for a day, and nobody waits for it: one request in 30 s tries, for 2 s.
     """
 
     def __init__(
         self,
         issuer: str,
         *,
-        client: httpx.AsyncClient,
+        metadata: MetadataSource,
+        documents: Documents,
         jwks_url: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._issuer = issuer
-        self._client = client
+        self._metadata = metadata
+        self._documents = documents
         self._jwks_url = jwks_url
         self._monotonic = monotonic
         self._keys: dict[str, VerificationKey] = {}
@@ -127,13 +130,16 @@ class RemoteKeys:
 
     async def find(self, key_id: str) -> VerificationKey | None:
         """Raises UnavailableError where there are no keys to look in."""
-        if key_id not in self._keys or self._age() > _FRESH_SECONDS:
+        if not self._serves(key_id) or (self._age() > _FRESH_SECONDS and self._may_try() and not self._lock.locked()):
             async with self._lock:
                 if (key_id not in self._keys or self._age() > _FRESH_SECONDS) and self._may_try():
-                    await self._fetch()
+                    await self._fetch(_REFRESH_SECONDS if self._serves(key_id) else _FETCH_SECONDS)
         if self._age() > _STALE_SECONDS:
             raise UnavailableError("the token issuer's keys are out of reach; try again", retry_after_seconds=30)
         return self._keys.get(key_id)
+
+    def _serves(self, key_id: str) -> bool:
+        return key_id in self._keys and self._age() <= _STALE_SECONDS
 
     def _age(self) -> float:
         return float("inf") if self._fetched_at is None else self._monotonic() - self._fetched_at
@@ -141,40 +147,15 @@ class RemoteKeys:
     def _may_try(self) -> bool:
         return self._tried_at is None or self._monotonic() - self._tried_at >= _REFETCH_FLOOR_SECONDS
 
-    async def _fetch(self) -> None:
+    async def _fetch(self, seconds: float) -> None:
         self._tried_at = self._monotonic()
         try:
-            if self._jwks_url is None:
-                self._jwks_url = await self._discover()
-            self._keys = parse_jwks(await self._get(self._jwks_url))
+            async with asyncio.timeout(seconds):
+                url = self._jwks_url or (await self._metadata.metadata()).jwks_url
+                self._keys = parse_jwks(await self._documents.get(url))
             self._fetched_at = self._monotonic()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, UnavailableError) as error:
             _log.warning("token_keys_not_fetched", issuer=self._issuer, error=str(error) or type(error).__name__)
-
-    async def _discover(self) -> str:
-        """OpenID Connect Discovery 1.0, section 4; the document must be this issuer's own (section 4.3)."""
-        document: object = json.loads(await self._get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"))
-        if not isinstance(document, dict) or document.get("issuer") != self._issuer:
-            raise ValueError("the discovery document is another issuer's")
-        jwks_url = document.get("jwks_uri")
-        if not isinstance(jwks_url, str):
-            raise ValueError("the discovery document has no jwks_uri")
-        return jwks_url
-
-    async def _get(self, url: str) -> bytes:
-        parsed = httpx.URL(url)
-        # Keys that came in plain text are anybody's; loopback is this machine's own.
-        if parsed.scheme != "https" and parsed.host not in ("127.0.0.1", "::1", "localhost"):
-            raise ValueError(f"not https: {url}")
-        async with self._client.stream("GET", url, timeout=_FETCH_SECONDS, follow_redirects=False) as response:
-            if response.status_code != httpx.codes.OK:
-                raise ValueError(f"{url} answered {response.status_code}")
-            body = b""
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _LIMIT_BYTES:
-                    raise ValueError(f"{url} answered more than {_LIMIT_BYTES} bytes")
-            return body
 
 
 def require_key(key: VerificationKey | None, algorithm: str) -> VerificationKey:

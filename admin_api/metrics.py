@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client import Counter, Histogram
 
-from headgate.nlp_policies.model import NlpResult
+from headgate.workflows.decision_metrics import PolicyMetrics, batch_histograms
 
 REQUESTS: Final = Counter(
     "headgate_api_requests",
@@ -19,9 +19,10 @@ REQUEST_SECONDS: Final = Histogram(
 )
 AUTHENTICATION_FAILURES: Final = Counter(
     "headgate_api_authentication_failures",
-    "Requests refused with 401, by what was presented: none, several, key, token.",
+    "Requests refused with 401, by what was presented: none, several, key, token, session.",
     ["credential"],
 )
+LOGINS: Final = Counter("headgate_api_logins", "Browser logins that ended, by how: succeeded, failed.", ["outcome"])
 FORBIDDEN: Final = Counter(
     "headgate_api_forbidden", "Requests refused with 403 for a missing scope, by the scope.", ["scope"]
 )
@@ -29,43 +30,24 @@ RATE_LIMITED: Final = Counter("headgate_api_rate_limited", "Requests refused wit
 DECISIONS: Final = Counter(
     "headgate_api_decisions", "Explicit actions by what was decided: allow, deny, require_approval.", ["decision"]
 )
-NLP_RESULTS: Final = Counter(
-    "headgate_api_nlp_results", "What NLP policies said here: clear, match, or the name of an error.", ["outcome"]
+FUNNEL_EVENTS: Final = Counter(
+    "headgate_api_funnel_events",
+    "Steps of signing up that a website told of: signup_started, account_created.",
+    ["event"],
 )
-NLP_SECONDS: Final = Histogram(
-    "headgate_api_nlp_seconds",
-    "Time that one NLP policy took for one content, here.",
-    buckets=(0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 3, 5),
+DEMO_EVALUATIONS: Final = Counter(
+    "headgate_api_demo_evaluations", "Demonstrations that were decided, by scenario.", ["scenario"]
 )
-BATCH_ROWS: Final = Histogram(
-    "headgate_api_record_batch_rows",
-    "Actions that one commit made durable.",
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 512),
+CSP_REPORTS: Final = Counter(
+    "headgate_api_csp_reports",
+    "Violated content security policies that browsers told of, by directive and disposition.",
+    ["directive", "disposition"],
 )
-BATCH_SECONDS: Final = Histogram(
-    "headgate_api_record_batch_seconds",
-    "Time that one such commit took.",
-    buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1),
-)
-SHADOW_VERDICTS: Final = Counter(
-    "headgate_api_shadow_verdicts",
-    "What shadow policies said of explicit actions (none: nothing), beside what was decided; dropped: not asked.",
-    ["said", "decided"],
-)
-
-
-def observe_shadow(said: str, decided: str) -> None:
-    """A ``headgate.workflows.shadow_calls.ShadowObserver``."""
-    SHADOW_VERDICTS.labels(said, decided).inc()
-
-
-def observe_nlp(result: NlpResult) -> None:
-    """For the evaluator of NLP policies."""
-    NLP_RESULTS.labels(result.error or result.outcome.value).inc()
-    NLP_SECONDS.observe(result.latency_ms / 1000)
+POLICIES: Final = PolicyMetrics("headgate_api", "explicit actions")
+_BATCH_ROWS, _BATCH_SECONDS = batch_histograms("headgate_api")
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:
-    """For the recorder."""
-    BATCH_ROWS.observe(rows)
-    BATCH_SECONDS.observe(seconds)
+    """A ``headgate.workflows.group_commit.BatchObserver``."""
+    _BATCH_ROWS.observe(rows)
+    _BATCH_SECONDS.observe(seconds)

@@ -1,11 +1,14 @@
 """Who is behind a request to the API: a person, an agent's key, or a program's key."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from headgate.agents.model import KeyIdentity
-from headgate.agents.scopes import Scope
+from headgate.agents.own_limits import own_quota
+from headgate.agents.scopes import KeyKind, Scope
 from headgate.audit.model import Actor, ActorType
 from headgate.kernel.secrets import Secret
+from headgate.ratelimits.gcra import Quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +16,9 @@ class Principal:
     """``key`` and ``identity`` are set for API keys, ``email`` and ``aal`` for people with a token.
 
     ``user_id`` is the person, or the person who created the key; None for a key that no person created.
-    ``aal`` is the authenticator assurance level that the token claims (NIST SP 800-63B).
+    ``session_id`` is set where nothing but a browser's cookie was shown.
+    ``aal`` is the authenticator assurance level that the token claims (NIST SP 800-63B). ``address``: where the
+    request comes from, for the record.
     """
 
     org_id: str
@@ -24,6 +29,9 @@ class Principal:
     aal: str | None = None
     key: Secret | None = None
     identity: KeyIdentity | None = None
+    session_id: str | None = None
+    session_expires_at: datetime | None = None
+    address: str | None = None
 
     @property
     def agent_id(self) -> str | None:
@@ -38,17 +46,29 @@ class Principal:
         return Scope.ADMIN in self.scopes
 
     @property
+    def is_webhook_key(self) -> bool:
+        return self.identity is not None and self.identity.kind is KeyKind.WEBHOOK
+
+    @property
     def rate_subject(self) -> str:
-        """Whose quota a request counts against (specification, "Limits"): the key's, else the person's."""
+        """Whose quota a request counts against (specification, "Limits"): the key's, else the person's. The agent's
+        own limit, where it has one, is for all of its keys together."""
+        if self.agent_id is not None and self.own_quota is not None:
+            return self.agent_id
         return self.key_id or self.user_id or self.org_id
+
+    @property
+    def own_quota(self) -> Quota | None:
+        """None: as everybody's."""
+        return None if self.identity is None else own_quota(self.identity)
 
     @property
     def actor(self) -> Actor:
         """How the record names them. A program with a person's key acts as that key, and the key is the person's."""
         if self.identity is None:
-            return Actor(ActorType.USER, self.user_id or "unknown", self.email or self.name)
+            return Actor(ActorType.USER, self.user_id or "unknown", self.email or self.name, self.address)
         if self.identity.agent_id is not None:
-            return Actor(ActorType.AGENT, self.identity.agent_id, self.identity.agent_name)
+            return Actor(ActorType.AGENT, self.identity.agent_id, self.identity.agent_name, self.address)
         if self.user_id is not None:
-            return Actor(ActorType.USER, self.user_id, self.identity.key_id)
-        return Actor(ActorType.SYSTEM, self.identity.key_id)
+            return Actor(ActorType.USER, self.user_id, self.identity.key_id, self.address)
+        return Actor(ActorType.SYSTEM, self.identity.key_id, address=self.address)

@@ -5,7 +5,9 @@ this together.
 """
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -14,8 +16,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admin_api.body_limit import limit_body
 from admin_api.errors import DEFECT, encoded_error, error_headers
+from admin_api.forwarded import TrustedProxies
 from admin_api.metrics import REQUEST_SECONDS, REQUESTS
 from admin_api.request_state import RequestState, attach, new_request_state
+from admin_api.unheard_proxy import UnheardProxy
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 _log = structlog.get_logger(__name__)
@@ -33,11 +37,25 @@ _SECURITY_HEADERS: Final = (
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestContext:
-    """The outermost layer of the application."""
+type QuotaHeaders = Callable[[Scope], list[tuple[bytes, bytes]]]
 
-    def __init__(self, app: ASGIApp, *, body_limit_bytes: int) -> None:
+
+class RequestContext:
+    """The outermost layer of the application. ``quota_headers``: of a refusal whose sender was never counted."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        body_limit_bytes: int,
+        trusted_proxies: TrustedProxies,
+        unheard: UnheardProxy,
+        quota_headers: QuotaHeaders,
+    ) -> None:
         self._app = app
+        self._quota_headers = quota_headers
+        self._trusted_proxies = trusted_proxies
+        self._unheard = unheard
         self._body_limit_bytes = body_limit_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,6 +64,8 @@ class RequestContext:
             return
         state = new_request_state()
         attach(scope, state)
+        self._unheard.look(scope)
+        self._trusted_proxies.locate(scope)
         started = time.perf_counter()
         status = 0
 
@@ -53,6 +73,8 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if status >= HTTPStatus.BAD_REQUEST and not state.headers:
+                    state.headers = self._quota_headers(scope)
                 message["headers"] = _complete(message["headers"], state)
             await send(message)
 

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Final
 
 import structlog
@@ -16,6 +17,8 @@ from fastapi import FastAPI
 
 from admin_api.app import create_app
 from admin_api.compose import open_dependencies
+from admin_api.dependencies import Dependencies
+from admin_api.http_protocol import BoundedProtocol
 from admin_api.process_settings import ApiSettings
 from headgate.kernel.errors import UnavailableError
 
@@ -36,7 +39,7 @@ async def serve(settings: ApiSettings) -> None:
     """``run`` inside a loop that is there already."""
     with listen(settings.host, settings.port, reuse_port=settings.reuse_port) as listener:
         async with open_dependencies(settings) as dependencies:
-            server = uvicorn_server(create_app(dependencies, body_limit_bytes=settings.body_limit_bytes))
+            server = uvicorn_server(app_of(dependencies, settings))
             # What was made at start lives as long as the process: the collector need not look at it again.
             gc.freeze()
             host, port = listener.getsockname()[:2]
@@ -45,11 +48,24 @@ async def serve(settings: ApiSettings) -> None:
             _log.info("api_stopped")
 
 
+def app_of(dependencies: Dependencies, settings: ApiSettings) -> FastAPI:
+    """The application with these settings."""
+    return create_app(
+        dependencies, body_limit_bytes=settings.body_limit_bytes, trusted_proxies=settings.trusted_proxies
+    )
+
+
 class _Server(uvicorn.Server):
     """Stops at SIGTERM and SIGINT and then returns, so that what the routes work with is closed in order.
 
     Uvicorn's own way raises the signal again once it has stopped serving, which ends the process there and then.
     """
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Streams without an end are told to end: the drain would wait for them in vain."""
+        if isinstance(self.config.app, FastAPI):
+            self.config.app.state.is_stopping = True
+        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -69,7 +85,7 @@ def uvicorn_server(app: FastAPI) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             access_log=False,
@@ -86,7 +102,8 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises UnavailableError, which says what to do."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # With its protocol said: asyncio switches off Nagle's delay only where it stands (uvloop always does).
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         raise _unusable(host, port, error) from error
     try:

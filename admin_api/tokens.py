@@ -2,21 +2,23 @@
 
 Where a token says how to verify itself (``jku``, ``jwk``, ``x5u``, ``x5c``) it is not listened to: keys come from
 the configured issuer alone. ``crit`` is refused, as no extension is understood. JSON with a duplicate member is
-refused: two parsers would see two tokens.
+refused: two parsers would see two tokens. So is base64 in any form but its canonical one (RFC 4648, section 3.5).
 """
 
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from jwt import PyJWS
 from jwt.exceptions import PyJWTError
 
+from admin_api.claims import ClaimNames, aal_of, instant_of, require_audience, roles_of, text_of
 from admin_api.jwks import ALGORITHMS, KeySource, require_key
-from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from admin_api.logout_token import EndedAtProvider, ended_at_provider
+from headgate.kernel.canonical_json import JsonObject, parse_strict
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
@@ -24,17 +26,8 @@ from headgate.organizations.model import Role, TokenIdentity
 
 _LIMIT_CHARACTERS: Final = 16 * 1024
 _LEEWAY_SECONDS: Final = 30
-_ROLES: Final = {role.value: role for role in Role}
+_MOST_SID_CHARACTERS: Final = 256
 _JWS: Final = PyJWS(algorithms=sorted(ALGORITHMS))
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
-    """Which claims say what; a dot descends (``realm_access.roles``)."""
-
-    organization: str = "org_id"
-    roles: str = "roles"
-    aal: str = "aal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +35,8 @@ class TrustedIssuer:
     """An issuer whose tokens are believed. ``default_organization``: of a token that names none.
 
     ``organizations``: those that its tokens may name; None for all, where the issuer is the operator's own.
+    ``authorized_parties``: the clients that may present its tokens (``azp``); empty: whoever has one for us alone.
+    ``names_operators``: its word is enough for somebody to look after all organizations.
     """
 
     issuer: str
@@ -50,6 +45,8 @@ class TrustedIssuer:
     claims: ClaimNames = field(default_factory=ClaimNames)
     default_organization: str | None = None
     organizations: frozenset[str] | None = None
+    authorized_parties: frozenset[str] = frozenset()
+    names_operators: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +56,41 @@ class VerifiedToken:
     identity: TokenIdentity
     aal: str | None
     expires_at: float
+    issued_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedLogin:
+    """An ID token that is known to be its issuer's answer, before it is known which organization it is for."""
+
+    issuer: TrustedIssuer
+    claims: JsonObject
+    expires_at: float
+    token: Secret
+
+    @property
+    def subject(self) -> str:
+        return text_of(self.claims, "sub") or ""
+
+    @property
+    def provider_sid(self) -> str | None:
+        """What the provider calls its own session (OpenID Connect Back-Channel Logout 1.0, section 2.1)."""
+        sid = text_of(self.claims, "sid")
+        return sid if sid and len(sid) <= _MOST_SID_CHARACTERS else None
+
+    @property
+    def organization(self) -> str | None:
+        """The one that it names, or its issuer's default. Raises UnauthorizedError where that may not be."""
+        return organization_of(self.claims, self.issuer)
+
+    def in_organization(self, org_id: str) -> VerifiedToken:
+        """The person as one of this organization. Its roles are those of the organization that it names: in another,
+        a person has those that they were given there. Raises UnauthorizedError where its issuer does not speak for it.
+        """
+        token = _token(self.claims, self.issuer, org_id, self.expires_at)
+        if self.organization == org_id:
+            return token
+        return replace(token, identity=replace(token.identity, roles=frozenset()))
 
 
 class TokenVerifier:
@@ -68,10 +100,50 @@ class TokenVerifier:
 
     async def verify(self, token: Secret) -> VerifiedToken:
         """Raises UnauthorizedError; UnavailableError where the issuer's keys are out of reach."""
-        text = token.reveal()
+        claims, issuer = await self._authentic(token.reveal())
+        if "events" in claims:
+            raise UnauthorizedError("this tells of an event, and lets nobody in (RFC 8417)")
+        return check_claims(claims, issuer, self._clock())
+
+    async def verify_login(self, token: Secret, *, issuer: str, client_id: str, nonce: str) -> VerifiedLogin:
+        """An ID token that this issuer answered with to the login that sent this nonce (OpenID Connect Core 1.0,
+        section 3.1.3.7). Raises as ``verify`` does."""
+        claims, trusted = await self._authentic(token.reveal())
+        if trusted.issuer != issuer:
+            raise UnauthorizedError("the ID token is another issuer's")
+        if claims.get("nonce") != nonce:
+            raise UnauthorizedError("the ID token answers another login (nonce)")
+        if claims.get("azp", client_id) != client_id:
+            raise UnauthorizedError("the ID token was given to another client (azp)")
+        as_client = replace(trusted, audience=client_id, authorized_parties=frozenset())
+        return VerifiedLogin(as_client, claims, check_validity(claims, as_client, self._clock()), token)
+
+    async def verify_logout(self, token: Secret, clients: Mapping[str, str]) -> EndedAtProvider:
+        """A provider's word that a session there is over. ``clients``: what Headgate is to each issuer at which people
+        sign in. Raises as ``verify`` does."""
+        claims, trusted = await self._authentic(token.reveal())
+        if (client_id := clients.get(trusted.issuer)) is None:
+            raise UnauthorizedError("nobody signs in at this issuer")
+        now = self._clock()
+        check_time(claims, now)
+        require_audience(claims, client_id, frozenset())
+        return ended_at_provider(claims, trusted.issuer, now)
+
+    def roles_now(self, org_id: str, issuer: str, roles: frozenset[Role]) -> frozenset[Role]:
+        """What is left of roles that a token of this issuer once gave, by what it is trusted with now.
+
+        Raises UnauthorizedError: it is not trusted any more, or not with this organization.
+        """
+        trusted = self._issuers.get(issuer)
+        if trusted is None:
+            raise UnauthorizedError("whoever vouched for this session is not trusted here any more: sign in again")
+        _require_spoken_for(org_id, trusted)
+        return roles if trusted.names_operators else roles - {Role.OPERATOR}
+
+    async def _authentic(self, text: str) -> tuple[JsonObject, TrustedIssuer]:
         header, claims = _read(text)
         algorithm, key_id = _header(header)
-        issuer = self._issuers.get(_text(claims, "iss") or "")
+        issuer = self._issuers.get(text_of(claims, "iss") or "")
         if issuer is None:
             raise UnauthorizedError("the token's issuer is not trusted here")
         key = require_key(await issuer.keys.find(key_id), algorithm)
@@ -79,61 +151,96 @@ class TokenVerifier:
             _JWS.decode(text, key.key, algorithms=[algorithm])
         except (PyJWTError, ValueError) as error:
             raise UnauthorizedError("the token's signature is not its issuer's") from error
-        return check_claims(claims, issuer, self._clock())
+        return claims, issuer
 
 
 def check_claims(claims: JsonObject, issuer: TrustedIssuer, now: datetime) -> VerifiedToken:
     """What an authentic token says, if it is for us and for now. Raises UnauthorizedError."""
+    expires_at = check_validity(claims, issuer, now)
+    org_id = organization_of(claims, issuer)
+    if org_id is None:
+        raise UnauthorizedError(f"the token names no organization ({issuer.claims.organization})")
+    return _token(claims, issuer, org_id, expires_at)
+
+
+def check_validity(claims: JsonObject, issuer: TrustedIssuer, now: datetime) -> float:
+    """When it expires, if it is for us, for now, and about somebody. Raises UnauthorizedError."""
+    expires_at = check_time(claims, now)
+    require_audience(claims, issuer.audience, issuer.authorized_parties)
+    if not text_of(claims, "sub"):
+        raise UnauthorizedError("the token names nobody (sub)")
+    return expires_at
+
+
+def check_time(claims: JsonObject, now: datetime) -> float:
+    """When it expires, if it is for now. Raises UnauthorizedError."""
     instant = now.timestamp()
-    expires_at = _instant(claims, "exp")
+    expires_at = instant_of(claims, "exp")
     if expires_at is None:
         raise UnauthorizedError("the token has no expiry (exp)")
     if expires_at <= instant - _LEEWAY_SECONDS:
         raise UnauthorizedError("the token has expired")
     for claim in ("nbf", "iat"):
-        begins_at = _instant(claims, claim)
+        begins_at = instant_of(claims, claim)
         if begins_at is not None and begins_at > instant + _LEEWAY_SECONDS:
             raise UnauthorizedError(f"the token is not valid yet ({claim})")
-    audience = claims.get("aud")
-    if issuer.audience not in (audience if isinstance(audience, list) else [audience]):
-        raise UnauthorizedError("the token is for another audience (aud)")
-    subject = _text(claims, "sub")
-    if not subject:
-        raise UnauthorizedError("the token names nobody (sub)")
-    org_id = _text(claims, issuer.claims.organization) or issuer.default_organization
-    if org_id is None:
-        raise UnauthorizedError(f"the token names no organization ({issuer.claims.organization})")
+    return expires_at
+
+
+def organization_of(claims: JsonObject, issuer: TrustedIssuer) -> str | None:
+    """None: the token names none, and its issuer has no default. Raises UnauthorizedError."""
+    org_id = text_of(claims, issuer.claims.organization) or issuer.default_organization
+    if org_id is not None:
+        _require_spoken_for(org_id, issuer)
+    return org_id
+
+
+def _require_spoken_for(org_id: str, issuer: TrustedIssuer) -> None:
     if issuer.organizations is not None and org_id not in issuer.organizations:
         raise UnauthorizedError("the token names an organization that is not its issuer's")
+
+
+def _token(claims: JsonObject, issuer: TrustedIssuer, org_id: str, expires_at: float) -> VerifiedToken:
+    _require_spoken_for(org_id, issuer)
     identity = TokenIdentity(
         org_id=org_id,
         issuer=issuer.issuer,
-        subject=subject,
+        subject=text_of(claims, "sub") or "",
         # An address that the issuer has not verified is whatever its owner typed: it must not match an assignee.
-        email=_text(claims, "email") if claims.get("email_verified") is True else None,
-        name=_text(claims, "name"),
-        roles=_roles(_descend(claims, issuer.claims.roles)),
+        email=text_of(claims, "email") if claims.get("email_verified") is True else None,
+        name=text_of(claims, "name"),
+        roles=roles_of(claims, issuer.claims) - (frozenset() if issuer.names_operators else {Role.OPERATOR}),
     )
-    return VerifiedToken(identity, _text(claims, issuer.claims.aal), expires_at)
+    return VerifiedToken(identity, aal_of(claims, issuer.claims), expires_at, instant_of(claims, "iat"))
 
 
 def _read(text: str) -> tuple[JsonObject, JsonObject]:
     parts = text.split(".")
     if len(text) > _LIMIT_CHARACTERS or len(parts) != 3:
         raise UnauthorizedError("this is neither an API key nor a signed token")
+    _decoded(parts[2])  # the library reads a signature in forms that are not canonical, too
     return _object(parts[0]), _object(parts[1])
 
 
 def _object(part: str) -> JsonObject:
     try:
-        # Strict: altchars are translated first, so that whatever else is not of the alphabet is refused.
-        decoded = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
-        value = parse_strict(decoded)
-    except (binascii.Error, ValueError, ValidationError) as error:
+        value = parse_strict(_decoded(part))
+    except ValidationError as error:
         raise UnauthorizedError("the token is malformed") from error
     if not isinstance(value, dict):
         raise UnauthorizedError("the token is malformed")
     return value
+
+
+def _decoded(part: str) -> bytes:
+    """One byte string has one text: whatever was decoded is encoded again, and must be what came."""
+    try:
+        decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (binascii.Error, ValueError) as error:
+        raise UnauthorizedError("the token is malformed") from error
+    if base64.urlsafe_b64encode(decoded).decode().rstrip("=") != part:
+        raise UnauthorizedError("the token is malformed")
+    return decoded
 
 
 def _header(header: JsonObject) -> tuple[str, str]:
@@ -145,36 +252,3 @@ def _header(header: JsonObject) -> tuple[str, str]:
     if not isinstance(key_id, str) or not key_id:
         raise UnauthorizedError("the token does not name its key (kid)")
     return algorithm, key_id
-
-
-def _instant(claims: JsonObject, name: str) -> float | None:
-    """NumericDate (RFC 7519, section 2)."""
-    value = claims.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnauthorizedError(f"the token's {name} is not a time")
-    return float(value)
-
-
-def _text(claims: JsonObject, name: str) -> str | None:
-    value = _descend(claims, name)
-    return value if isinstance(value, str) and "\0" not in value else None
-
-
-def _descend(claims: JsonObject, name: str) -> JsonValue:
-    """A claim by its name, or else by a path of names."""
-    if name in claims:
-        return claims[name]
-    value: JsonValue = claims
-    for part in name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return None
-        value = value[part]
-    return value
-
-
-def _roles(value: JsonValue) -> frozenset[Role]:
-    """Those of the names that are roles here; an issuer's other roles mean nothing to us."""
-    names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(_ROLES[name] for name in names if isinstance(name, str) and name in _ROLES)

@@ -1,8 +1,8 @@
 """How long a decision takes: ``python benchmarks/decisions.py [--opa [BINARY]]``.
 
-Three sets of policies, each asked about one call, bytes in and decision out: one trivial policy, one of 77
-lines, and fifty of 80 lines of which three concern the call. "engine" is the binding alone (parse the input,
-evaluate, answer as JSON), "decision" what the gate does with it: index, priorities, combination.
+Four sets of policies, each asked about one call, bytes in and decision out: one trivial policy, one of 77 lines,
+fifty of 80 lines of which three concern the call, and five hundred of which five do. "engine" is the binding alone
+(parse the input, evaluate, answer as JSON), "decision" what the gate does with it: index, priorities, combination.
 
 With ``--opa`` the same policies are put into a server of the Open Policy Agent on the loopback interface
 and asked over one kept-alive connection; without a BINARY it is built by the Go toolchain, through the Go
@@ -39,7 +39,6 @@ INPUT = (FOLDER / "input.json").read_bytes()
 REALISTIC = (FOLDER / "realistic.rego").read_text("utf-8")
 CONCERNED = (FOLDER / "concerned.rego").read_text("utf-8")
 TRIVIAL = "package hg.p1\n\nimport rego.v1\n\nallow if input.tool == `github`\n"
-CONCERNED_COUNT, POLICY_COUNT = 3, 50
 INSTANT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -56,13 +55,19 @@ class Case:
 
 
 def cases() -> list[Case]:
-    fifty = [
-        CONCERNED.replace("PACKAGE", f"p{number}").replace(
-            "TOOL", "github" if number < CONCERNED_COUNT else f"t{number}"
-        )
-        for number in range(POLICY_COUNT)
+    return [
+        Case("trivial", [TRIVIAL]),
+        Case("realistic", [REALISTIC]),
+        Case("fifty, three concerned", many(50, concerned=3)),
+        Case("five hundred, five concerned", many(500, concerned=5)),
     ]
-    return [Case("trivial", [TRIVIAL]), Case("realistic", [REALISTIC]), Case("fifty, three concerned", fifty)]
+
+
+def many(count: int, *, concerned: int) -> list[str]:
+    return [
+        CONCERNED.replace("PACKAGE", f"p{number}").replace("TOOL", "github" if number < concerned else f"t{number}")
+        for number in range(count)
+    ]
 
 
 def policy(number: int, text: str) -> RulePolicy:

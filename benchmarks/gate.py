@@ -57,13 +57,11 @@ def _listens(port: int) -> bool:
     return any(needle in line and " 0A " in line for line in Path("/proc/net/tcp").read_text().splitlines())
 
 
-def measure(
-    set_up: SetUp, target_port: int, connections: int, seconds: float, case: dict[str, Any]
-) -> dict[str, float]:
+def measure(set_up: SetUp, target_port: int, connections: int, seconds: float, case: dict[str, Any]) -> dict[str, Any]:
     load = Load("127.0.0.1", set_up.port, set_up.key, target_port, set_up.ca_file, connections, seconds, **case)
     before = set_up.cpu_seconds()
     command = [sys.executable, "-m", "benchmarks.load.client", json.dumps(load.__dict__)]
-    result: dict[str, float] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    result: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     spent = set_up.cpu_seconds() - before
     # The warm-up's requests cost CPU too; the rate tells how many they were.
     sent = result["rps"] * (seconds + load.warm_up_seconds)

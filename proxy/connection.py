@@ -1,8 +1,9 @@
 """One client connection: mitmproxy's handler with an event loop that starts fewer tasks and fails closed.
 
 Differs from ``mitmproxy.proxy.server.ConnectionHandler.server_event`` in this: events that arise while one is
-handled are queued instead of waiting for a lock, hooks of plain functions run inline, and a layer that raises
-closes the connection, where mitmproxy leaves the client waiting.
+handled are queued instead of waiting for a lock, hooks of plain functions run inline, a layer that raises closes the
+connection, where mitmproxy leaves the client waiting, and the layers that have opened a tunnel are not asked about what
+passes in it.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
+from proxy.commands import TunnelOpened
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
 
 _log = structlog.get_logger(__name__)
@@ -66,10 +68,10 @@ class GateConnection(server.LiveConnectionHandler):
     async def drain_writers(self) -> None:
         """As mitmproxy does it, between two reads; and no more is read from a server that is ahead of the client."""
         await super().drain_writers()  # type: ignore[no-untyped-call] # untyped in mitmproxy
-        if self.state.throttled:
+        if self.state.throttled or self.state.inspecting:
             task = asyncio.current_task()
             reading = next((one for one, io in self.transports.items() if io.handler is task), None)
-            while reading in self.state.throttled:
+            while reading is not None and self.state.is_held_back(reading):
                 await self.state.unthrottled.wait()
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
@@ -130,6 +132,8 @@ class GateConnection(server.LiveConnectionHandler):
                 self._write(io.writer, command.data)
         elif isinstance(command, commands.Log):
             self.log(command.message, command.level)
+        elif isinstance(command, TunnelOpened):
+            self.layer = command.inner
         elif isinstance(command, commands.OpenConnection):
             self.transports[command.connection] = server.ConnectionIO()
             task = self._tasks.start(self.open_connection(command), name="server connection")

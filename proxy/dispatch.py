@@ -12,6 +12,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, fields
+from dataclasses import field as dataclass_field
 from traceback import format_exc, format_exception
 from types import CoroutineType
 from typing import Any, Final
@@ -28,11 +29,9 @@ from addons.refusal import refusal_response
 from addons.verdict import flow_state
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError
+from proxy.hook_deadlines import HookDeadlines
 
 _log = structlog.get_logger(__name__)
-
-HOOK_DEADLINE_SECONDS: Final = 540.0
-"""Below mitmproxy's ``tcp_timeout`` (600 s), which would cut the connection under a hook that still waits."""
 
 DECIDING: Final = frozenset({"requestheaders", "request", "http_connect", "server_connect"})
 """Hooks before the request goes upstream: the first that fails ends the chain, and refuses."""
@@ -43,7 +42,6 @@ SYNC_ONLY: Final = frozenset(
 """Hooks that must not wait: the response would pile up meanwhile, or the dial in progress belongs to their task."""
 
 GATE_FAILED: Final = "the gate failed"
-_TOO_LONG: Final = "the hook did not end in time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,7 @@ class HookChain:
     functions: tuple[Callable[[Any], object], ...]
     may_wait: bool
     stops_at_failure: bool
+    deadlines: HookDeadlines = dataclass_field(default_factory=HookDeadlines)
 
     def begin(
         self, data: object, first: int = 0, failure: BaseException | None = None
@@ -92,11 +91,12 @@ class HookChain:
 
     async def finish(self, data: object, waiting: Waiting) -> BaseException | None:
         """Wait, within HOOK_DEADLINE_SECONDS for each function, and run the rest. As ``begin``."""
+        task = _current_task()
         outcome: BaseException | Waiting | None = waiting
         while isinstance(outcome, Waiting):
             failure = outcome.failure
-            # Cancels, and so fails, like asyncio.timeout, at a third of its price.
-            deadline = asyncio.get_running_loop().call_later(HOOK_DEADLINE_SECONDS, _current_task().cancel, _TOO_LONG)
+            # Cancels, and so fails, like asyncio.timeout.
+            self.deadlines.begin(task)
             try:
                 if await outcome.coroutine is not None:
                     raise TypeError("a hook returned something: a hook only acts")
@@ -105,7 +105,7 @@ class HookChain:
                 if self.stops_at_failure:
                     return failure
             finally:
-                deadline.cancel()
+                self.deadlines.end(task)
             outcome = self.begin(data, outcome.next, failure)
         return outcome
 

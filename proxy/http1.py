@@ -62,8 +62,15 @@ class GateHttp1Server(Http1Server):
             self._client.head_since = None
 
     def read_body(self, event: events.Event) -> Commands[None]:
+        is_answered = False
         try:
-            yield from super().read_body(event)
+            for command in super().read_body(event):
+                is_answered |= isinstance(command, _ReadableError)
+                # mitmproxy closes without a word where chunks cannot be read.
+                is_closing = isinstance(command, commands.CloseConnection) and isinstance(event, events.DataReceived)
+                if is_closing and not is_answered and self.response is None:
+                    yield self._error(AmbiguousRequestError("the chunks of the body have no one reading"))
+                yield command
         except NotImplementedError:
             # mitmproxy has no trailers in HTTP/1, and would leave the client waiting.
             yield self._error(ProtocolRefusedError("trailers are refused: no policy has seen them"))

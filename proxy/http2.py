@@ -1,5 +1,5 @@
-"""The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either. And the time
-that a head takes is known.
+"""The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either. The time that a
+head takes is known, and what frames cost that ask for nothing is bounded.
 
 mitmproxy keeps without a bound what HTTP/2's flow control (RFC 9113, 5.2) does not let it send, and reads on: one
 agent with a window of zero had the gate take a download of 600 MB into memory. Extends internal classes of mitmproxy;
@@ -10,12 +10,16 @@ from collections.abc import Callable, Collection
 from time import monotonic
 from typing import Final
 
+from h2 import events as h2_events
+from h2.errors import ErrorCodes
 from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from addons.verdict import client_state
 from proxy.commands import Commands
+from proxy.frame_allowance import FrameAllowance, cost_of
 
 _PREFACE_BYTES: Final = 24
 _FRAME_HEADER_BYTES: Final = 9
@@ -37,6 +41,7 @@ class GateHttp2Server(Http2Server):
         self._throttle = throttle
         self._client = client_state(context.client)
         self._incomplete: int | None = None
+        self._allowance = FrameAllowance(monotonic())
 
     def handle_event(self, event: events.Event) -> Commands[None]:
         yield from super().handle_event(event)
@@ -44,6 +49,13 @@ class GateHttp2Server(Http2Server):
             self._time_the_head()
         buffers = self.h2_conn.stream_buffers
         self._throttle(list(buffers) if buffers and self._is_too_much() else ())
+
+    def handle_h2_event(self, event: h2_events.Event) -> CommandGenerator[bool]:
+        """Ends the connection of who sends too many frames that ask for nothing."""
+        if (cost := cost_of(event)) and not self._allowance.spend(cost, monotonic()):
+            yield from self.protocol_error("too many frames that ask for nothing", ErrorCodes.ENHANCE_YOUR_CALM)
+            return True
+        return (yield from super().handle_h2_event(event))
 
     def _time_the_head(self) -> None:
         if not self._head_is_incomplete():

@@ -9,11 +9,13 @@ from collections.abc import Collection
 from typing import Final
 
 from mitmproxy.connection import Connection
-from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy import commands, events, layer, tunnel
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import ServerTLSLayer
 from mitmproxy.proxy.layers.http import (
     DropStream,
     GetHttpConnection,
+    HttpClient,
     HttpLayer,
     HTTPMode,
     HttpStream,
@@ -25,16 +27,26 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from addons.limits import RequestLimits
 from addons.verdict import client_state
+from headgate.connections.credential import ShownCertificate
 from proxy.budget import BufferBudget
+from proxy.client_certificate import GateHttpConnection, ShowingServer
 from proxy.commands import Commands
 from proxy.http1 import GateHttp1Server
 from proxy.http2 import GateHttp2Server
 from proxy.stream import GateStream
 
 ROUTED: Final = frozenset(
-    {ReceiveHttp, SendHttp, DropStream, GetHttpConnection, RegisterHttpConnection, commands.OpenConnection}
+    {
+        ReceiveHttp,
+        SendHttp,
+        DropStream,
+        GetHttpConnection,
+        GateHttpConnection,
+        RegisterHttpConnection,
+        commands.OpenConnection,
+    }
 )
-"""What the HTTP layer acts on itself. None has subclasses, which a test says as well."""
+"""What the HTTP layer acts on itself. None has other subclasses, which a test says as well."""
 
 
 class GateHttpLayer(HttpLayer):
@@ -107,7 +119,39 @@ class GateHttpLayer(HttpLayer):
                 del self.connections[connection]
                 self._failed.add(connection)
                 self._handle_event = self._handle_event_unless_failed  # type: ignore[method-assign] # as above
-        yield from super().get_connection(event, reuse=reuse)
+        shown = event.shown if isinstance(event, GateHttpConnection) else None
+        if shown is None or (reuse and self._has_open(event)):
+            yield from super().get_connection(event, reuse=reuse)
+        else:
+            yield from self._open_showing(event, shown)
+
+    def _has_open(self, event: GetHttpConnection) -> bool:
+        """Whether mitmproxy finds one to use again, or one that is being opened, instead of making an ordinary one."""
+        http1_for_http2 = self.context.client.alpn == b"h2"
+        return any(
+            event.connection_spec_matches(one)
+            and (
+                one in self.waiting_for_establishment or (one.connected and not (http1_for_http2 and one.alpn != b"h2"))
+            )
+            for one in self.connections
+        )
+
+    def _open_showing(self, event: GetHttpConnection, shown: ShownCertificate) -> Commands[None]:
+        """As the end of mitmproxy's ``get_connection``, with a connection that shows a certificate."""
+        if not event.tls or event.via is not None or event.transport_protocol != "tcp":
+            raise RuntimeError("a certificate is shown over TLS only")
+        context = self.context.fork()
+        context.server = ShowingServer(address=event.address)
+        context.server.shown = shown
+        of_tunnel = self.mode is HTTPMode.transparent and event.address == self.context.server.address
+        name = (self.context.server.sni or self.context.client.sni) if of_tunnel else None
+        context.server.sni = name or event.address[0]
+        stack = tunnel.LayerStack()
+        stack /= ServerTLSLayer(context)
+        stack /= HttpClient(context)
+        self.connections[context.server] = stack[0]
+        self.waiting_for_establishment[context.server].append(event)
+        yield from self.event_to_child(stack[0], events.Start())
 
 
 def _fork(context: Context) -> Context:

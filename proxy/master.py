@@ -15,7 +15,7 @@ import structlog
 
 import proxy.lean_addons  # noqa: F401 - first: it stands in for the package that the next line imports from
 
-from mitmproxy.addons import errorcheck, proxyserver, tlsconfig  # isort: skip
+from mitmproxy.addons import errorcheck, proxyserver  # isort: skip
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 
@@ -24,6 +24,7 @@ from addons.lift import Lift
 from addons.limits import RequestLimits
 from headgate.kernel.errors import UnavailableError
 from proxy.budget import BufferBudget
+from proxy.client_certificate import GateTlsConfig
 from proxy.descriptors import most_connections
 from proxy.dispatch import GateAddonManager, skip_type_checks
 from proxy.fast_headers import use_fast_headers
@@ -125,7 +126,7 @@ class Gate:
             errorcheck.ErrorCheck(),
             proxyserver.Proxyserver(),  # defines options of the core; it listens to nothing
             NextLayer(self._settings.limits, self.budget),
-            tlsconfig.TlsConfig(),
+            GateTlsConfig(master.options),
         ]
         master.addons.add(Latch(), *core, *gate_addons, Lift(), frozen)  # type: ignore[no-untyped-call] # untyped in mitmproxy
         frozen.apply(master.options)

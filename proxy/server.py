@@ -11,20 +11,23 @@ from urllib.parse import urlsplit
 import structlog
 from redis.asyncio import Redis
 
+from addons.capture import Capture
 from addons.certificate import Certificate
+from addons.credentials import Credentials
 from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
+from addons.inspection import Inspector
 from addons.limits import Limits
 from addons.measure import Measure
 from addons.metrics import (
     BUFFERED_REQUEST_BYTES,
+    CAPTURE_SPOOL_BYTES,
     HELD,
+    POLICIES,
     flush_tallies,
     observe_batch,
     observe_decision,
-    observe_nlp,
-    observe_shadow,
 )
 from addons.order import in_order
 from addons.streaming import Streaming
@@ -32,6 +35,7 @@ from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.db.database import Database
+from headgate.db.valkey import open_valkey
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -45,18 +49,20 @@ from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.vault.service import Vault
-from headgate.workflows.admit_call import CallGate
+from headgate.workflows.count_connection_uses import ConnectionUses
 from headgate.workflows.count_refusals import RefusalCounts
-from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.decision_point import decision_point
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
-from headgate.workflows.judge_content import ContentJudge
+from headgate.workflows.open_credential import OpenCredentials
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.shadow_calls import ShadowCalls
 from headgate.workflows.wake_ups import WakeUps
 from proxy.authority import Authority
 from proxy.budget import BufferBudget
+from proxy.capture_queue import CaptureQueue
+from proxy.captures import open_captures
 from proxy.descriptors import raise_descriptor_limit
 from proxy.listener import Listener
 from proxy.master import Gate, ProxySettings
@@ -67,7 +73,6 @@ _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
-_OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 
 async def serve(settings: GateSettings) -> None:
@@ -115,7 +120,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
     await database.open()
     stack.push_async_callback(database.close)
-    valkey = None if settings.valkey_url is None else Redis.from_url(settings.valkey_url.reveal())
+    valkey = open_valkey(settings.valkey_url)
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
 
@@ -126,9 +131,8 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     stack.callback(shadow_marker.close)
 
     recorder = Recorder(settings.database_dsn, observe=observe_batch)
-    instance = Instance("proxy", database)
-    ends = ExecutionEnds(recorder, instance)
     refusals = RefusalCounts(database, clock)
+    uses = ConnectionUses(database, clock)
     wake_ups = WakeUps(database)
     keys = KeyRing(database, clock=clock)
     vault = Vault(settings.master_keys_file or settings.data.master_keys)
@@ -137,43 +141,42 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         compile_policies=partial(PolicySet, marker=marker),
         compile_shadows=partial(ShadowSet, marker=shadow_marker),
         vault=vault,
+        # Held calls look at once whether it is they that were stopped.
+        loaded=lambda state: wake_ups.wake_all() if state.stops else None,
     )
-    shadow_calls = ShadowCalls(states, database, observe=observe_shadow)
+    shadow_calls = ShadowCalls(states, database, observe=POLICIES.observe_shadow)
     judges = Judges(await stack.enter_async_context(open_client()))
     stack.push_async_callback(judges.close)
-    holds = Holds(
-        database=database,
+    evaluator = Evaluator(judges, DailyBudgets(clock, valkey), observe=POLICIES.observe_nlp)
+    point = decision_point(
+        database,
+        recorder,
+        states,
+        keys,
+        clock,
         wake_ups=wake_ups,
-        instance=instance,
-        ends=ends,
-        clock=clock,
+        evaluator=evaluator,
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
-        shadow=shadow_calls.recorded,
-    )
-    call_gate = CallGate(
-        states=states,
-        keys=keys,
-        recorder=recorder,
-        holds=holds,
-        instance=instance,
-        ends=ends,
-        clock=clock,
-        content=ContentJudge(Evaluator(judges, DailyBudgets(clock), observe=observe_nlp)),
         observe=observe_decision,
         shadow=shadow_calls.recorded,
     )
 
-    stack.push_async_callback(instance.end)
+    stack.push_async_callback(point.instance.end)
     stack.push_async_callback(refusals.close)
+    stack.push_async_callback(uses.close)
     stack.push_async_callback(shadow_calls.close)
     stack.push_async_callback(recorder.close)
-    stack.push_async_callback(ends.close, wait_seconds=_OUTCOMES_WAIT_SECONDS)
+    stack.push_async_callback(point.close)
     await recorder.open()
-    _keep_running(stack, states, keys, instance, refusals, wake_ups, valkey, gate.budget, shadow_calls)
+    captures = open_captures(settings, vault, clock, stack)
+    _keep_running(
+        stack, states, keys, point.instance, refusals, uses, wake_ups, valkey, gate.budget, shadow_calls, captures
+    )
 
     api_origin = _origin(settings.public_api_url)
-    limiter = LocalLimiter() if settings.rate_limits else None
+    limiter = LocalLimiter(settings.quotas) if settings.rate_limits else None
+    capture = Capture(captures)
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
     gate_addons = in_order(
         limits=Limits(settings.limits),
@@ -182,17 +185,19 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         guard=guard,
         streaming=Streaming(),
         enforce=Enforce(
-            gate=call_gate,
-            catalogue=load_catalogues(),
+            gate=point.gate,
+            catalogue=load_catalogues(settings.data.catalogues),
             guard=guard,
-            ends=ends,
+            ends=point.ends,
+            inspector=Inspector(evaluator, settings.answers),
             limiter=limiter,
             clock=clock,
             monotonic=time.monotonic,
+            capture=capture,
         ),
-        others=[Measure(refusals)],
+        others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
     )
-    return gate_addons, holds
+    return gate_addons, point.holds
 
 
 def _keep_running(
@@ -201,10 +206,12 @@ def _keep_running(
     keys: KeyRing,
     instance: Instance,
     refusals: RefusalCounts,
+    uses: ConnectionUses,
     wake_ups: WakeUps,
     valkey: Redis | None,
     budget: BufferBudget,
     shadow_calls: ShadowCalls,
+    captures: CaptureQueue,
 ) -> None:
     tasks = TaskSet(lambda name, error: _log.critical("proxy_loop_ended", loop=name, error=repr(error)))
     stack.push_async_callback(tasks.close)
@@ -212,16 +219,18 @@ def _keep_running(
     tasks.start(keys.keep_touched(), name="keys")
     tasks.start(instance.keep_beating(), name="heartbeat")
     tasks.start(refusals.keep_writing(), name="refusals")
+    tasks.start(uses.keep_writing(), name="connection uses")
     tasks.start(shadow_calls.keep_asking(), name="shadow policies")
     tasks.start(wake_ups.poll(), name="wake-up poll")
-    tasks.start(_report(wake_ups, budget), name="metrics")
+    tasks.start(_report(wake_ups, budget, captures), name="metrics")
     stack.callback(flush_tallies)
     if valkey is not None:
         tasks.start(wake_ups.listen(valkey), name="wake-up channel")
 
 
-async def _report(wake_ups: WakeUps, budget: BufferBudget) -> None:
+async def _report(wake_ups: WakeUps, budget: BufferBudget, captures: CaptureQueue) -> None:
     while True:
+        CAPTURE_SPOOL_BYTES.set(captures.spool_bytes)
         HELD.set(wake_ups.held)
         BUFFERED_REQUEST_BYTES.set(budget.used_bytes)
         flush_tallies()

@@ -1,11 +1,16 @@
 """What a proxy process needs to know; made by the composition root from the process' configuration."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from addons.inspection import AnswerLimits
 from addons.limits import RequestLimits
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
+from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
+from headgate.ratelimits.gcra import Quota
+from headgate.traffic.spool_writer import SPOOL_LIMIT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,11 @@ class GateSettings:
     hold_seconds: float = 50.0
     approval_expires_seconds: int = 86_400
     rate_limits: bool = True
+    quotas: Mapping[RateClass, Quota] = DEFAULT_QUOTAS
     limits: RequestLimits = field(default_factory=RequestLimits)
+    answers: AnswerLimits = field(default_factory=AnswerLimits)
     master_keys_file: Path | None = None
+    capture_spool_limit_bytes: int = SPOOL_LIMIT_BYTES
 
     @property
     def data(self) -> DataDirectory:

@@ -10,12 +10,7 @@ from typing import Any, Final
 from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import (
-    DropStream,
-    HTTPMode,
-    HttpStream,
-    SendHttp,
-)
+from mitmproxy.proxy.layers.http import DropStream, GetHttpConnection, HTTPMode, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
@@ -30,8 +25,9 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._hooks import HttpConnectHook, HttpRequestHeadersHook, HttpResponseHook
 
 from addons.limits import RequestLimits, body_too_large
-from addons.refusal import refusal_response, refuse_with
-from addons.verdict import LATCH, client_state, flow_state, open_flow
+from addons.refusal import refusal_response
+from addons.refuse import refuse_with
+from addons.verdict import LATCH, FlowState, client_state, flow_state, has_state, open_flow
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import (
     HeadgateError,
@@ -40,7 +36,9 @@ from headgate.kernel.errors import (
     ValidationError,
 )
 from proxy.budget import BufferBudget
-from proxy.commands import Commands
+from proxy.carrying_stream import CarryingStream
+from proxy.client_certificate import GateHttpConnection
+from proxy.commands import Commands, TunnelOpened
 
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a
@@ -62,13 +60,12 @@ class _PausedQueue(deque[events.Event]):
             self._stream.left_while_paused()
 
 
-class GateStream(HttpStream):
+class GateStream(CarryingStream):
     """One request and its response."""
 
     def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:
-        super().__init__(context, stream_id)
+        super().__init__(context, stream_id, budget)
         self._limits = limits
-        self._budget = budget
         self._reserved = 0
         self._overflow: HeadgateError | None = None
         self.abandoned = False
@@ -100,6 +97,13 @@ class GateStream(HttpStream):
                 # Uploads that stall would keep others out of the budget.
                 self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
                 yield commands.RequestWakeup(self._limits.upload_seconds)
+
+    def handle_connect_finish(self) -> Commands[None]:
+        """A tunnel on the bare connection is the connection from now on: mitmproxy would still pass all of it, command
+        by command, through the layers that opened it. Inside TLS to the proxy itself they are needed."""
+        yield from super().handle_connect_finish()  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        if self._handle_event == self.passthrough and self.child_layer is not None and not self.context.client.tls:
+            yield TunnelOpened(self.child_layer)
 
     def check_body_size(self, request: bool) -> Commands[bool]:
         """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
@@ -139,18 +143,29 @@ class GateStream(HttpStream):
         return None
 
     def _handle_event_with_body(self, event: events.Event) -> Commands[None]:
-        """In place of ``handle_event`` for requests with a body: a deadline, and something to give back at the end."""
+        """In place of ``handle_event`` for requests with a body, and answers that are inspected: a deadline, and
+        something to give back at the end."""
         if isinstance(event, events.Wakeup) and self._handle_event != self._lingering:
-            if self.client_state == self.state_consume_request_body and self._paused is None:
+            if self.answer_is_late(event):
+                yield from self.withhold_late_answer()
+                self._release_if_done()
+            elif self.client_state == self.state_consume_request_body and self._paused is None:
                 error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
                 refuse_with(self.flow, error)
                 yield from self._answer_early()
             return
         yield from super().handle_event(event)
+        self._release_if_done()
+
+    def watch_answer(self) -> None:
+        self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+
+    def _release_if_done(self) -> None:
         if not self.flow.live:
             self._release()
 
     def _release(self) -> None:
+        self.release_answer()
         if self._reserved:
             self._budget.release(client_state(self.context.client), self._reserved)
             self._reserved = 0
@@ -198,14 +213,34 @@ class GateStream(HttpStream):
                 ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
             )
             return False
-        connected = yield from super().make_server_connection()
+        connected = yield from self._connect(state)
         # The next command writes the head of the request.
         state.sent_upstream = bool(connected)
         return bool(connected)
 
+    def _connect(self, state: FlowState) -> Commands[bool]:
+        """As mitmproxy does it, but never over a connection that shows another certificate than this request's."""
+        inner = super().make_server_connection()
+        reply: Any = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration as done:
+                return bool(done.value)
+            if isinstance(command, GetHttpConnection):
+                wanted = GateHttpConnection(command.address, command.tls, command.via, command.transport_protocol)
+                wanted.shown = state.shown
+                command = wanted
+            reply = yield command
+
     def handle_protocol_error(self, event: RequestProtocolError | ResponseProtocolError) -> Commands[None]:
         """As mitmproxy does it, but with an answer that says why, where none has begun yet."""
-        unanswered = self.server_state == self.state_wait_for_response_headers
+        if self.server_state == self.state_done and not self.flow.live:
+            return  # a server that was told to stop, after its answer was replaced
+        if not has_state(self.flow):
+            yield from super().handle_protocol_error(event)  # answered before any addon saw it
+            return
+        unanswered = self.is_collecting or self.server_state == self.state_wait_for_response_headers
         state = flow_state(self.flow)
         if isinstance(event, ResponseProtocolError) and state.refusal is None and not state.sent_upstream:
             data = self.flow.request.data
@@ -234,8 +269,10 @@ class GateStream(HttpStream):
                 what = "answered with something that is not HTTP"
             elif "certificate verify failed" in event.message.lower():
                 what = "shows a certificate that is not trusted (HEADGATE_UPSTREAM_CA_FILE adds roots)"
+            if state.inspection is None or not state.sent_upstream:
+                what = f"{what}: {event.message}"  # it may quote what the destination wrote, which nobody has inspected
             error = UpstreamFailedError(
-                f"{data.host} port {data.port} {what}: {event.message}",
+                f"{data.host} port {data.port} {what}",
                 details={"host": data.host, "port": data.port, "sent": state.sent_upstream},
             )
         return refusal_response(error, request_id=state.request_id, now=system_clock(), head=data.method == b"HEAD")

@@ -1,18 +1,22 @@
 """Real servers for everybody: one embedded PostgreSQL and one Valkey a session, one database a test.
 
-They are started by the code that ``headgate up`` uses, from the same binaries and with the same settings.
+They are started by the code that ``headgate up`` uses, from the same binaries and with the same settings, but for
+two: nothing is flushed to the disk, since only a machine that loses its power would show the difference (a killed
+server does not), and a password is hashed once, not 4,096 times, for each of the many connections.
 """
 
 import asyncio
+import gc
 import itertools
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
@@ -24,6 +28,31 @@ from headgate.runtime.secrets_file import ROLES, InstanceSecrets
 from headgate.runtime.server_process import Program
 
 _TEMPLATE = "migrated"
+_SETTINGS = ("fsync=off", "full_page_writes=off", "scram_iterations=1")
+
+# How long an example takes is the machine's affair. All else is as before, also where CI has a profile of its own.
+settings.register_profile("any_speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_speed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """What is collected lives as long as the session: the collector of garbage need not look at it, neither while it is
+    made nor each time that a test leaves something to collect."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leaks_are_reported_where_they_are() -> Iterator[None]:
+    """A socket or a transport that nobody closed is reported when it is collected: at the end of the file that left it,
+    not in whichever test happens to run then."""
+    yield
+    gc.collect()
 
 
 @dataclass(frozen=True)
@@ -75,14 +104,15 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
     server = postgres.PostgresServer(data.postgres, socket_folder(data, account), data.logs / "postgres.log", account)
     secrets = InstanceSecrets({role: Secret(f"test-{role}") for role in ROLES})
     asyncio.run(postgres.initialize(server, secrets.passwords["postgres"]))
-    process = _spawn(server.program())
+    program = server.program()
+    process = _spawn(replace(program, command=(*program.command, *(f"--{one}" for one in _SETTINGS))))
     started = PostgresForTests(server, secrets, process)
     try:
         _wait_for_postgres(started)
         asyncio.run(prepare_database(server, secrets, _TEMPLATE))
         yield started
     finally:
-        process.send_signal(server.program().stop_signal)
+        process.send_signal(program.stop_signal)
         process.wait(30)
 
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from admin_api.actions.delegation import chain_above, delegation_of
 from admin_api.actions.schemas import (
     ActionAnswer,
     ActionDetailAnswer,
@@ -25,17 +26,18 @@ from admin_api.pagination import (
     CursorPagination,
     ListRequest,
     Page,
-    camel_pagination,
-    cursor_pagination,
+    cursor_page,
     list_request,
 )
 from admin_api.principal import Principal
+from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionStatus, parse_status
-from headgate.actions.request import ActionSubmission, draft_of, parse_submission
-from headgate.actions.store import ActionFilter, fold_outcomes, get_action, list_actions
-from headgate.db.database import Connection, Database
+from headgate.actions.request import draft_of, parse_submission
+from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
 from headgate.kernel.errors import ForbiddenError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.retention.action_bodies import open_bodies
+from headgate.retention.model import BodyState
 from headgate.workflows.decide_action import Submission
 from headgate.workflows.submit_action import DuplicateAction
 
@@ -85,12 +87,14 @@ async def submit(request: Request) -> Response:
     if principal.key is None or principal.identity is None or principal.agent_id is None:
         raise ForbiddenError("only an agent's key proposes actions: they are its agent's")
     submission = parse_submission(await request.body())
-    await _check_parent(dependencies.database, principal.org_id, submission)
+    chain = await chain_above(dependencies, principal.org_id, submission)
     submitted = await dependencies.submit_action.submit(
         principal.key,
         principal.identity,
-        draft_of(submission),
-        Submission(submission.idempotency_key, submission.request_digest, submission.parent_action_id),
+        draft_of(submission, dependencies.catalogue, chain),
+        Submission(
+            submission.idempotency_key, submission.request_digest, submission.parent_action_id, principal.address
+        ),
     )
     if isinstance(submitted, DuplicateAction):
         async with dependencies.database.transaction(principal.org_id) as connection:
@@ -113,7 +117,7 @@ async def list_all(
     """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
     wanted = ActionFilter(
         agent_id=_visible_agent(principal, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
-        status=None if status is None else _status(status),
+        status=None if status is None else status_of(status),
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
         await fold_outcomes(connection, principal.org_id)
@@ -123,18 +127,11 @@ async def list_all(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=None if request.cursor is None else parse_id(IdPrefix.ACTION, request.cursor),
+            cursor=request.cursor_id(IdPrefix.ACTION),
             exact_total=request.exact_total,
         )
     actions = [action_answer(action) for action in found.actions]
-    if request.camel:
-        return Page(data=actions, pagination=camel_pagination(request, found.total))
-    return Page(
-        data=actions,
-        pagination=cursor_pagination(
-            request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor
-        ),
-    )
+    return cursor_page(request, actions, found)
 
 
 @router.get("/v1/actions/{id}")
@@ -154,28 +151,16 @@ async def get(
         agent_id=principal.agent_id,
         wait_seconds=wait,
     )
-    return action_detail_answer(detail)
+    if detail.action.body_state == BodyState.KEPT:
+        async with dependencies.database.transaction(principal.org_id) as connection:
+            kept = await open_bodies(connection, principal.org_id, detail.action.action_id, dependencies.vault)
+        if kept is not None:
+            detail = with_bodies(detail, kept.request, kept.results, kept.edited_request)
+    return action_detail_answer(detail, await delegation_of(dependencies, principal, detail))
 
 
 def _answer(body: SubmittedAnswer, status: int) -> Response:
     return Response(body.model_dump_json(), status, {"Location": f"/v1/actions/{body.id}"}, JSON)
-
-
-async def _check_parent(database: Database, org_id: str, submission: ActionSubmission) -> None:
-    if submission.parent_action_id is None:
-        return
-    async with database.transaction(org_id) as connection:
-        await _require_action(connection, org_id, submission.parent_action_id)
-
-
-async def _require_action(connection: Connection, org_id: str, action_id: str) -> None:
-    try:
-        await get_action(connection, org_id, action_id)
-    except NotFoundError as error:
-        raise ValidationError(
-            "parentActionId names no action of this organization",
-            details={"field": "parentActionId", "reason": "no such action"},
-        ) from error
 
 
 def _visible_agent(principal: Principal, wanted: str | None) -> str | None:
@@ -185,7 +170,7 @@ def _visible_agent(principal: Principal, wanted: str | None) -> str | None:
     return principal.agent_id or wanted
 
 
-def _status(text: str) -> ActionStatus:
+def status_of(text: str) -> ActionStatus:
     status = parse_status(text)
     if status is None:
         raise ValidationError(

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
-from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, RecordedDecision
+from admin_api.actions.delegation_schemas import DelegationAnswer
+from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.model import Decision
 from headgate.workflows.submit_action import SubmittedAction
@@ -76,13 +77,24 @@ class ActionApprovalAnswer(BaseModel):
     approver_id: str | None
     decided_at: datetime | None
     expires_at: datetime
+    comment: str | None = Field(description="What whoever decided it wrote: of a denial, its reason.")
+    edited_by: str | None = Field(description="Who changed the params before they were approved.")
+    edited_at: datetime | None
 
 
 class ActionDetailAnswer(ActionAnswer):
     request: RequestAnswer
+    body: str = Field(
+        description="Where request.params and the result are: clear; kept (encrypted apart, opened for this answer);"
+        " dropped (their time was up) or erased (somebody asked for it): then they are empty."
+    )
+    approved_params: JsonObject | None = Field(
+        description="What was approved, where a reviewer has edited it: carry this out, and not request.params."
+    )
     approval: ActionApprovalAnswer | None
     delegation_count: int
     parent_action_id: str | None
+    delegation: DelegationAnswer | None = Field(description="Null: it was delegated by nobody and to nobody.")
 
 
 def submitted_answer(submitted: SubmittedAction) -> SubmittedAnswer:
@@ -92,7 +104,7 @@ def submitted_answer(submitted: SubmittedAction) -> SubmittedAnswer:
         decision=_decided(submitted.decision),
         approval_id=submitted.approval_id,
         created_at=submitted.created_at,
-        execution=None,
+        execution=_queued(submitted.execution_id),
         is_duplicate=False,
     )
 
@@ -126,7 +138,7 @@ def action_answer(action: Action) -> ActionAnswer:
     )
 
 
-def action_detail_answer(detail: ActionDetail) -> ActionDetailAnswer:
+def action_detail_answer(detail: ActionDetail, delegation: DelegationAnswer | None) -> ActionDetailAnswer:
     action = detail.action
     return ActionDetailAnswer(
         **dict(action_answer(action)),
@@ -139,9 +151,12 @@ def action_detail_answer(detail: ActionDetail) -> ActionDetailAnswer:
             delegation=action.request.delegation,
             http=action.request.http,
         ),
+        body=action.body_state,
+        approved_params=_approved_params(detail.approval),
         approval=_approval(detail.approval),
         delegation_count=detail.delegation_count,
         parent_action_id=action.parent_action_id,
+        delegation=delegation,
     )
 
 
@@ -162,6 +177,20 @@ def _recorded(decision: RecordedDecision) -> DecisionAnswer:
         risk_level=decision.risk_level,
         policy_id=decision.policy_id,
         evaluation_time_ms=decision.evaluation_time_ms,
+    )
+
+
+def _queued(execution_id: str | None) -> ExecutionAnswer | None:
+    if execution_id is None:
+        return None
+    return ExecutionAnswer(
+        id=execution_id,
+        status=ExecutionStatus.QUEUED.value,
+        attempts=0,
+        started_at=None,
+        completed_at=None,
+        error=None,
+        result=None,
     )
 
 
@@ -188,4 +217,11 @@ def _approval(approval: ActionApproval | None) -> ActionApprovalAnswer | None:
         approver_id=approval.approver_id,
         decided_at=approval.decided_at,
         expires_at=approval.expires_at,
+        comment=approval.comment,
+        edited_by=None if approval.edit is None else approval.edit.by,
+        edited_at=None if approval.edit is None else approval.edit.at,
     )
+
+
+def _approved_params(approval: ActionApproval | None) -> JsonObject | None:
+    return None if approval is None or approval.edit is None else approval.edit.params

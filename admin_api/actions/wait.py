@@ -8,8 +8,9 @@ from typing import Final
 
 from starlette.requests import Request
 
+from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionDetail, ActionStatus
-from headgate.actions.store import fold_outcomes, get_action
+from headgate.actions.store import get_action
 from headgate.db.database import Database
 
 MAX_WAIT_SECONDS: Final = 60

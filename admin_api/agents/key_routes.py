@@ -1,15 +1,26 @@
 """/admin/agents/{id}/keys: the keys of one agent."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
 
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.keys.listing import keys_page
 from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewAgentKey, issued_key_answer, key_answer
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    list_request,
+)
+from headgate.agents.key_listing_store import KeyFilter
 from headgate.agents.scopes import KIND_SCOPES, KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key
-from headgate.agents.store import count_keys, find_agent, find_key, list_keys
+from headgate.agents.store import find_agent, find_key
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, parse_id
 
@@ -23,6 +34,7 @@ async def create(
     dependencies: CurrentDependencies,
     body: NewAgentKey | None = None,
 ) -> IssuedKeyAnswer:
+    """One more key for an agent, shown once."""
     agent_id = parse_id(IdPrefix.AGENT, agent_id)
     wanted = body or NewAgentKey()
     scopes = KIND_SCOPES[KeyKind.AGENT] if wanted.scopes is None else parse_scopes(KeyKind.AGENT, wanted.scopes)
@@ -34,31 +46,31 @@ async def create(
             scopes=scopes,
             agent_id=agent_id,
             name=wanted.name,
-            expires_at=wanted.expires_at,
+            expires_at=wanted.ends(dependencies.clock()),
         )
     return issued_key_answer(issued)
 
 
 @router.get("/admin/agents/{agent_id}/keys", response_model_exclude_unset=True)
 async def list_all(
-    agent_id: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[KeyAnswer, Pagination]:
+    agent_id: str,
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
     """Newest first, those that no longer work among them."""
     agent_id = parse_id(IdPrefix.AGENT, agent_id)
-    org_id = principal.org_id
+    org_id, now = principal.org_id, dependencies.clock()
+    wanted = KeyFilter(agent_id=agent_id)
     async with dependencies.database.transaction(org_id) as connection:
         if await find_agent(connection, org_id, agent_id) is None:
             raise NotFoundError(f"there is no agent {agent_id}")
-        keys = await list_keys(connection, org_id, agent_id=agent_id, limit=page.limit, offset=page.offset)
-        total, is_minimum = await count_keys(connection, org_id, agent_id=agent_id, exact=page.exact_total)
-    now = dependencies.clock()
-    return Page(
-        data=[key_answer(key, now) for key in keys], pagination=pagination_of(page, total, is_minimum=is_minimum)
-    )
+        return await keys_page(connection, org_id, wanted, request, now)
 
 
 @router.get("/admin/agents/{agent_id}/keys/{key_id}")
 async def get(agent_id: str, key_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:
+    """One key of an agent, without the key itself."""
     agent_id, key_id = parse_id(IdPrefix.AGENT, agent_id), parse_id(IdPrefix.KEY, key_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await find_key(connection, principal.org_id, key_id, agent_id=agent_id)

@@ -1,24 +1,42 @@
 """/admin/agents: who may call through the gate, and with which keys."""
 
-from fastapi import APIRouter
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
 
 from admin_api.agents.schemas import (
     AgentAnswer,
+    ChangedAgent,
     CreatedAgentAnswer,
     KeyRotation,
+    Limits,
     NewAgent,
     RotatedKeyAnswer,
     agent_answer,
     created_agent_answer,
 )
+from admin_api.agents.stopped import stops_shown
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.keys.schemas import issued_key_answer
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    cursor_page,
+    list_request,
+)
+from admin_api.text import StorableText
+from headgate.agents.administer import change_agent, deactivate_agent, locked_agent
+from headgate.agents.listing_store import AgentFilter, list_agents, listed_agent
+from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.service import create_agent, rotate_key
-from headgate.agents.store import count_agents, find_agent, list_agents
-from headgate.kernel.errors import NotFoundError
+from headgate.agents.store import find_agent
+from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
@@ -29,32 +47,91 @@ async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: Curr
     """A new agent and its first key, which is shown in this answer and never again."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         agent, issued = await create_agent(
-            connection, change_by(principal, dependencies), name=body.name, description=body.description
+            connection,
+            change_by(principal, dependencies),
+            name=body.name,
+            description=body.description,
+            owner=body.owner,
+            tags=_unique(body.tags),
+            limits=body.limits.parsed(),
+            expires_at=body.ends(dependencies.clock()),
         )
-    return created_agent_answer(agent, issued_key_answer(issued))
+        stops = await stops_shown(connection, principal.org_id)
+    return created_agent_answer(agent, issued_key_answer(issued), stops)
 
 
 @router.get("/admin/agents", response_model_exclude_unset=True)
 async def list_all(
-    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[AgentAnswer, Pagination]:
-    """Newest first."""
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    q: Annotated[
+        StorableText | None,
+        Query(max_length=200, description="Beginnings of words of it, or of its id."),
+    ] = None,
+    status: AgentStatus | None = None,
+    tag: Annotated[StorableText | None, Query(max_length=64)] = None,
+    owner: Annotated[StorableText | None, Query(max_length=320)] = None,
+) -> Page[AgentAnswer, CursorPagination] | Page[AgentAnswer, CamelPagination]:
+    """Newest first, deactivated ones among them."""
+    wanted = AgentFilter(search=q, status=status, tag=tag, owner=owner)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agents = await list_agents(connection, principal.org_id, limit=page.limit, offset=page.offset)
-        total, is_minimum = await count_agents(connection, principal.org_id, exact=page.exact_total)
-    return Page(
-        data=[agent_answer(agent) for agent in agents], pagination=pagination_of(page, total, is_minimum=is_minimum)
-    )
+        found = await list_agents(
+            connection,
+            wanted,
+            now=dependencies.clock(),
+            limit=request.limit,
+            offset=request.offset,
+            cursor=request.cursor_id(IdPrefix.AGENT),
+            exact_total=request.exact_total,
+        )
+        stops = await stops_shown(connection, principal.org_id)
+    return cursor_page(request, [agent_answer(agent, stops) for agent in found.agents], found)
 
 
 @router.get("/admin/agents/{id}")
 async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
+    """One agent, with its limits and counts of its keys."""
     agent_id = parse_id(IdPrefix.AGENT, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         agent = await find_agent(connection, principal.org_id, agent_id)
-    if agent is None:
-        raise NotFoundError(f"there is no agent {agent_id}")
-    return agent_answer(agent)
+        if agent is None:
+            raise NotFoundError(f"there is no agent {agent_id}")
+        listed = await listed_agent(connection, principal.org_id, agent, now=dependencies.clock())
+        stops = await stops_shown(connection, principal.org_id)
+    return agent_answer(listed, stops)
+
+
+@router.put("/admin/agents/{id}")
+async def update(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: ChangedAgent,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> AgentAnswer:
+    """Name, description, owner, tags and limits; what is left out stays. It holds for the agent's next call."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        before = await locked_agent(connection, change, agent_id)
+        agent = await change_agent(connection, change, before, _changed(before, body))
+        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(connection, principal.org_id)
+    dependencies.keys.forget(principal.org_id)
+    return agent_answer(listed, stops)
+
+
+@router.delete("/admin/agents/{id}")
+async def deactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
+    """The agent is deactivated for good: its keys stop now, inside open tunnels too; its history stays."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        agent = await deactivate_agent(connection, change, agent_id)
+        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(connection, principal.org_id)
+    dependencies.keys.forget(principal.org_id)
+    return agent_answer(listed, stops)
 
 
 @router.post("/admin/agents/{id}/rotate-key")
@@ -82,3 +159,25 @@ async def rotate(
         replaced=[key.key_id for key in replaced],
         overlap_seconds=rotation.overlap_seconds,
     )
+
+
+def _changed(agent: Agent, body: ChangedAgent) -> Agent:
+    given = body.model_fields_set
+    if "name" in given and body.name is None:
+        raise ValidationError("name: an agent has one", details={"field": "name", "reason": "must not be null"})
+    after = agent
+    if body.name is not None:
+        after = replace(after, name=body.name)
+    if "description" in given:
+        after = replace(after, description=body.description)
+    if "owner" in given:
+        after = replace(after, owner=body.owner)
+    if "tags" in given:
+        after = replace(after, tags=_unique(body.tags or []))
+    if "limits" in given:
+        after = replace(after, limits=(body.limits or Limits()).parsed())
+    return after
+
+
+def _unique(tags: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(tags)))

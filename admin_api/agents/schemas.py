@@ -5,19 +5,65 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.agents.stopped import stopped_text
+from admin_api.keys.lifetime import KeyLifetime
 from admin_api.keys.schemas import IssuedKeyAnswer
 from admin_api.text import StorableText
-from headgate.agents.model import Agent
+from headgate.agents.listing_store import ListedAgent
+from headgate.agents.model import Agent, AgentLimits, AgentStatus
 from headgate.agents.service import MAX_OVERLAP_SECONDS
+from headgate.organizations.stops import Stops
+
+type AgentName = Annotated[StorableText, Field(min_length=1, max_length=128)]
+type Description = Annotated[StorableText, Field(max_length=1024)]
+type Owner = Annotated[StorableText, Field(min_length=1, max_length=320)]
+type Tag = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9._:-]{0,63}$")]
+type Tags = Annotated[list[Tag], Field(max_length=32)]
+type StatusReasonText = Annotated[StorableText, Field(max_length=500)]
 
 
-class NewAgent(BaseModel):
-    """POST /admin/agents."""
+class Limits(BaseModel):
+    """Null, or left out: as everybody's."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[StorableText, Field(min_length=1, max_length=128)]
-    description: Annotated[StorableText, Field(max_length=1024)] | None = None
+    requests_per_minute: int | None = Field(default=None, ge=1, le=100_000, description="All of its keys together.")
+    open_approvals: int | None = Field(default=None, ge=1, le=10_000)
+
+    def parsed(self) -> AgentLimits:
+        return AgentLimits(self.requests_per_minute, self.open_approvals)
+
+
+class NewAgent(KeyLifetime):
+    """POST /admin/agents; the lifetime is that of its first key."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: AgentName
+    description: Description | None = None
+    owner: Owner | None = Field(default=None, description="Who answers for it: a person's e-mail address, a team.")
+    tags: Tags = Field(default_factory=list)
+    limits: Limits = Field(default_factory=Limits)
+
+
+class ChangedAgent(BaseModel):
+    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: AgentName | None = None
+    description: Description | None = None
+    owner: Owner | None = None
+    tags: Tags | None = None
+    limits: Limits | None = None
+
+
+class StatusReason(BaseModel):
+    """POST /admin/agents/{id}/suspend and /resume. The member, and the body itself, are optional."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: StatusReasonText | None = None
 
 
 class KeyRotation(BaseModel):
@@ -35,10 +81,17 @@ class AgentAnswer(BaseModel):
     id: str
     name: str
     description: str | None
-    status: str = Field(description="active or deactivated")
+    status: AgentStatus
+    status_reason: str | None = Field(description="Why it is suspended, where somebody said so.")
+    stopped: str | None = Field(description="What the kill switch says of it or of everything; null: not stopped.")
+    owner: str | None
+    tags: list[str]
+    limits: Limits
     created_by: str | None
     created_at: datetime
     updated_at: datetime
+    last_seen_at: datetime | None = Field(description="When one of its keys was last used; some seconds behind.")
+    keys_due_for_rotation: int = Field(description="Keys that work and are 90 days old or older.")
 
 
 class CreatedAgentAnswer(AgentAnswer):
@@ -55,17 +108,25 @@ class RotatedKeyAnswer(BaseModel):
     overlap_seconds: int
 
 
-def agent_answer(agent: Agent) -> AgentAnswer:
+def agent_answer(listed: ListedAgent, stops: Stops) -> AgentAnswer:
+    agent = listed.agent
     return AgentAnswer(
         id=agent.agent_id,
         name=agent.name,
         description=agent.description,
         status=agent.status,
+        status_reason=agent.status_reason,
+        stopped=stopped_text(stops, agent.agent_id),
+        owner=agent.owner,
+        tags=list(agent.tags),
+        limits=Limits(requests_per_minute=agent.limits.requests_per_minute, open_approvals=agent.limits.open_approvals),
         created_by=agent.created_by,
         created_at=agent.created_at,
         updated_at=agent.updated_at,
+        last_seen_at=listed.last_seen_at,
+        keys_due_for_rotation=listed.keys_due_for_rotation,
     )
 
 
-def created_agent_answer(agent: Agent, api_key: IssuedKeyAnswer) -> CreatedAgentAnswer:
-    return CreatedAgentAnswer(**dict(agent_answer(agent)), api_key=api_key)
+def created_agent_answer(agent: Agent, api_key: IssuedKeyAnswer, stops: Stops) -> CreatedAgentAnswer:
+    return CreatedAgentAnswer(**dict(agent_answer(ListedAgent(agent, None, 0), stops)), api_key=api_key)

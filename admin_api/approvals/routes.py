@@ -6,23 +6,28 @@ Each route takes a key with the scope, or a person's token; an agent's key carri
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query
+from starlette.requests import Request
 
+from admin_api.approvals.camel_schemas import CamelApprovalAnswer, camel_approval_answer
+from admin_api.approvals.context import context_of
+from admin_api.approvals.detail_schemas import ApprovalDetailAnswer, approval_detail_answer
+from admin_api.approvals.filters import wanted_approvals
 from admin_api.approvals.schemas import (
     ApprovalAnswer,
-    ApprovalDetailAnswer,
     ApprovedAnswer,
     ApproveRequest,
-    CamelApprovalAnswer,
     DecisionRequest,
     DeniedAnswer,
     DenyRequest,
+    ReassignRequest,
     approval_answer,
-    approval_detail_answer,
-    camel_approval_answer,
     decided_answer,
 )
+from admin_api.approvals.voter import voter_of
+from admin_api.approvals.wait import MAX_WAIT_SECONDS, wait_until_decided
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.instants import range_of_time
 from admin_api.pagination import (
     CamelPagination,
     CursorPagination,
@@ -34,12 +39,14 @@ from admin_api.pagination import (
     list_request,
 )
 from admin_api.principal import Principal
+from headgate.approvals.context_store import identical_pending
+from headgate.approvals.detail_store import get_detail, people_of
+from headgate.approvals.list_store import list_approvals
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals
-from headgate.approvals.vote_store import votes_of, votes_of_many
-from headgate.approvals.voting import Voter
+from headgate.approvals.vote_store import votes_of_many
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
-from headgate.organizations.store import find_users
 from headgate.policies.model import RiskLevel
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
@@ -55,37 +62,57 @@ async def list_all(
     status: ApprovalStatus | None = None,
     agent_id: Annotated[str | None, Query(max_length=64)] = None,
     risk_level: RiskLevel | None = None,
+    tool: Annotated[str | None, Query(max_length=64)] = None,
+    policy_id: Annotated[str | None, Query(max_length=64)] = None,
+    assignee: Annotated[str | None, Query(max_length=320, description="me, a user's id, an e-mail, group:name")] = None,
+    start_date: Annotated[str | None, Query(max_length=64)] = None,
+    end_date: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Page[ApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
     """Newest first. ``status`` is what an approval is now: one past its time is expired, not pending."""
-    wanted = ApprovalFilter(
-        status=status,
-        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
-        risk_level=None if risk_level is None else risk_level.value,
-    )
+    created_from, created_to = range_of_time(start_date, end_date)
     org_id, now = principal.org_id, dependencies.clock()
     async with dependencies.database.transaction(org_id) as connection:
+        wanted = await wanted_approvals(
+            connection,
+            principal,
+            now,
+            status=status,
+            agent_id=agent_id,
+            risk_level=risk_level,
+            tool=tool,
+            policy_id=policy_id,
+            assignee=assignee,
+            created_from=created_from,
+            created_to=created_to,
+        )
         found = await list_approvals(
             connection,
             org_id,
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=None if request.cursor is None else parse_id(IdPrefix.APPROVAL, request.cursor),
+            cursor=request.cursor_id(IdPrefix.APPROVAL),
             exact_total=request.exact_total,
         )
         if request.camel:
             approvals = [approval for approval, _ in found.approvals]
             votes = await votes_of_many(connection, org_id, [one.approval_id for one in approvals])
-            users = await find_users(connection, org_id, {name for one in approvals for name in one.assignees})
+            people = await people_of(connection, org_id, approvals)
             return Page(
-                data=[camel_approval_answer(one, votes.get(one.approval_id, []), users, now) for one in approvals],
+                data=[camel_approval_answer(one, votes.get(one.approval_id, []), people, now) for one in approvals],
                 pagination=camel_pagination(request, found.total),
             )
+        identical = await identical_pending(
+            connection, org_id, [(approval.agent_id, approval.digest) for approval, _ in found.approvals]
+        )
     return Page(
-        data=[approval_answer(approval, about, now) for approval, about in found.approvals],
-        pagination=cursor_pagination(
-            request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor
-        ),
+        data=[
+            approval_answer(approval, about, now).model_copy(
+                update={"identical_pending": len(identical.get((approval.agent_id, approval.digest), ()))}
+            )
+            for approval, about in found.approvals
+        ],
+        pagination=cursor_pagination(request, found),
     )
 
 
@@ -94,17 +121,29 @@ async def get(
     id: str,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    request: Request,
     shape: Annotated[Shape, Query()] = None,
+    wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for the decision")] = 0,
 ) -> ApprovalDetailAnswer | CamelApprovalAnswer:
+    """One approval, with its assignees and history."""
     approval_id = parse_id(IdPrefix.APPROVAL, id)
-    org_id, now = principal.org_id, dependencies.clock()
-    async with dependencies.database.transaction(org_id) as connection:
-        approval, about = await get_approval(connection, org_id, approval_id)
-        votes = await votes_of(connection, org_id, approval_id)
-        users = await find_users(connection, org_id, approval.assignees)
+    if wait:
+        await wait_until_decided(
+            dependencies.database,
+            dependencies.clock,
+            principal.org_id,
+            approval_id,
+            wait_seconds=wait,
+            has_gone=request.is_disconnected,
+        )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        detail = await get_detail(connection, principal.org_id, approval_id)
+        context = None if shape == "camel" else await context_of(connection, detail.approval, dependencies.catalogue)
+    now = dependencies.clock()
     if shape == "camel":
-        return camel_approval_answer(approval, votes, users, now)
-    return approval_detail_answer(approval, about, votes, users, now)
+        return camel_approval_answer(detail.approval, detail.votes, detail.people, now)
+    identical = 0 if context is None else len(context.identical_pending)
+    return approval_detail_answer(detail, now).model_copy(update={"context": context, "identical_pending": identical})
 
 
 @router.post("/v1/approvals/{id}/approve")
@@ -114,9 +153,12 @@ async def approve(
     dependencies: CurrentDependencies,
     body: ApproveRequest | None = None,
 ) -> ApprovedAnswer | DeniedAnswer:
-    """One vote for it. Decided or expired already: 409, which says by whom and when."""
-    comment = None if body is None else body.comment
-    return await _decide(id, principal, dependencies, VoteDecision.APPROVE, comment)
+    """One vote for it. Decided or expired already: 409, which says by whom and when.
+
+    With ``params``, of an explicit action: they are decided by the policies of now, and are what is approved.
+    """
+    given = body or ApproveRequest()
+    return await _decide(id, principal, dependencies, VoteDecision.APPROVE, given.comment, given.digest, given.params)
 
 
 @router.post("/v1/approvals/{id}/deny")
@@ -126,7 +168,7 @@ async def deny(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ApprovedAnswer | DeniedAnswer:
-    """Ends it. The agent is told the reason."""
+    """One vote against it, which ends it unless a policy asks for more. The agent is told the reason."""
     return await _decide(id, principal, dependencies, VoteDecision.DENY, body.reason)
 
 
@@ -135,23 +177,61 @@ async def decide(
     approval_id: str, body: DecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ApprovedAnswer | DeniedAnswer:
     """Approve or deny; answers as those routes do."""
-    return await _decide(approval_id, principal, dependencies, body.decision, body.reason)
+    return await _decide(approval_id, principal, dependencies, body.decision, body.reason, body.digest, body.params)
+
+
+@router.post("/v1/approvals/{id}/reassign")
+async def reassign(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    body: ReassignRequest,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> ApprovalDetailAnswer:
+    """Ask other people, who take the place of those before; votes that were cast stay. The answer is the approval."""
+    approval_id = parse_id(IdPrefix.APPROVAL, id)
+    await dependencies.reassign_approval.reassign(
+        principal.org_id,
+        approval_id,
+        voter_of(principal),
+        body.assignees,
+        body.comment or body.reason,
+        policy_id=body.policy_id,
+    )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        detail = await get_detail(connection, principal.org_id, approval_id)
+    return approval_detail_answer(detail, dependencies.clock())
 
 
 async def _decide(
-    approval_id: str, principal: Principal, dependencies: Dependencies, decision: VoteDecision, reason: str | None
+    approval_id: str,
+    principal: Principal,
+    dependencies: Dependencies,
+    decision: VoteDecision,
+    reason: str | None,
+    digest: str | None = None,
+    params: JsonObject | None = None,
 ) -> ApprovedAnswer | DeniedAnswer:
-    parsed = parse_id(IdPrefix.APPROVAL, approval_id)
-    outcome = await dependencies.decide_approval.decide(principal.org_id, parsed, _voter(principal), decision, reason)
-    return decided_answer(outcome)
-
-
-def _voter(principal: Principal) -> Voter:
-    return Voter(
-        user_id=principal.user_id,
-        email=principal.email,
-        name=principal.name,
-        key_id=principal.key_id,
-        agent_id=principal.agent_id,
-        is_admin=principal.is_admin,
+    seen_digest = None if digest is None else bytes.fromhex(digest.removeprefix("sha256:"))
+    if params is not None:
+        if decision is not VoteDecision.APPROVE:
+            raise ValidationError(
+                "only an approval changes params", details={"field": "params", "reason": "not beside a denial"}
+            )
+        edited = await dependencies.edit_approval.approve(
+            principal.org_id,
+            parse_id(IdPrefix.APPROVAL, approval_id),
+            voter_of(principal),
+            params,
+            reason,
+            seen_digest=seen_digest,
+        )
+        return decided_answer(edited)
+    outcome = await dependencies.decide_approval.decide(
+        principal.org_id,
+        parse_id(IdPrefix.APPROVAL, approval_id),
+        voter_of(principal),
+        decision,
+        reason,
+        seen_digest=seen_digest,
     )
+    return decided_answer(outcome)

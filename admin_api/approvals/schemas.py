@@ -1,33 +1,39 @@
 """Bodies about approvals (specification, "Approval", "Approval routes" and "Admin approval decision")."""
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.text import StorableText
-from headgate.approvals.model import (
-    REASON_MAX_CHARACTERS,
-    Approval,
-    HistoryEntry,
-    Vote,
-    VoteDecision,
-    history,
-    state_at,
-)
+from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, VoteDecision, state_at
 from headgate.approvals.store import HeldAction
 from headgate.approvals.voting import Outcome
 from headgate.kernel.canonical_json import JsonObject
-from headgate.organizations.model import User
+from headgate.policies.terms import ASSIGNEES_MAX
 
 type _Reason = Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)]
+
+
+type _Digest = Annotated[
+    str,
+    Field(
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="Of the action as you saw it; another is there now: 409.",
+        examples=["sha256:" + "0a" * 32],
+    ),
+]
 
 
 class ApproveRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     comment: _Reason | None = None
+    digest: _Digest | None = None
+    params: JsonObject | None = Field(
+        default=None,
+        description="All of the action's params as you approve them, instead of those that were asked for.",
+    )
 
 
 class DenyRequest(BaseModel):
@@ -45,6 +51,23 @@ class DecisionRequest(BaseModel):
 
     decision: VoteDecision
     reason: _Reason | None = None
+    digest: _Digest | None = None
+    params: JsonObject | None = None
+
+
+class ReassignRequest(BaseModel):
+    """``assignees`` are users' ids, e-mail addresses and groups (``group:name``); they take the place of those before.
+
+    ``comment`` (or ``reason``, the same under another name) says why; ``policy_id`` restricts this to what that
+    policy demands.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    assignees: Annotated[list[StorableText], Field(min_length=1, max_length=ASSIGNEES_MAX)]
+    comment: _Reason | None = None
+    reason: _Reason | None = None
+    policy_id: Annotated[StorableText, Field(max_length=64)] | None = None
 
 
 class HeldActionAnswer(BaseModel):
@@ -68,15 +91,6 @@ class PersonAnswer(BaseModel):
     email: str | None
 
 
-class HistoryAnswer(BaseModel):
-    """``by`` is a voter, the agent that asked, or the execution that used the approval; null: the clock."""
-
-    event: str
-    at: datetime
-    by: PersonAnswer | None
-    reason: str | None
-
-
 class ApprovalAnswer(BaseModel):
     """``status`` is what the approval is at this moment, expired by time included."""
 
@@ -93,38 +107,9 @@ class ApprovalAnswer(BaseModel):
     expires_at: datetime
     decided_at: datetime | None
     used_at: datetime | None
-
-
-class ApprovalDetailAnswer(ApprovalAnswer):
-    assignees: list[PersonAnswer]
-    history: list[HistoryAnswer]
-
-
-class CamelApproverAnswer(BaseModel):
-    user_id: str | None = Field(serialization_alias="userId")
-    email: str | None
-    role: str
-
-
-class CamelVoteAnswer(BaseModel):
-    user_id: str = Field(serialization_alias="userId")
-    decision: str
-    reason: str | None
-    decided_at: datetime = Field(serialization_alias="decidedAt")
-
-
-class CamelApprovalAnswer(BaseModel):
-    """The schema's shape in camelCase."""
-
-    id: str
-    action_id: str = Field(serialization_alias="actionId")
-    status: str
-    required_approvals: int = Field(serialization_alias="requiredApprovals")
-    current_approvals: int = Field(serialization_alias="currentApprovals")
-    approvers: list[CamelApproverAnswer]
-    decisions: list[CamelVoteAnswer]
-    expires_at: datetime = Field(serialization_alias="expiresAt")
-    created_at: datetime = Field(serialization_alias="createdAt")
+    identical_pending: int = Field(
+        default=1, description="How many open approvals ask for exactly this action of this agent (in lists)."
+    )
 
 
 class ApprovedAnswer(BaseModel):
@@ -171,40 +156,6 @@ def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> App
     )
 
 
-def approval_detail_answer(
-    approval: Approval, about: HeldAction, votes: Sequence[Vote], users: Mapping[str, User], now: datetime
-) -> ApprovalDetailAnswer:
-    return ApprovalDetailAnswer(
-        **dict(approval_answer(approval, about, now)),
-        assignees=[_assignee(name, users) for name in approval.assignees],
-        history=[_history(entry) for entry in history(approval, votes, now)],
-    )
-
-
-def camel_approval_answer(
-    approval: Approval, votes: Sequence[Vote], users: Mapping[str, User], now: datetime
-) -> CamelApprovalAnswer:
-    people = [(_assignee(name, users), users.get(name)) for name in approval.assignees]
-    return CamelApprovalAnswer(
-        id=approval.approval_id,
-        action_id=approval.action_id,
-        status=state_at(approval, now).value,
-        required_approvals=approval.required_approvals,
-        current_approvals=approval.current_approvals,
-        approvers=[
-            CamelApproverAnswer(user_id=person.id, email=person.email, role=_role(user)) for person, user in people
-        ],
-        decisions=[
-            CamelVoteAnswer(
-                user_id=vote.voter_id, decision=vote.decision.value, reason=vote.reason, decided_at=vote.decided_at
-            )
-            for vote in votes
-        ],
-        expires_at=approval.expires_at,
-        created_at=approval.created_at,
-    )
-
-
 def decided_answer(outcome: Outcome) -> ApprovedAnswer | DeniedAnswer:
     approval, vote = outcome.approval, outcome.vote
     person = PersonAnswer(id=vote.voter_id, email=vote.email)
@@ -229,20 +180,3 @@ def decided_answer(outcome: Outcome) -> ApprovedAnswer | DeniedAnswer:
         required_approvals=approval.required_approvals,
         current_approvals=approval.current_approvals,
     )
-
-
-def _assignee(name: str, users: Mapping[str, User]) -> PersonAnswer:
-    """Policies name people by user id or by e-mail."""
-    if "@" in name:
-        return PersonAnswer(id=None, email=name)
-    user = users.get(name)
-    return PersonAnswer(id=name, email=None if user is None else user.email)
-
-
-def _role(user: User | None) -> str:
-    return "approver" if user is None or not user.roles else min(role.value for role in user.roles)
-
-
-def _history(entry: HistoryEntry) -> HistoryAnswer:
-    by = None if entry.by is None else PersonAnswer(id=entry.by, email=entry.email)
-    return HistoryAnswer(event=entry.verb.value, at=entry.at, by=by, reason=entry.reason)

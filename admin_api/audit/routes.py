@@ -3,111 +3,128 @@
 Everything recorded before a request is sealed before it is answered (semantics.md, "Recording").
 """
 
-from typing import Annotated, Final
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
 
+from admin_api.audit.filters import CurrentFilter, CurrentList, EventShape, refuse_unknown, resolve
 from admin_api.audit.schemas import (
     CamelEventAnswer,
     EventAnswer,
+    EventDetailAnswer,
+    SchemaEventAnswer,
     VerificationAnswer,
     VerifyRequest,
     camel_event_answer,
     event_answer,
+    event_detail_answer,
+    schema_event_answer,
     verification_answer,
 )
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.instants import range_of_time
 from admin_api.pagination import (
-    CamelPagination,
     CursorPagination,
     ListRequest,
+    OpenCamelPagination,
     Page,
-    Shape,
-    camel_pagination,
     cursor_pagination,
-    list_request,
+    open_camel_pagination,
 )
-from headgate.audit.model import EventFilter
+from headgate.audit.model import EventPage
 from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import get_event, list_events
-from headgate.audit.verification import verify_range
+from headgate.evidence.event_evidence import event_evidence
+from headgate.evidence.verify_with_checkpoints import verify_with_checkpoints
 from headgate.kernel.ids import IdPrefix, parse_id
-from headgate.policies.model import RiskLevel
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
-_DEFAULT_LIMIT: Final = 50  # specification, "Limits"
-_ISO_8601: Final = "ISO 8601; a date alone is the whole day (UTC)"
+
+type EventPages = (
+    Page[EventAnswer, CursorPagination]
+    | Page[SchemaEventAnswer, CursorPagination]
+    | Page[CamelEventAnswer, OpenCamelPagination]
+)
 
 
-@router.get("/admin/audit", response_model_exclude_unset=True)
+@router.get("/admin/audit", response_model=EventPages)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    request: CurrentList,
+    asked: CurrentFilter,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    start_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
-    end_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
-    event_type: Annotated[str | None, Query(max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$")] = None,
-    action_id: Annotated[str | None, Query(max_length=64)] = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
-    risk_level: RiskLevel | None = None,
-) -> Page[EventAnswer, CursorPagination] | Page[CamelEventAnswer, CamelPagination]:
-    """Newest first."""
-    start, end = range_of_time(start_date, end_date)
-    wanted = EventFilter(
-        start=start,
-        end=end,
-        event_type=event_type,
-        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
-        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
-        risk_level=None if risk_level is None else risk_level.value,
-    )
+    shape: Annotated[EventShape, Query()] = None,
+) -> Response:
+    """Newest first. A page of a search goes through a stretch of the record, and may hold fewer events than asked
+    for; its cursor continues, and is null where the record has been gone through."""
     await seal_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_events(
             connection,
             principal.org_id,
-            wanted,
+            await resolve(connection, principal.org_id, asked),
             limit=request.limit,
             offset=request.offset,
             cursor=request.cursor,
             exact_total=request.exact_total,
         )
-    if request.camel:
+    # Written here: the framework would check every event of the page once more, against three shapes.
+    page = _page(request, found, shape)
+    return Response(page.model_dump_json(exclude_unset=True, by_alias=True), media_type=JSON)
+
+
+def _page(request: ListRequest, found: EventPage, shape: EventShape) -> EventPages:
+    if shape == "camel":
         return Page(
             data=[camel_event_answer(event) for event in found.events],
-            pagination=camel_pagination(request, found.total),
+            pagination=open_camel_pagination(request, found),
         )
-    return Page(
-        data=[event_answer(event) for event in found.events],
-        pagination=cursor_pagination(
-            request, found.total, is_minimum=found.total_is_minimum, next_cursor=found.next_cursor
-        ),
-    )
+    pagination = cursor_pagination(request, found)
+    if shape == "schema":
+        return Page(data=[schema_event_answer(event) for event in found.events], pagination=pagination)
+    return Page(data=[event_answer(event) for event in found.events], pagination=pagination)
 
 
 @router.get("/admin/audit/{id}")
 async def get(
     id: str,  # noqa: A002 - the specification's name of the parameter
+    request: Request,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    shape: Annotated[Shape, Query()] = None,
-) -> EventAnswer | CamelEventAnswer:
+    shape: Annotated[EventShape, Query()] = None,
+) -> EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer:
+    """With its neighbours in the chain, the exact text that was hashed, and the proof that it is in the signed
+    tree; the other shapes are the event alone."""
+    refuse_unknown(request, ("shape",))
     event_id = parse_id(IdPrefix.EVENT, id)
     await seal_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         event = await get_event(connection, principal.org_id, event_id)
-    return camel_event_answer(event) if shape == "camel" else event_answer(event)
+        evidence = await event_evidence(connection, principal.org_id, event.seq) if shape is None else None
+    if evidence is not None:
+        return event_detail_answer(event, evidence)
+    return camel_event_answer(event) if shape == "camel" else schema_event_answer(event)
 
 
 @router.post("/admin/audit/verify")
 async def verify(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: VerifyRequest | None = None
 ) -> VerificationAnswer:
-    """Whether the events sealed in a range of time are those that were sealed; without a range, all of them."""
+    """Whether the events sealed in a range of time are those that were sealed; without a range, all of them.
+
+    They are held against the checkpoints that were signed here, and against those that are given.
+    """
     wanted = body or VerifyRequest()
     start, end = range_of_time(wanted.start_date, wanted.end_date)
     await seal_before_reading(dependencies.database, principal.org_id)
-    return verification_answer(await verify_range(dependencies.database, principal.org_id, start, end))
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return verification_answer(
+            await verify_with_checkpoints(
+                connection, principal.org_id, dependencies.signing_keys, wanted.checkpoints, start=start, end=end
+            )
+        )

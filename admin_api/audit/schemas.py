@@ -1,19 +1,25 @@
 """Bodies about the record (specification, "Audit event" and "Audit routes")."""
 
+import base64
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from headgate.audit.chain_verifier import Verification
 from headgate.audit.model import Actor, SealedEvent
+from headgate.evidence.event_evidence import EventEvidence
+from headgate.evidence.verify_record import RecordVerification
 from headgate.kernel.canonical_json import JsonObject
 
 
-class ActorAnswer(BaseModel):
+class EventActorAnswer(BaseModel):
     type: str
     id: str
     name: str | None
+    address: str | None = Field(description="The network address that they came from, where it was recorded.")
+
+
+_NO_TIME: Final = "null where neither the row nor the sealed header says a time of our calendar."
 
 
 class EventAnswer(BaseModel):
@@ -23,13 +29,62 @@ class EventAnswer(BaseModel):
     event_type: str
     action_id: str | None
     agent_id: str | None
-    actor: ActorAnswer | None
+    actor: EventActorAnswer | None
     data: JsonObject
     hash: str
     prev_hash: str = Field(description="Of the first event: the organization's genesis value.")
-    created_at: datetime
-    sealed_at: datetime
+    created_at: datetime | None = Field(description=_NO_TIME)
+    sealed_at: datetime | None = Field(description=_NO_TIME)
     seq: int
+    problem: str | None = Field(
+        description="What in its row is not as it was sealed; verifying says more. null: nothing that the row shows."
+    )
+
+
+class NeighboursAnswer(BaseModel):
+    """The events before and behind it in the chain; null at the ends."""
+
+    previous: str | None
+    next: str | None
+
+
+class HashInputAnswer(BaseModel):
+    """``hash`` is the SHA-256 of ``header``; its ``payload_digest`` that of ``salt`` (hexadecimal) and ``payload``,
+    one after the other; both are null where the payload was erased."""
+
+    header: str
+    salt: str | None
+    payload: str | None
+
+
+class InclusionAnswer(BaseModel):
+    """That the event is in the signed tree (RFC 6962); its leaf is the event's hash."""
+
+    index: int
+    tree_size: int
+    path: list[str] = Field(description="Hashes in base64, from the leaf to the root.")
+    checkpoint: str = Field(description="The signed tree head (C2SP signed note).")
+
+
+class EventDetailAnswer(EventAnswer):
+    """One event with what it takes to check it by hand."""
+
+    neighbours: NeighboursAnswer
+    hash_input: HashInputAnswer
+    proof: InclusionAnswer | None
+    proof_missing: str | None = Field(description="Why there is no proof: mostly that no checkpoint covers it yet.")
+
+
+class SchemaEventAnswer(BaseModel):
+    """The schema's variant: ``prev_hash`` is null where the chain begins."""
+
+    id: str
+    event_type: str
+    actor: EventActorAnswer | None
+    payload: JsonObject
+    hash: str
+    prev_hash: str | None
+    created_at: datetime | None = Field(description=_NO_TIME)
 
 
 class CamelEventAnswer(BaseModel):
@@ -39,11 +94,11 @@ class CamelEventAnswer(BaseModel):
     event_type: str = Field(serialization_alias="eventType")
     entity_type: str = Field(serialization_alias="entityType")
     entity_id: str | None = Field(serialization_alias="entityId")
-    actor: ActorAnswer | None
+    actor: EventActorAnswer | None
     metadata: JsonObject
     hash: str
     prev_hash: str = Field(serialization_alias="prevHash")
-    created_at: datetime = Field(serialization_alias="createdAt")
+    created_at: datetime | None = Field(serialization_alias="createdAt", description=_NO_TIME)
 
 
 class VerifyRequest(BaseModel):
@@ -53,6 +108,11 @@ class VerifyRequest(BaseModel):
 
     start_date: str | None = Field(default=None, max_length=64, description="ISO 8601")
     end_date: str | None = Field(default=None, max_length=64, description="ISO 8601")
+    checkpoints: list[Annotated[str, Field(max_length=16_384)]] = Field(
+        default_factory=list,
+        max_length=1_000,
+        description="Signed checkpoints that were kept elsewhere: the record must be what they were signed over.",
+    )
 
 
 class FaultAnswer(BaseModel):
@@ -74,6 +134,8 @@ class VerificationAnswer(BaseModel):
     chain_start_hash: str | None = Field(description="Hash of the first event.")
     chain_end_hash: str | None = Field(description="Hash of the last event.")
     payloads_erased: int
+    checkpoints_verified: int = Field(description="Signed checkpoints that the events were held against.")
+    signed_up_to: int | None = Field(description="The number of the last event that one of them covers.")
     fault: FaultAnswer | None
 
 
@@ -81,8 +143,10 @@ class VerificationAnswer(BaseModel):
 _ENTITY_KEY: Final = {
     "approval": "approval_id",
     "execution": "execution_id",
+    "response": "execution_id",
     "policy": "policy_id",
     "key": "key_id",
+    "signing_key": "key_id",
     "setting": "name",
     "user": "user_id",
 }
@@ -101,6 +165,41 @@ def event_answer(event: SealedEvent) -> EventAnswer:
         created_at=event.created_at,
         sealed_at=event.sealed_at,
         seq=event.seq,
+        problem=event.problem,
+    )
+
+
+def event_detail_answer(event: SealedEvent, evidence: EventEvidence) -> EventDetailAnswer:
+    proof = evidence.proof
+    return EventDetailAnswer(
+        **event_answer(event).model_dump(),
+        neighbours=NeighboursAnswer(previous=evidence.previous_id, next=evidence.next_id),
+        hash_input=HashInputAnswer(
+            header=evidence.header,
+            salt=None if evidence.salt is None else evidence.salt.hex(),
+            payload=evidence.payload,
+        ),
+        proof=None
+        if proof is None
+        else InclusionAnswer(
+            index=proof.index,
+            tree_size=evidence.tree_size,
+            path=[base64.b64encode(one).decode() for one in proof.path],
+            checkpoint=proof.checkpoint,
+        ),
+        proof_missing=evidence.proof_missing,
+    )
+
+
+def schema_event_answer(event: SealedEvent) -> SchemaEventAnswer:
+    return SchemaEventAnswer(
+        id=event.event_id,
+        event_type=event.event_type,
+        actor=_actor(event.actor),
+        payload=event.data,
+        hash=prefixed(event.hash),
+        prev_hash=None if event.seq == 1 else prefixed(event.prev_hash),
+        created_at=event.created_at,
     )
 
 
@@ -124,7 +223,8 @@ def _entity_id(entity_type: str, event: SealedEvent) -> str | None:
     return named if isinstance(named, str) else event.action_id or event.agent_id
 
 
-def verification_answer(verification: Verification) -> VerificationAnswer:
+def verification_answer(found: RecordVerification) -> VerificationAnswer:
+    verification = found.chain
     fault = verification.fault
     return VerificationAnswer(
         valid=verification.valid,
@@ -134,6 +234,8 @@ def verification_answer(verification: Verification) -> VerificationAnswer:
         chain_start_hash=_prefixed_or_none(verification.chain_start_hash),
         chain_end_hash=_prefixed_or_none(verification.chain_end_hash),
         payloads_erased=verification.payloads_erased,
+        checkpoints_verified=found.checkpoints_verified,
+        signed_up_to=found.signed_up_to,
         fault=None
         if fault is None
         else FaultAnswer(seq=fault.seq, event_id=fault.event_id, reason=fault.reason.value, message=fault.message),
@@ -149,5 +251,7 @@ def _prefixed_or_none(digest: bytes | None) -> str | None:
     return None if digest is None else prefixed(digest)
 
 
-def _actor(actor: Actor | None) -> ActorAnswer | None:
-    return None if actor is None else ActorAnswer(type=actor.type.value, id=actor.id, name=actor.name)
+def _actor(actor: Actor | None) -> EventActorAnswer | None:
+    if actor is None:
+        return None
+    return EventActorAnswer(type=actor.type.value, id=actor.id, name=actor.name, address=actor.address)

@@ -1,12 +1,15 @@
 """What this process needs, and whether it is there."""
 
 import asyncio
+import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from redis.exceptions import RedisError
 
 from admin_api.dependencies import Dependencies
+from headgate.break_glass.store import count_to_review
 from headgate.kernel.errors import UnavailableError
 
 _DEADLINE_SECONDS: Final = 2.0
@@ -14,48 +17,86 @@ _DEADLINE_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``valkey`` None: none is configured. Without it everything goes on, more slowly (semantics.md, "Fresh state")."""
+    """``valkey`` None: none is configured. Without it everything goes on, more slowly (semantics.md, "Fresh state").
+
+    ``vault``: whether stored secrets open with the master keys here; None: there are none.
+    ``open_reviews``: of broken glasses, over all organizations; None: the database does not say.
+    """
 
     database: bool
     recorder: bool
     valkey: bool | None
+    database_ms: float | None = None
+    valkey_ms: float | None = None
+    open_reviews: int | None = None
+    vault: bool | None = None
 
     @property
     def ready(self) -> bool:
         """Whether an action can be decided and recorded."""
         return self.database and self.recorder
 
+    @property
+    def status(self) -> Literal["ok", "degraded", "unavailable"]:
+        if not self.ready:
+            return "unavailable"
+        return "degraded" if self.valkey is False or self.vault is False else "ok"
+
     def document(self) -> dict[str, object]:
-        degraded = self.valkey is False
-        status = ("degraded" if degraded else "ok") if self.ready else "unavailable"
         parts = {
-            "database": _state(self.database),
-            "recorder": _state(self.recorder),
-            "valkey": "not configured" if self.valkey is None else _state(self.valkey),
+            "database": state_of(self.database),
+            "recorder": state_of(self.recorder),
+            "valkey": state_of(self.valkey),
+            "vault": state_of(self.vault),
         }
-        return {"status": status, "parts": parts}
+        return {
+            "status": self.status,
+            "parts": parts,
+            "latency_ms": {"database": self.database_ms, "valkey": self.valkey_ms},
+            "break_glass_open_reviews": self.open_reviews,
+        }
 
 
-def _state(there: bool) -> str:
+def state_of(there: bool | None) -> Literal["ok", "unavailable", "not configured"]:
+    if there is None:
+        return "not configured"
     return "ok" if there else "unavailable"
 
 
 async def check_health(dependencies: Dependencies) -> Health:
-    database, valkey = await asyncio.gather(_database(dependencies), _valkey(dependencies))
-    return Health(database, dependencies.recorder.ready, valkey)
+    (open_reviews, database_ms), (valkey, valkey_ms) = await asyncio.gather(
+        timed(_open_reviews(dependencies)), timed(check_valkey(dependencies))
+    )
+    return Health(
+        open_reviews is not None,
+        dependencies.recorder.ready,
+        valkey,
+        database_ms,
+        valkey_ms,
+        open_reviews,
+        dependencies.vault_watch.usable,
+    )
 
 
-async def _database(dependencies: Dependencies) -> bool:
+async def timed[Answer](check: Awaitable[Answer | None]) -> tuple[Answer | None, float | None]:
+    """What the check says, and the milliseconds that it took; None where there was no answer."""
+    began = time.perf_counter()
+    answer = await check
+    is_there = answer is not None and answer is not False
+    return answer, round((time.perf_counter() - began) * 1000, 3) if is_there else None
+
+
+async def _open_reviews(dependencies: Dependencies) -> int | None:
+    """None: the database is out of reach."""
     try:
         async with asyncio.timeout(_DEADLINE_SECONDS):
             async with dependencies.database.across_organizations() as connection:
-                await connection.execute("SELECT 1")
+                return await count_to_review(connection)
     except (UnavailableError, TimeoutError):
-        return False
-    return True
+        return None
 
 
-async def _valkey(dependencies: Dependencies) -> bool | None:
+async def check_valkey(dependencies: Dependencies) -> bool | None:
     if dependencies.valkey is None:
         return None
     try:

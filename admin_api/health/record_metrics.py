@@ -1,14 +1,22 @@
-"""How far the chain is behind the record, and how many approvals are open: asked of the database whenever Prometheus
-asks us."""
+"""How far the chain is behind the record, how many approvals are open and what waits in the queues: asked of the
+database whenever Prometheus asks us."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from prometheus_client import Gauge
 
 from headgate.approvals.store import count_open
 from headgate.audit.store import inbox_lag
+from headgate.break_glass.store import count_to_review
 from headgate.db.database import Database
+from headgate.executions.model import EXECUTE
+from headgate.integrations.service import INTEGRATE
 from headgate.kernel.errors import UnavailableError
+from headgate.notifications.service import NOTIFY
+from headgate.queue.store import QueueState, queue_states
+from headgate.reports.service import MAKE_REPORT
+from headgate.webhooks.service import DELIVER_WEBHOOK
 
 DATABASE_UP: Final = Gauge(
     "headgate_api_database_up", "1 while the database answers the API, else 0.", multiprocess_mode="mostrecent"
@@ -28,6 +36,24 @@ OPEN_APPROVALS: Final = Gauge(
     "Approvals that wait for a person, of all organizations.",
     multiprocess_mode="mostrecent",
 )
+BREAK_GLASS_OPEN_REVIEWS: Final = Gauge(
+    "headgate_api_break_glass_open_reviews",
+    "Broken glasses that wait for somebody else's review, of all organizations.",
+    multiprocess_mode="mostrecent",
+)
+QUEUE_JOBS: Final = Gauge(
+    "headgate_api_queue_jobs",
+    "Jobs of a queue, by state: waiting (they may run now), running, dead (given up; kept for a month).",
+    ["queue", "state"],
+    multiprocess_mode="mostrecent",
+)
+QUEUE_OLDEST_SECONDS: Final = Gauge(
+    "headgate_api_queue_oldest_seconds",
+    "For how long the first job of a queue that may run has been waiting.",
+    ["queue"],
+    multiprocess_mode="mostrecent",
+)
+_QUEUES: Final = tuple(job.queue for job in (EXECUTE, DELIVER_WEBHOOK, NOTIFY, INTEGRATE, MAKE_REPORT))
 
 
 async def measure_record(database: Database) -> None:
@@ -36,6 +62,8 @@ async def measure_record(database: Database) -> None:
         async with database.across_organizations() as connection:
             lag = await inbox_lag(connection)
             open_approvals = await count_open(connection)
+            to_review = await count_to_review(connection)
+            queues = await queue_states(connection)
     except UnavailableError:
         DATABASE_UP.set(0)
         return
@@ -43,3 +71,16 @@ async def measure_record(database: Database) -> None:
     UNSEALED_EVENTS.set(lag.events)
     UNSEALED_SECONDS.set(max(0.0, lag.oldest_seconds))
     OPEN_APPROVALS.set(open_approvals)
+    BREAK_GLASS_OPEN_REVIEWS.set(to_review)
+    _set_queues(queues)
+
+
+def _set_queues(found: Sequence[QueueState]) -> None:
+    """Each of them, every time: an empty queue is in no row, and would keep its last numbers."""
+    states = {one.queue: one for one in found}
+    for queue in _QUEUES:
+        one = states.get(queue, QueueState(queue, waiting=0, oldest_seconds=0.0, running=0, dead=0))
+        QUEUE_JOBS.labels(queue, "waiting").set(one.waiting)
+        QUEUE_JOBS.labels(queue, "running").set(one.running)
+        QUEUE_JOBS.labels(queue, "dead").set(one.dead)
+        QUEUE_OLDEST_SECONDS.labels(queue).set(max(0.0, one.oldest_seconds))

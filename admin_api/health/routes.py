@@ -1,13 +1,10 @@
 """/health and /ready: for probes and for Prometheus. Open to all: they tell states and counts, no names."""
 
 import json
-import os
-from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,67 +13,73 @@ from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.checks import Health, check_health
 from admin_api.health.record_metrics import measure_record
+from admin_api.health.registry import shared_registry
+from admin_api.health.schemas import BuildAnswer, HealthAnswer, LiveAnswer
+from admin_api.health.viewer import administrator_of
+from admin_api.unheard_proxy import UnheardProxy
+from headgate.configuration.build_information import build_information
+from headgate.kernel.program import PROGRAM, PROGRAM_VERSION
+from headgate.workflows.kill_switch import current_stops
+
+_HEALTH: Final[dict[int | str, dict[str, Any]]] = {200: {"model": HealthAnswer}, 503: {"model": HealthAnswer}}
 
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
-PROGRAM: Final = "headgate"
 
-
-def _installed_version() -> str:
-    """Of the installed distribution; a checkout that was never installed has none."""
-    try:
-        return version(PROGRAM)
-    except PackageNotFoundError:
-        return "0+not.installed"
-
-
-_VERSION: Final = _installed_version()
-
-
-@router.get("/health/live", response_class=Response)
+@router.get("/health/live", response_class=Response, responses={200: {"model": LiveAnswer}})
 async def live(request: Request) -> Response:
     """This process answers; nothing else is asked, so that a database's outage restarts nobody."""
     return _answer({"status": "ok"}, 200)
 
 
-@router.get("/health", response_class=Response)
+@router.get("/health", response_class=Response, responses=_HEALTH)
 async def health(request: Request) -> Response:
-    """Each part on which this process depends."""
-    return _of(await check_health(dependencies_of(request)))
+    """Each part on which this process depends; for an administrator of an organization also what of it is stopped, and
+    what an operator should look at."""
+    dependencies = dependencies_of(request)
+    checked = await check_health(dependencies)
+    viewer = await administrator_of(request)
+    if viewer is None or not checked.database:
+        return _of(checked)
+    async with dependencies.database.transaction(viewer.org_id) as connection:
+        stops = await current_stops(connection, viewer.org_id)
+    unheard: UnheardProxy = request.app.state.unheard_proxy
+    warnings = [] if unheard.warning is None else [unheard.warning]
+    document = {**checked.document(), "stops": [stop.record() for stop in stops], "warnings": warnings}
+    return _answer(document, 200 if checked.ready else 503)
 
 
-@router.get("/health/ready", response_class=Response)
+@router.get("/health/ready", response_class=Response, responses=_HEALTH)
 async def ready(request: Request) -> Response:
     """Whether this process can decide and record: 503 where it cannot."""
     return _of(await check_health(dependencies_of(request)))
 
 
-@router.get("/ready", response_class=Response)
+@router.get("/ready", response_class=Response, responses=_HEALTH)
 async def ready_at_root(request: Request) -> Response:
     """The same as /health/ready."""
     return _of(await check_health(dependencies_of(request)))
 
 
-@router.get("/health/version", response_class=Response)
+@router.get("/health/version", response_class=Response, responses={200: {"model": BuildAnswer}})
 async def program_version(request: Request) -> Response:
-    """The program's version, and that of the interface."""
-    return _answer({"name": PROGRAM, "version": _VERSION, "interface_version": request.app.version}, 200)
+    """The program's version, commit and date of build, and the version of the interface."""
+    build = build_information()
+    document: dict[str, object] = {
+        "name": PROGRAM,
+        "version": PROGRAM_VERSION,
+        "interface_version": request.app.version,
+        "commit": build.commit,
+        "built_at": build.built_at,
+    }
+    return _answer(document, 200)
 
 
 @router.get("/health/metrics", response_class=Response)
 async def metrics(request: Request) -> Response:
     """The metrics of this machine's processes in Prometheus' text format; docs/reference/metrics.md explains them."""
     await measure_record(dependencies_of(request).database)
-    return Response(generate_latest(_registry()), media_type=CONTENT_TYPE_LATEST)
-
-
-def _registry() -> CollectorRegistry:
-    """Everything that is counted beside this process too, where the processes share a folder."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return REGISTRY
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # the library leaves it untyped
-    return registry
+    return Response(generate_latest(shared_registry()), media_type=CONTENT_TYPE_LATEST)
 
 
 def _of(health: Health) -> Response:

@@ -1,16 +1,37 @@
 """/admin/keys: every key of the organization; keys for administrators' programs and for webhooks."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
 
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewKey, issued_key_answer, key_answer
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.keys.listing import keys_page
+from admin_api.keys.schemas import (
+    IssuedKeyAnswer,
+    KeyAnswer,
+    Leaked,
+    NewKey,
+    RevokedKeysAnswer,
+    issued_key_answer,
+    key_answer,
+)
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    list_request,
+)
+from headgate.agents.key_listing_store import KeyFilter
+from headgate.agents.leaks import parse_leak, revoke_matching
+from headgate.agents.model import KeyStatus
 from headgate.agents.scopes import KeyKind, parse_scopes
-from headgate.agents.service import create_key, revoke_key
-from headgate.agents.store import count_keys, find_key, list_keys
-from headgate.kernel.errors import NotFoundError
+from headgate.agents.service import create_key, revoke_key, take_over_key
+from headgate.agents.store import find_key
+from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["keys"])
@@ -18,6 +39,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["keys"])
 
 @router.post("/admin/keys", status_code=201)
 async def create(body: NewKey, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IssuedKeyAnswer:
+    """A key for a program of an administrator, or for verifying webhooks, shown once."""
     kind = KeyKind(body.kind)
     scopes = parse_scopes(kind, body.scopes)
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -27,32 +49,60 @@ async def create(body: NewKey, principal: CurrentPrincipal, dependencies: Curren
             kind=kind,
             scopes=scopes,
             name=body.name,
-            expires_at=body.expires_at,
+            expires_at=body.ends(dependencies.clock()),
         )
     return issued_key_answer(issued)
 
 
 @router.get("/admin/keys", response_model_exclude_unset=True)
 async def list_all(
-    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[KeyAnswer, Pagination]:
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    kind: KeyKind | None = None,
+    status: KeyStatus | None = None,
+    rotation_due: Annotated[bool, Query(description="Only those that work and are 90 days old or older.")] = False,
+) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
     """Newest first, agents' keys and keys that no longer work among them."""
+    wanted, now = KeyFilter(kind=kind, status=status, rotation_due=rotation_due), dependencies.clock()
     async with dependencies.database.transaction(principal.org_id) as connection:
-        keys = await list_keys(connection, principal.org_id, limit=page.limit, offset=page.offset)
-        total, is_minimum = await count_keys(connection, principal.org_id, exact=page.exact_total)
-    now = dependencies.clock()
-    return Page(
-        data=[key_answer(key, now) for key in keys], pagination=pagination_of(page, total, is_minimum=is_minimum)
-    )
+        return await keys_page(connection, principal.org_id, wanted, request, now)
+
+
+@router.post("/admin/keys/revoke-matching")
+async def revoke_all_matching(
+    body: Leaked, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> RevokedKeysAnswer:
+    """A key has leaked: revoke every key of this organization that matches what is known of it. They stop now."""
+    leak = parse_leak(body.matching)
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        keys, count = await revoke_matching(connection, change, leak, only_show=body.only_show)
+    dependencies.keys.forget(principal.org_id)
+    return RevokedKeysAnswer(data=[key_answer(key, change.at) for key in keys], revoked=count)
 
 
 @router.get("/admin/keys/{id}")
 async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
+    """One key, without the key itself."""
     key_id = parse_id(IdPrefix.KEY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await find_key(connection, principal.org_id, key_id)
     if key is None:
         raise NotFoundError(f"there is no key {key_id}")
+    return key_answer(key, dependencies.clock())
+
+
+@router.post("/admin/keys/{id}/take-over")
+async def take_over(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
+    """Answer for a program's key oneself, in place of who made it: one that stopped with them goes on. It votes as the
+    person who answers for it."""
+    key_id = parse_id(IdPrefix.KEY, id)
+    if principal.identity is not None:
+        raise ForbiddenError("a person answers for a key: this takes a token or a session of theirs, and no key")
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        key = await take_over_key(connection, change_by(principal, dependencies), key_id)
+    dependencies.keys.forget(principal.org_id)
     return key_answer(key, dependencies.clock())
 
 

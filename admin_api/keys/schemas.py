@@ -3,17 +3,19 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.keys.lifetime import KeyLifetime
 from admin_api.text import StorableText
 from headgate.agents.model import ApiKey
+from headgate.agents.rotation import is_due
 from headgate.agents.scopes import KeyKind
 from headgate.agents.service import IssuedKey
 
 type KeyName = Annotated[StorableText, Field(min_length=1, max_length=128)]
 
 
-class NewKey(BaseModel):
+class NewKey(KeyLifetime):
     """POST /admin/keys: a key for an administrator's program, or for verifying webhooks."""
 
     model_config = ConfigDict(extra="forbid")
@@ -21,17 +23,28 @@ class NewKey(BaseModel):
     name: KeyName
     kind: Literal["admin", "webhook"] = "admin"
     scopes: list[str] = Field(default_factory=list, max_length=32, description="Any of the scopes, for kind admin.")
-    expires_at: AwareDatetime | None = None
 
 
-class NewAgentKey(BaseModel):
+class NewAgentKey(KeyLifetime):
     """POST /admin/agents/{id}/keys: one more key for an agent. Every member is optional."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: KeyName | None = None
     scopes: list[str] | None = Field(default=None, max_length=32, description="Default: all that an agent may carry.")
-    expires_at: AwareDatetime | None = None
+
+
+class Leaked(BaseModel):
+    """POST /admin/keys/revoke-matching."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    matching: str = Field(
+        min_length=1,
+        max_length=512 * 1024,
+        description="A text with keys in it, the beginning of a key, or an agent's id.",
+    )
+    only_show: bool = Field(default=False, description="Change nothing.")
 
 
 class KeyAnswer(BaseModel):
@@ -43,12 +56,20 @@ class KeyAnswer(BaseModel):
     name: str | None
     display: str = Field(description="The first characters, to recognise it by.")
     scopes: list[str]
-    status: str = Field(description="active, expired or revoked")
-    created_by: str | None
+    status: str = Field(description="active, expired, revoked, or stopped: the person was deactivated")
+    created_by: str | None = Field(description="Who answers for it: who made it, or has taken it over.")
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    rotation_due: bool = Field(description="It works and is 90 days old or older: replace it.")
+
+
+class RevokedKeysAnswer(BaseModel):
+    """``revoked``: how many of them stopped working by this; with ``only_show``, how many would."""
+
+    data: list[KeyAnswer]
+    revoked: int
 
 
 class IssuedKeyAnswer(BaseModel):
@@ -74,6 +95,7 @@ def key_answer(key: ApiKey, now: datetime) -> KeyAnswer:
         expires_at=key.expires_at,
         revoked_at=key.revoked_at,
         last_used_at=key.last_used_at,
+        rotation_due=is_due(key, now),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from admin_api.nlp_policies.schemas import ScopeBody
 from headgate.kernel.errors import ValidationError
@@ -26,18 +26,21 @@ class NlpPolicyChange(BaseModel):
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     provider: str | None = None
     model: str | None = Field(default=None, max_length=MODEL_MAX_CHARACTERS)
-    threshold: float | None = Field(default=None, gt=0, le=1)
-    enabled: bool | None = None
+    threshold: StrictFloat | None = Field(default=None, ge=0, le=1)
+    enabled: StrictBool | None = None
     prompt: str | None = Field(default=None, max_length=PROMPT_MAX_CHARACTERS)
     scope: ScopeBody | None = None
     on_match: Literal["deny", "require_approval"] | None = None
     on_error: Literal["deny", "require_approval"] | None = None
-    daily_limit: int | None = Field(default=None, ge=1)
+    daily_limit: StrictInt | None = Field(default=None, ge=1)
+    version: StrictInt | None = Field(
+        default=None, ge=1, description="The version that this changes: 409 where it is not the newest."
+    )
 
     def applied_to(self, draft: NlpDraft) -> NlpDraft:
         """Raises ValidationError for a null where a value is needed."""
         changes: dict[str, Any] = {}  # by field, each checked above
-        for name in self.model_fields_set:
+        for name in self.model_fields_set - {"version"}:
             value = getattr(self, name)
             if value is None and name not in _MAY_BE_NULL:
                 raise ValidationError(f"{name} cannot be null", details={"field": name, "reason": "cannot be null"})

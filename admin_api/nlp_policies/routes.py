@@ -1,10 +1,13 @@
 """/admin/nlp-policies: what is judged by detectors and language models, after the rules."""
 
 import time
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
+from starlette.responses import Response
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.nlp_policies.change_body import NlpPolicyChange
 from admin_api.nlp_policies.result_schemas import (
@@ -29,7 +32,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.nlp_policies.evaluate import decision_of
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy
-from headgate.nlp_policies.provider_service import load_providers
+from headgate.nlp_policies.provider_service import load_providers, provider_settings
 from headgate.nlp_policies.service import change_nlp_policy, create_nlp_policy, delete_nlp_policy
 from headgate.nlp_policies.store import get_nlp_policy, list_nlp_policies, load_enabled_nlp
 from headgate.nlp_policies.templates import templates
@@ -67,7 +70,9 @@ async def evaluate(
 
 
 @router.post("/admin/nlp-policies", status_code=201)
-async def create(body: NewNlpPolicy, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:
+async def create(
+    body: NewNlpPolicy, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> NlpPolicyAnswer:
     """A new policy, in force with the next decision."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await create_nlp_policy(
@@ -78,7 +83,7 @@ async def create(body: NewNlpPolicy, principal: CurrentPrincipal, dependencies: 
             user_id=principal.user_id,
             clock=dependencies.clock,
         )
-    return nlp_policy_answer(policy)
+        return await _newest(connection, policy, response)
 
 
 @router.get("/admin/nlp-policies", response_model_exclude_unset=True)
@@ -95,28 +100,37 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
+        providers = await provider_settings(connection, principal.org_id)
     return Page(
-        data=[nlp_policy_answer(policy) for policy in found.policies],
+        data=[nlp_policy_answer(policy, providers) for policy in found.policies],
         pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
     )
 
 
 @router.get("/admin/nlp-policies/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:  # noqa: A002 - the specification's name of the parameter
+async def get(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> NlpPolicyAnswer:
+    """One NLP policy."""
     policy_id = parse_id(IdPrefix.NLP_POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return nlp_policy_answer(await get_nlp_policy(connection, principal.org_id, policy_id))
+        return await _newest(connection, await get_nlp_policy(connection, principal.org_id, policy_id), response)
 
 
 @router.patch("/admin/nlp-policies/{id}")
 async def change(
     id: str,  # noqa: A002 - the specification's name of the parameter
     body: NlpPolicyChange,
+    response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
     """A new version; the ones before stay, for the decisions that they made."""
-    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    policy_id, expected = parse_id(IdPrefix.NLP_POLICY, id), expected_version(if_match, body.version)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_nlp_policy(connection, principal.org_id, policy_id)
         changed = await change_nlp_policy(
@@ -126,19 +140,31 @@ async def change(
             actor=principal.actor,
             user_id=principal.user_id,
             clock=dependencies.clock,
+            expected=expected,
         )
-    return nlp_policy_answer(changed)
+        return await _newest(connection, changed, response)
 
 
 @router.delete("/admin/nlp-policies/{id}")
-async def delete(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> NlpPolicyAnswer:  # noqa: A002 - the specification's name of the parameter
+async def delete(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    if_match: IfMatch = None,
+) -> NlpPolicyAnswer:
     """It judges no more; its versions stay."""
-    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
+    policy_id, expected = parse_id(IdPrefix.NLP_POLICY, id), expected_version(if_match, version)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await delete_nlp_policy(
-            connection, principal.org_id, policy_id, actor=principal.actor, clock=dependencies.clock
+            connection,
+            principal.org_id,
+            policy_id,
+            actor=principal.actor,
+            clock=dependencies.clock,
+            expected=expected,
         )
-    return nlp_policy_answer(policy)
+        return await _answer(connection, policy)
 
 
 @router.post("/admin/nlp-policies/{id}/test")
@@ -157,6 +183,15 @@ async def test(
         policy = await get_nlp_policy(connection, principal.org_id, policy_id)
         providers = await _providers(connection, principal.org_id, [policy], dependencies)
     return result_answer(await dependencies.nlp.evaluate(policy, body.content, providers, use_cache=False))
+
+
+async def _newest(connection: Connection, policy: NlpPolicy, response: Response) -> NlpPolicyAnswer:
+    set_etag(response, policy.version)
+    return await _answer(connection, policy)
+
+
+async def _answer(connection: Connection, policy: NlpPolicy) -> NlpPolicyAnswer:
+    return nlp_policy_answer(policy, await provider_settings(connection, policy.org_id))
 
 
 async def _covering(connection: Connection, org_id: str, action_id: str, policies: list[NlpPolicy]) -> list[NlpPolicy]:

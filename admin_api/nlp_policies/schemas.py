@@ -1,9 +1,10 @@
 """Bodies about NLP policies (specification, "NLP policy" and "NLP policy routes")."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from headgate.nlp_policies.check import warnings_about
 from headgate.nlp_policies.model import (
@@ -53,15 +54,17 @@ class NewNlpPolicy(BaseModel):
         max_length=MODEL_MAX_CHARACTERS,
         description="With embedded: pii, secrets, safety, intent or keywords; left out: the type's own.",
     )
-    threshold: float = Field(default=DEFAULT_THRESHOLD, gt=0, le=1, description="From this risk_score on it matches.")
-    enabled: bool = True
+    threshold: StrictFloat = Field(
+        default=DEFAULT_THRESHOLD, ge=0, le=1, description="From this risk_score on it matches; 0: always."
+    )
+    enabled: StrictBool = True
     prompt: str | None = Field(
         default=None, max_length=PROMPT_MAX_CHARACTERS, description="The policy in words; for keywords, one a line."
     )
     scope: ScopeBody = Field(default_factory=ScopeBody)
     on_match: Literal["deny", "require_approval"] = "require_approval"
     on_error: Literal["deny", "require_approval"] = "require_approval"
-    daily_limit: int = Field(
+    daily_limit: StrictInt = Field(
         default=DEFAULT_DAILY_LIMIT, ge=1, description="Questions to the provider in a day; beyond them: on_error."
     )
 
@@ -102,7 +105,8 @@ class NlpPolicyAnswer(BaseModel):
     warnings: list[str] = Field(description="What whoever saved it should know.")
 
 
-def nlp_policy_answer(policy: NlpPolicy) -> NlpPolicyAnswer:
+def nlp_policy_answer(policy: NlpPolicy, providers: Collection[str]) -> NlpPolicyAnswer:
+    """``providers``: those that are configured."""
     draft = policy.draft
     return NlpPolicyAnswer(
         id=policy.policy_id,
@@ -121,7 +125,7 @@ def nlp_policy_answer(policy: NlpPolicy) -> NlpPolicyAnswer:
         version=policy.version,
         created_at=policy.created_at,
         updated_at=policy.updated_at,
-        warnings=list(warnings_about(draft)),
+        warnings=list(warnings_about(draft, providers)),
     )
 
 

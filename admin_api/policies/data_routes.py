@@ -15,13 +15,7 @@ from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import CurrentPage, Page, Pagination
-from admin_api.policies.document_access import (
-    all_documents,
-    changed_document,
-    one_document,
-    restored_document,
-    versions_of,
-)
+from admin_api.policies.document_access import DATA
 from admin_api.policies.document_schemas import (
     DocumentAnswer,
     DocumentRestoration,
@@ -29,8 +23,7 @@ from admin_api.policies.document_schemas import (
     document_answer,
 )
 from headgate.kernel.canonical_json import parse_strict
-from headgate.policies.document_service import DocumentChange, data_content
-from headgate.policies.documents import DocumentKind, parse_data_path
+from headgate.policies.document_service import data_content
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
@@ -44,7 +37,7 @@ async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> Page[DocumentAnswer, Pagination]:
     """By path, without their content."""
-    return await all_documents(dependencies, principal, DocumentKind.DATA, page)
+    return await DATA.all(dependencies, principal, page)
 
 
 @router.get("/admin/policies/data/{path}/versions", response_model_exclude_unset=True)
@@ -52,7 +45,7 @@ async def list_versions(
     path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> Page[DocumentVersionAnswer, Pagination]:
     """Newest first; of a deleted document too."""
-    return await versions_of(dependencies, principal, DocumentKind.DATA, parse_data_path(path), page)
+    return await DATA.versions(dependencies, principal, path, page)
 
 
 @router.post("/admin/policies/data/{path}/restore")
@@ -65,9 +58,7 @@ async def restore(
     if_match: IfMatch = None,
 ) -> DocumentAnswer:
     """What an old version was, as the next version."""
-    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), None, body.change_note)
-    expected = expected_version(if_match, None)
-    document = await restored_document(dependencies, principal, change, body.version, expected)
+    document = await DATA.restored(dependencies, principal, path, body, expected_version(if_match, None))
     set_etag(response, document.version)
     return document_answer(document)
 
@@ -77,7 +68,7 @@ async def get(
     path: str, principal: CurrentPrincipal, dependencies: CurrentDependencies, version: _Version = None
 ) -> Response:
     """The document itself, or a version of it."""
-    document = await one_document(dependencies, principal, DocumentKind.DATA, parse_data_path(path), version)
+    document = await DATA.one(dependencies, principal, path, version)
     return Response(document.content, media_type=JSON, headers={"ETag": f'"{document.version}"'})
 
 
@@ -94,8 +85,8 @@ async def put(
     """Store the body as the document's next version, in force with the next decision. Refused where a policy would
     stop working with it."""
     content = data_content(parse_strict(await request.body()))
-    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), content, change_note)
-    document = await changed_document(dependencies, principal, change, expected_version(if_match, None))
+    expected = expected_version(if_match, None)
+    document = await DATA.changed(dependencies, principal, path, content, change_note, expected)
     set_etag(response, document.version)
     return document_answer(document)
 
@@ -109,5 +100,5 @@ async def delete(
     if_match: IfMatch = None,
 ) -> DocumentAnswer:
     """Policies find nothing at this path any more; its versions stay."""
-    change = DocumentChange(DocumentKind.DATA, parse_data_path(path), None, change_note)
-    return document_answer(await changed_document(dependencies, principal, change, expected_version(if_match, None)))
+    expected = expected_version(if_match, None)
+    return document_answer(await DATA.changed(dependencies, principal, path, None, change_note, expected))

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from admin_api.policies.version_schemas import ActorAnswer
 from headgate.policies.documents import DocumentVersion, PolicyDocument
@@ -33,7 +33,9 @@ class NewModule(BaseModel):
 
     content: str = Field(min_length=1, max_length=REGO_MAX_BYTES, description="Rego, of the package lib.{path}.")
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
-    version: int | None = Field(default=None, ge=0, description="409 where it is not the newest; 0: it must be new.")
+    version: StrictInt | None = Field(
+        default=None, ge=0, description="409 where it is not the newest; 0: it must be new."
+    )
 
 
 class DocumentVersionAnswer(BaseModel):
@@ -48,7 +50,7 @@ class DocumentVersionAnswer(BaseModel):
 class DocumentRestoration(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    version: int = Field(ge=1, description="The version whose content is made the newest.")
+    version: StrictInt = Field(ge=1, description="The version whose content is made the newest.")
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
 
 

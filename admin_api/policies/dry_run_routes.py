@@ -8,14 +8,14 @@ from fastapi import APIRouter
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.policies.dry_run_body import DryRunBody, SimulationBody
 from admin_api.policies.dry_run_schemas import (
-    DecisionAnswer,
     DryRunAnswer,
-    DryRunBody,
     SimulationAnswer,
-    SimulationBody,
+    WouldDecideAnswer,
     action_seen,
     decision_members,
+    nlp_word,
     policy_word,
     spoke,
 )
@@ -35,9 +35,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 @router.post("/v1/dry-run")
 async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DryRunAnswer:
     """What all policies would decide of this call now, and what each of them says; nothing is stored or counted."""
-    result = await dependencies.dry_run.run(principal.org_id, body.call(), trace=body.trace)
-    decision = result.decision
-    names = {one.policy.policy_id: one.policy.name for one in result.explanations}
+    result = await dependencies.dry_run.run(principal.org_id, body.call(), trace=body.trace, ask_judges=body.judges)
+    decision = result.content.decision
+    names = {one.policy.policy_id: one.policy.name for one in result.explanations} | result.content.names
     words = [
         policy_word(
             one,
@@ -51,6 +51,7 @@ async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: C
         **decision_members(decision, names),
         rules=[f"{word.name}: {rule}" for word in words if word.decides for rule in word.rules],
         policies=words,
+        nlp=[nlp_word(one) for one in result.content.policies],
         action=action_seen(result.hypothesis.draft, _shown(result.hypothesis.draft)),
         generation=result.hypothesis.state.generation,
     )
@@ -78,11 +79,12 @@ async def simulate(
     )
     verdict, rules = interpret_answer(policy, simulation.raw)
     alone = decide_priority(() if verdict.verdict is None else (verdict,), simulation.time_ms)
-    everybody = await dependencies.dry_run.decide(hypothesis, trace=False)
+    everybody = await dependencies.dry_run.decide_by_rules(hypothesis, trace=False)
     others = [
         one.verdict for one in everybody.explanations if one.policy.policy_id != policy_id and _decides(one.policy)
     ]
-    overall = combine([*others, verdict], everybody.decision.evaluation_time_ms)
+    rules_overall = combine([*others, verdict], everybody.decision.evaluation_time_ms)
+    content = await dependencies.dry_run.judge_content(hypothesis, rules_overall, ask_judges=body.judges)
     names = {one.policy.policy_id: one.policy.name for one in everybody.explanations} | {policy_id: policy.name}
     return SimulationAnswer(
         **decision_members(alone, names),
@@ -92,7 +94,8 @@ async def simulate(
         messages=list(verdict.messages),
         error=verdict.error is not None,
         trace=[one.record() for one in simulation.trace] if body.trace else None,
-        overall=DecisionAnswer(**decision_members(overall, names)),
+        overall=WouldDecideAnswer(**decision_members(content.decision, names | content.names)),
+        nlp=[nlp_word(one) for one in content.policies],
         action=action_seen(hypothesis.draft, _shown(hypothesis.draft)),
     )
 

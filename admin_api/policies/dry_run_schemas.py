@@ -1,112 +1,39 @@
-"""Bodies of /v1/dry-run and /admin/policies/{id}/simulate."""
+"""Answers of /v1/dry-run and /admin/policies/{id}/simulate."""
 
-import base64
-import binascii
-from typing import Any
+import json
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field
 
-from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.judges.model import NO_USAGE, Failure
+from headgate.nlp_policies.model import Outcome
 from headgate.policies.explain import Explanation
-from headgate.policies.model import REGO_MAX_BYTES, Decision, PolicyMode, PolicyVerdict, RiskLevel, Verdict
+from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
-from headgate.workflows.dry_run import HypotheticalCall, http_call_of
+from headgate.workflows.rehearse_content import RehearsedPolicy
 
-_URL_MAX_CHARACTERS = 16_384
-
-
-class HttpRequest(BaseModel):
-    """A request as an agent would send it through the gate."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    method: str = Field(default="GET", min_length=1, max_length=32)
-    url: str = Field(min_length=1, max_length=_URL_MAX_CHARACTERS)
-    headers: dict[str, str] = Field(default_factory=dict, max_length=200)
-    body: str | None = None
-    body_base64: str | None = Field(default=None, description="Instead of body, where it is no text.")
-
-    def bytes_of_body(self) -> bytes:
-        if self.body is not None and self.body_base64 is not None:
-            raise ValidationError("http: body or body_base64, not both", details={"field": "http.body"})
-        if self.body_base64 is None:
-            return (self.body or "").encode()
-        try:
-            return base64.b64decode(self.body_base64, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise ValidationError(
-                "http.body_base64 is not base64 (RFC 4648)", details={"field": "http.body_base64", "reason": str(error)}
-            ) from error
+_NEVER_SENT: Final = frozenset((Failure.BREAKER_OPEN.value, Failure.BUDGET_EXHAUSTED.value, Failure.TOO_LARGE.value))
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    action: dict[str, Any]
-
-
-class DryRunBody(BaseModel):
-    """POST /v1/dry-run: ``action`` (or ``input.action``), the body of POST /v1/actions, or ``http``."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    action: dict[str, Any] | None = Field(default=None, description="The body of POST /v1/actions.")
-    input: _Input | None = None
-    http: HttpRequest | None = None
-    agent_id: str | None = Field(default=None, description="Whose call it would be; default: an unknown agent's.")
-    trace: bool = Field(default=False, description="With the value of every rule.")
-
-    @model_validator(mode="after")
-    def _one_call(self) -> "DryRunBody":
-        if [self.action, self.input, self.http].count(None) != 2:
-            raise ValueError("exactly one of action, input and http says what the call would be")
-        return self
-
-    def call(self) -> HypotheticalCall:
-        """Raises ValidationError."""
-        http = self.http
-        sent = None if http is None else http_call_of(http.method, http.url, http.headers, http.bytes_of_body())
-        action: JsonObject | None = self.input.action if self.input is not None else self.action
-        agent_id = None if self.agent_id is None else parse_id(IdPrefix.AGENT, self.agent_id)
-        return HypotheticalCall(action, sent, agent_id)
-
-
-class SimulationBody(DryRunBody):
-    """POST /admin/policies/{id}/simulate: the same, of one policy: the saved one, a version of it, or a draft."""
-
-    rego_policy: str | None = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
-    version: int | None = Field(default=None, ge=1)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _names(cls, body: Any) -> Any:
-        if isinstance(body, dict) and "content" in body and "rego_policy" not in body:
-            return {("rego_policy" if name == "content" else name): value for name, value in body.items()}
-        return body
-
-    @model_validator(mode="after")
-    def _one_text(self) -> "SimulationBody":
-        if self.rego_policy is not None and self.version is not None:
-            raise ValueError("rego_policy or version, not both")
-        return self
-
-
-class RequirementAnswer(BaseModel):
+class WouldRequireAnswer(BaseModel):
     policy_id: str
     policy_version: int
     required_approvals: int
     assignees: list[str]
+    denials_required: int
+    roles: dict[str, int] = Field(description="How many of the approvals must come from each group.")
+    separation_of_duties: list[str]
+    escalate_to: list[str]
 
 
 class ApprovalTermsAnswer(BaseModel):
     """What an approval would take; a time is null where no policy names one."""
 
-    requirements: list[RequirementAnswer]
+    requirements: list[WouldRequireAnswer]
     hold_seconds: float | None
     expires_in_seconds: int | None
     escalate_after_seconds: int | None
+    remind_after_seconds: int | None
 
 
 class ActionSeen(BaseModel):
@@ -140,7 +67,39 @@ class PolicyWord(BaseModel):
     trace: list[dict[str, Any]] | None = Field(default=None, description="Every rule: rule, defined, value, error.")
 
 
-class DecisionAnswer(BaseModel):
+class JudgeQuestion(BaseModel):
+    """What a language model was asked, or, where the answer was known from before (``cached``), had been."""
+
+    policy: str
+    action: dict[str, Any] = Field(description="What was judged, secrets masked.")
+    requested: bool = Field(description="A request was made to the provider for this answer.")
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class NlpWord(BaseModel):
+    """What one NLP policy says. ``decision`` null: it was not asked (``asked``: false), and so the decision may be
+    milder than that of the live path; or another's deny ended it."""
+
+    policy_id: str
+    name: str
+    version: int
+    provider: str
+    model: str
+    asked: bool
+    outcome: Outcome | None
+    decision: Verdict | None
+    score: float | None
+    issues: list[str]
+    reasoning: str | None
+    error: str | None
+    latency_ms: float | None
+    cached: bool
+    question: JudgeQuestion | None
+
+
+class WouldDecideAnswer(BaseModel):
     """The decision object of the specification, with what a requested approval would take."""
 
     decision: Verdict
@@ -152,14 +111,17 @@ class DecisionAnswer(BaseModel):
     approval: ApprovalTermsAnswer | None
 
 
-class DryRunAnswer(DecisionAnswer):
+class DryRunAnswer(WouldDecideAnswer):
     rules: list[str] = Field(description="The rules that made the decision, as policy name and rule.")
     policies: list[PolicyWord]
+    nlp: list[NlpWord] = Field(
+        description="The NLP policies that concern the call, unless the rules deny it, which ends everything."
+    )
     action: ActionSeen
     generation: int
 
 
-class SimulationAnswer(DecisionAnswer):
+class SimulationAnswer(WouldDecideAnswer):
     """As if this policy were the only one (one that says nothing: deny); ``said`` is its own word, null for none."""
 
     said: Verdict | None
@@ -168,7 +130,8 @@ class SimulationAnswer(DecisionAnswer):
     messages: list[str]
     error: bool
     trace: list[dict[str, Any]] | None
-    overall: DecisionAnswer = Field(description="What all enabled policies would decide, this one among them.")
+    overall: WouldDecideAnswer = Field(description="What all enabled policies would decide, this one among them.")
+    nlp: list[NlpWord] = Field(description="The NLP policies that are part of overall.")
     action: ActionSeen
 
 
@@ -188,17 +151,22 @@ def decision_members(decision: Decision, names: dict[str, str]) -> dict[str, Any
     if decision.verdict is Verdict.REQUIRE_APPROVAL:
         approval = ApprovalTermsAnswer(
             requirements=[
-                RequirementAnswer(
+                WouldRequireAnswer(
                     policy_id=one.policy_id,
                     policy_version=one.policy_version,
                     required_approvals=one.required_approvals,
                     assignees=list(one.assignees),
+                    denials_required=one.denials_required,
+                    roles={slot.group: slot.count for slot in one.roles},
+                    separation_of_duties=[duty.value for duty in one.separation_of_duties],
+                    escalate_to=list(one.escalate_to),
                 )
                 for one in decision.requirements
             ],
             hold_seconds=decision.hold_seconds,
             expires_in_seconds=decision.expires_in_seconds,
             escalate_after_seconds=decision.escalate_after_seconds,
+            remind_after_seconds=decision.remind_after_seconds,
         )
     return {
         "decision": decision.verdict,
@@ -235,3 +203,39 @@ def policy_word(explanation: Explanation, *, asked: bool, decides: bool, trace: 
 def spoke(decision: Decision, verdict: PolicyVerdict) -> bool:
     """Whether this policy is among those whose word the decision is."""
     return any(one.policy_id == verdict.policy_id and one.verdict is decision.verdict for one in decision.spoken)
+
+
+def nlp_word(rehearsed: RehearsedPolicy) -> NlpWord:
+    policy, result = rehearsed.policy, rehearsed.result
+    return NlpWord(
+        policy_id=policy.policy_id,
+        name=policy.draft.name,
+        version=policy.version,
+        provider=policy.draft.provider,
+        model=policy.model,
+        asked=not rehearsed.is_left_out,
+        outcome=None if result is None else result.outcome,
+        decision=None if result is None else result.decision,
+        score=None if result is None else result.risk_score,
+        issues=[] if result is None else list(result.issues),
+        reasoning=None if result is None else result.reasoning,
+        error=None if result is None else result.error,
+        latency_ms=None if result is None else result.latency_ms,
+        cached=result is not None and result.cached,
+        question=_question(rehearsed),
+    )
+
+
+def _question(rehearsed: RehearsedPolicy) -> JudgeQuestion | None:
+    question, result = rehearsed.question, rehearsed.result
+    if question is None:
+        return None
+    usage = NO_USAGE if result is None else result.usage
+    return JudgeQuestion(
+        policy=question.policy,
+        action=json.loads(question.action),
+        requested=result is None or not (result.cached or result.error in _NEVER_SENT),
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=None if result is None else result.cost_usd,
+    )

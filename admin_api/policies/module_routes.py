@@ -9,13 +9,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import CurrentPage, Page, Pagination
-from admin_api.policies.document_access import (
-    all_documents,
-    changed_document,
-    one_document,
-    restored_document,
-    versions_of,
-)
+from admin_api.policies.document_access import MODULES
 from admin_api.policies.document_schemas import (
     DocumentAnswer,
     DocumentRestoration,
@@ -24,8 +18,6 @@ from admin_api.policies.document_schemas import (
     NewModule,
     module_answer,
 )
-from headgate.policies.document_service import DocumentChange
-from headgate.policies.documents import DocumentKind, parse_module_path
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.versions import ExpectedVersion
 
@@ -37,7 +29,7 @@ async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> Page[DocumentAnswer, Pagination]:
     """By path, without their content."""
-    return await all_documents(dependencies, principal, DocumentKind.MODULE, page)
+    return await MODULES.all(dependencies, principal, page)
 
 
 @router.get("/admin/policies/modules/{path}")
@@ -48,7 +40,8 @@ async def get(
     dependencies: CurrentDependencies,
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> ModuleAnswer:
-    module = await one_document(dependencies, principal, DocumentKind.MODULE, parse_module_path(path), version)
+    """One shared module, as it is now."""
+    module = await MODULES.one(dependencies, principal, path, version)
     set_etag(response, module.version)
     return module_answer(module)
 
@@ -64,9 +57,8 @@ async def put(
 ) -> ModuleAnswer:
     """Store the module's next version. It is tried with every policy that could use it, and refused where one would
     stop working."""
-    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), body.content, body.change_note)
     expected = ExpectedVersion(0) if body.version == 0 else expected_version(if_match, body.version)
-    module = await changed_document(dependencies, principal, change, expected)
+    module = await MODULES.changed(dependencies, principal, path, body.content, body.change_note, expected)
     set_etag(response, module.version)
     return module_answer(module)
 
@@ -80,8 +72,8 @@ async def delete(
     if_match: IfMatch = None,
 ) -> ModuleAnswer:
     """Refused while a policy needs it; its versions stay."""
-    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), None, change_note)
-    return module_answer(await changed_document(dependencies, principal, change, expected_version(if_match, None)))
+    expected = expected_version(if_match, None)
+    return module_answer(await MODULES.changed(dependencies, principal, path, None, change_note, expected))
 
 
 @router.get("/admin/policies/modules/{path}/versions", response_model_exclude_unset=True)
@@ -89,7 +81,7 @@ async def list_versions(
     path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> Page[DocumentVersionAnswer, Pagination]:
     """Newest first; of a deleted module too."""
-    return await versions_of(dependencies, principal, DocumentKind.MODULE, parse_module_path(path), page)
+    return await MODULES.versions(dependencies, principal, path, page)
 
 
 @router.post("/admin/policies/modules/{path}/restore")
@@ -102,8 +94,6 @@ async def restore(
     if_match: IfMatch = None,
 ) -> ModuleAnswer:
     """What an old version said, as the next version."""
-    change = DocumentChange(DocumentKind.MODULE, parse_module_path(path), None, body.change_note)
-    expected = expected_version(if_match, None)
-    module = await restored_document(dependencies, principal, change, body.version, expected)
+    module = await MODULES.restored(dependencies, principal, path, body, expected_version(if_match, None))
     set_etag(response, module.version)
     return module_answer(module)

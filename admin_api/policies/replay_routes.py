@@ -28,6 +28,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.ids import IdPrefix, new_id, parse_id
+from headgate.nlp_policies.store import load_enabled_nlp
 from headgate.policies.draft import PolicyDraft, draft_of
 from headgate.policies.model import RulePolicy
 from headgate.policies.replay_report_store import KeptReport, get_report, keep_report, list_reports
@@ -59,6 +60,7 @@ async def _prepared(body: ReplayBody, principal: Principal, dependencies: Depend
     async with dependencies.database.transaction(org_id) as connection:
         around = await load_surroundings(connection, org_id)
         policies = await load_enabled(connection, org_id)
+        nlp_policies = await load_enabled_nlp(connection, org_id)
         saved = None
         if body.policy_id is not None:
             saved = await get_policy(connection, org_id, parse_id(IdPrefix.POLICY, body.policy_id))
@@ -66,7 +68,9 @@ async def _prepared(body: ReplayBody, principal: Principal, dependencies: Depend
     await checked_draft(dependencies, org_id, draft_of(change))
     agent_id = None if body.agent_id is None else parse_id(IdPrefix.AGENT, body.agent_id)
     wanted = ReplayRange(start or end - _DEFAULT_RANGE, end, agent_id)
-    return Replay(org_id, change, policies, around, wanted, body.limit, body.examples)
+    return Replay(
+        org_id, change, policies, around, wanted, body.limit, body.examples, nlp_policies, detectors=body.detectors
+    )
 
 
 def _change(body: ReplayBody, saved: RulePolicy | None, org_id: str, dependencies: Dependencies) -> RulePolicy:
@@ -147,11 +151,17 @@ async def list_all(
 ) -> Page[KeptReplayAnswer, Pagination]:
     """Kept reports, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        kept, total = await list_reports(connection, principal.org_id, limit=page.limit, offset=page.offset)
-    return Page(data=[kept_replay_answer(one) for one in kept], pagination=pagination_of(page, total, is_minimum=False))
+        kept, total = await list_reports(
+            connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
+        )
+    return Page(
+        data=[kept_replay_answer(one) for one in kept],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
 
 
 @router.get("/admin/policies/replays/{id}")
 async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeptReplayAnswer:  # noqa: A002 - as elsewhere
+    """One replay: what it asked, and what it found."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return kept_replay_answer(await get_report(connection, principal.org_id, parse_id(IdPrefix.REPLAY, id)))

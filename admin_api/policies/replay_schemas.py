@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from admin_api.policies.version_schemas import ActorAnswer
 from headgate.policies.model import DEFAULT_PRIORITY, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
@@ -23,15 +23,19 @@ class ReplayBody(BaseModel):
 
     policy_id: str | None = None
     rego_policy: str | None = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
-    priority: int | None = Field(default=None, ge=0, le=PRIORITY_MAX)
-    enabled: bool = True
+    priority: StrictInt | None = Field(default=None, ge=0, le=PRIORITY_MAX)
+    enabled: StrictBool = True
     mode: PolicyMode = PolicyMode.ENFORCE
     start_date: str | None = Field(default=None, max_length=64, description="Default: a day before the end.")
     end_date: str | None = Field(default=None, max_length=64, description="Default: now.")
     agent_id: str | None = None
-    limit: int = Field(default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first.")
-    examples: int = Field(default=3, ge=0, le=20, description="Of each kind of change.")
-    keep: bool = Field(default=False, description="Keep the report.")
+    limit: StrictInt = Field(default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first.")
+    examples: StrictInt = Field(default=3, ge=0, le=20, description="Of each kind of change.")
+    detectors: StrictBool = Field(
+        default=False,
+        description="Ask NLP policies that need no language model as well, about what was recorded; both decisions.",
+    )
+    keep: StrictBool = Field(default=False, description="Keep the report.")
 
     @model_validator(mode="before")
     @classmethod

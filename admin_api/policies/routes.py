@@ -27,9 +27,10 @@ from admin_api.policies.schemas import (
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.model import PRIORITY_MAX, PolicyMode
-from headgate.policies.service import delete_policy
+from headgate.policies.service import SavedPolicy, delete_policy
 from headgate.policies.shadow_store import shadow_tally
 from headgate.policies.store import PolicyFilter, get_policy, list_policies
+from headgate.policies.versions import Author
 
 type CurrentShape = Annotated[Shape, Query(description="camel: the alternate shape, with rules.")]
 
@@ -46,8 +47,7 @@ async def create(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """A new policy, in force with the next decision. Bad Rego: 400 with line, column and the offending line."""
     saved = await save_new(dependencies, principal, body.draft(), body.change_note)
-    set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved, shape)
+    return _newest(saved, response, shape)
 
 
 @router.get("/admin/policies", response_model_exclude_unset=True)
@@ -110,12 +110,10 @@ async def replace(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """The policy anew, as its next version; what is left out gets its default. The same again makes no version."""
     expected = expected_version(if_match, body.version)
-    change = replacing(body.draft())
     saved = await save_change(
-        dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
+        dependencies, principal, parse_id(IdPrefix.POLICY, id), replacing(body.draft()), expected, body.change_note
     )
-    set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved, shape)
+    return _newest(saved, response, shape)
 
 
 @router.patch("/admin/policies/{id}")
@@ -130,12 +128,10 @@ async def update(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """Some fields, as the policy's next version; what is left out stays."""
     expected = expected_version(if_match, body.version)
-    change = changing(body.changes())
     saved = await save_change(
-        dependencies, principal, parse_id(IdPrefix.POLICY, id), change, expected, body.change_note
+        dependencies, principal, parse_id(IdPrefix.POLICY, id), changing(body.changes()), expected, body.change_note
     )
-    set_etag(response, saved.policy.version)
-    return saved_policy_answer(saved, shape)
+    return _newest(saved, response, shape)
 
 
 @router.delete("/admin/policies/{id}")
@@ -150,14 +146,13 @@ async def delete(
     """It decides no more; its versions stay, for the decisions that they made, and it can be restored."""
     policy_id, expected = parse_id(IdPrefix.POLICY, id), expected_version(if_match, version)
     async with dependencies.database.transaction(principal.org_id) as connection:
+        author = Author(principal.actor, principal.user_id, change_note)
         policy = await delete_policy(
-            connection,
-            principal.org_id,
-            policy_id,
-            expected=expected,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-            note=change_note,
+            connection, principal.org_id, policy_id, author, expected=expected, clock=dependencies.clock
         )
     return policy_answer(policy)
+
+
+def _newest(saved: SavedPolicy, response: Response, shape: Shape) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
+    set_etag(response, saved.policy.version)
+    return saved_policy_answer(saved, shape)

@@ -11,7 +11,7 @@ from headgate.policies.service import SavedPolicy, create_policy, restore_policy
 from headgate.policies.store import get_policy
 from headgate.policies.surroundings import load_surroundings
 from headgate.policies.version_store import get_version
-from headgate.policies.versions import ExpectedVersion
+from headgate.policies.versions import Author, ExpectedVersion
 
 
 async def checked_draft(dependencies: Dependencies, org_id: str, draft: PolicyDraft) -> CheckedPolicy:
@@ -26,15 +26,8 @@ async def save_new(
 ) -> SavedPolicy:
     checked = await checked_draft(dependencies, principal.org_id, draft)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return await create_policy(
-            connection,
-            principal.org_id,
-            checked,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-            note=note,
-        )
+        author = Author(principal.actor, principal.user_id, note)
+        return await create_policy(connection, principal.org_id, checked, author, clock=dependencies.clock)
 
 
 async def save_change(
@@ -45,7 +38,7 @@ async def save_change(
     expected: ExpectedVersion | None,
     note: str | None,
 ) -> SavedPolicy:
-    org_id = principal.org_id
+    org_id, author = principal.org_id, Author(principal.actor, principal.user_id, note)
     async with dependencies.database.transaction(org_id) as connection:
         before = await get_policy(connection, org_id, policy_id)
         if expected is not None:
@@ -53,16 +46,7 @@ async def save_change(
     checked = await checked_draft(dependencies, org_id, draft_of(change(before)))
     async with dependencies.database.transaction(org_id) as connection:
         return await update_policy(
-            connection,
-            org_id,
-            policy_id,
-            change,
-            checked,
-            expected=expected,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-            note=note,
+            connection, org_id, policy_id, change, checked, author, expected=expected, clock=dependencies.clock
         )
 
 
@@ -74,21 +58,13 @@ async def save_restored(
     expected: ExpectedVersion | None,
     note: str | None,
 ) -> SavedPolicy:
-    org_id = principal.org_id
+    org_id, author = principal.org_id, Author(principal.actor, principal.user_id, note)
     async with dependencies.database.transaction(org_id) as connection:
         wanted = await get_version(connection, org_id, policy_id, version)
     checked = await checked_draft(dependencies, org_id, draft_of(wanted.policy))
     async with dependencies.database.transaction(org_id) as connection:
         return await restore_policy(
-            connection,
-            org_id,
-            wanted,
-            checked,
-            expected=expected,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-            note=note,
+            connection, org_id, wanted, checked, author, expected=expected, clock=dependencies.clock
         )
 
 

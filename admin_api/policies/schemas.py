@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
 from admin_api.pagination import Shape
 from headgate.kernel.canonical_json import canonical_bytes
@@ -64,8 +64,10 @@ class NewPolicy(_Body):
         default=None, description="Instead: rules in the camelCase shape, which are translated to Rego."
     )
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
-    enabled: bool = True
-    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first.")
+    enabled: StrictBool = True
+    priority: StrictInt = Field(
+        default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first."
+    )
     mode: PolicyMode = Field(
         default=PolicyMode.ENFORCE, description="shadow: evaluated and recorded beside the decision, never deciding."
     )
@@ -93,7 +95,7 @@ def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] 
 class PolicyReplacement(NewPolicy):
     """PUT /admin/policies/{id}: what is left out gets its default."""
 
-    version: int | None = _VERSION
+    version: StrictInt | None = _VERSION
 
 
 class PolicyChange(_Body):
@@ -103,12 +105,12 @@ class PolicyChange(_Body):
     rego_policy: _Kept[str] = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
     rules: _Kept[list[dict[str, Any]]] = Field(default=None, description="In the camelCase shape; instead of Rego.")
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
-    enabled: _Kept[bool] = None
-    priority: _Kept[int] = Field(default=None, ge=0, le=PRIORITY_MAX)
+    enabled: _Kept[StrictBool] = None
+    priority: _Kept[StrictInt] = Field(default=None, ge=0, le=PRIORITY_MAX)
     mode: _Kept[PolicyMode] = None
     quarantine: Literal[None] = None
     change_note: str | None = _NOTE
-    version: int | None = _VERSION
+    version: StrictInt | None = _VERSION
 
     def changes(self) -> dict[str, Any]:
         """What was sent, by the names of ``RulePolicy``. Raises ValidationError."""
@@ -123,7 +125,7 @@ class PolicyToCheck(_Body):
 
     rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
     name: str = Field(default="draft", min_length=1, max_length=NAME_MAX_CHARACTERS)
-    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    priority: StrictInt = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
     mode: PolicyMode = PolicyMode.ENFORCE
     policy_id: str | None = None
 
@@ -143,7 +145,7 @@ class Restoration(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: int = Field(ge=1, description="The version whose content is made the newest.")
+    version: StrictInt = Field(ge=1, description="The version whose content is made the newest.")
     change_note: str | None = _NOTE
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -34,8 +34,8 @@ class SuggestBody(BaseModel):
         default=Precision.EXACT,
         description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
     )
-    minimum: int = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
-    limit: int = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
+    minimum: StrictInt = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
+    limit: StrictInt = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
 
 
 class SuggestionAnswer(BaseModel):

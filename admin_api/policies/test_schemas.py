@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from headgate.policies.model import DEFAULT_PRIORITY, NAME_MAX_CHARACTERS, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 
@@ -17,7 +17,7 @@ class PolicyUnderTest(BaseModel):
 
     name: str = Field(default="policy", min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
-    priority: int = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    priority: StrictInt = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
     mode: PolicyMode = PolicyMode.ENFORCE
     tests: str | None = Field(default=None, max_length=REGO_MAX_BYTES, description="A Rego module of its package.")
     cases: list[dict[str, Any]] = Field(default_factory=list, max_length=_CASES_MAX)

@@ -13,7 +13,7 @@ from admin_api.policies.saving import save_restored
 from admin_api.policies.schemas import Restoration, SavedCamelPolicyAnswer, SavedPolicyAnswer, saved_policy_answer
 from admin_api.policies.version_schemas import (
     DiffAnswer,
-    VersionAnswer,
+    PolicyVersionAnswer,
     VersionDetailAnswer,
     diff_answer,
     version_answer,
@@ -35,12 +35,12 @@ async def list_all(
     page: CurrentPage,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> Page[VersionAnswer, Pagination]:
+) -> Page[PolicyVersionAnswer, Pagination]:
     """Newest first; of a deleted policy too."""
     policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         versions, total = await list_versions(
-            connection, principal.org_id, policy_id, limit=page.limit, offset=page.offset
+            connection, principal.org_id, policy_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
     return Page(
         data=[version_answer(one) for one in versions],
@@ -55,6 +55,7 @@ async def get(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> VersionDetailAnswer:
+    """One version of a policy, as it was."""
     policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         return version_detail_answer(await get_version(connection, principal.org_id, policy_id, version))

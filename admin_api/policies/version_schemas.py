@@ -16,7 +16,7 @@ class ActorAnswer(BaseModel):
     name: str | None
 
 
-class VersionAnswer(BaseModel):
+class PolicyVersionAnswer(BaseModel):
     """One version; ``policy`` is left out of lists."""
 
     version: int
@@ -30,7 +30,7 @@ class VersionAnswer(BaseModel):
     priority: int
 
 
-class VersionDetailAnswer(VersionAnswer):
+class VersionDetailAnswer(PolicyVersionAnswer):
     policy: PolicyAnswer
 
 
@@ -58,8 +58,8 @@ def _members(version: PolicyVersion) -> dict[str, Any]:
     }
 
 
-def version_answer(version: PolicyVersion) -> VersionAnswer:
-    return VersionAnswer(**_members(version))
+def version_answer(version: PolicyVersion) -> PolicyVersionAnswer:
+    return PolicyVersionAnswer(**_members(version))
 
 
 def version_detail_answer(version: PolicyVersion) -> VersionDetailAnswer:

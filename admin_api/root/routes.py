@@ -18,6 +18,8 @@ _ROOT: Final = {
     "name": "Headgate",
     "what": "Decides, holds and records what AI agents do.",
     "interface": "/openapi.json",
+    "skill": "/skill.md",
+    "llms": "/llms.txt",
     "proxy_certificate": "/ca.pem",
     "health": "/health",
     "version": "/health/version",
@@ -39,7 +41,7 @@ async def openapi(request: Request) -> Response:
     return Response(json.dumps(request.app.openapi()), media_type=JSON)
 
 
-@router.get("/ca.pem", response_class=Response)
+@router.get("/ca.pem", response_class=Response, responses={404: {"description": "There is no proxy beside"}})
 async def ca_certificate(request: Request) -> Response:
     """The certificate of the proxy's own authority: what agents must trust, and public for that."""
     path = dependencies_of(request).ca_certificate

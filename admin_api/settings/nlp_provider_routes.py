@@ -5,13 +5,19 @@ import time
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
+from starlette.responses import Response
 
+from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
+from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
+from admin_api.settings.tagged import require_before, tag_of
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
 from headgate.db.database import Connection
 from headgate.judges.model import JudgeError, Provider, ProviderKind, Question
-from headgate.kernel.canonical_json import canonical_bytes, parse_strict
-from headgate.kernel.errors import NotFoundError
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
+from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
 from headgate.nlp_policies.provider_service import (
     load_providers,
@@ -19,6 +25,7 @@ from headgate.nlp_policies.provider_service import (
     provider_settings,
     put_providers,
 )
+from headgate.organizations.model import SettingName
 from headgate.vault.service import Vault
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
@@ -31,14 +38,13 @@ class ProviderAnswer(BaseModel):
     kind: ProviderKind
     base_url: str
     has_api_key: bool
+    models: list[str] = Field(description="Those that policies may name; none: any.")
     input_price: float | None = Field(description="US dollars for a million tokens.")
     output_price: float | None
 
 
-class ProvidersAnswer(BaseModel):
-    """``embedded`` is always there and needs no setting."""
-
-    providers: dict[str, ProviderAnswer]
+ProvidersAnswer = dict[str, ProviderAnswer]
+"""By name. ``embedded`` is always there and needs no setting."""
 
 
 class Trial(BaseModel):
@@ -47,43 +53,51 @@ class Trial(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     provider: str
-    model: str = Field(min_length=1, max_length=MODEL_MAX_CHARACTERS)
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MODEL_MAX_CHARACTERS,
+        description="Default: the first of the models that are set for it.",
+    )
 
 
 class TrialAnswer(BaseModel):
-    """``requests``: how many it took; more than one where the provider knows no schema, or had to be asked again."""
+    """``requests``: how many it took; more than one where the provider knows no schema, or had to be asked again.
+    Null where it failed: some may have been sent."""
 
     ok: bool
     error: str | None
     message: str | None
-    requests: int
+    requests: int | None
     latency_ms: float
 
 
 @router.get("/admin/settings/nlp-providers")
-async def get_nlp_providers(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ProvidersAnswer:
+async def get_nlp_providers(
+    response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> ProvidersAnswer:
     """Those that are set; an empty object where none is."""
     async with dependencies.database.transaction(principal.org_id) as connection:
+        await tag_of(connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
         return await _answer(connection, principal.org_id, dependencies.vault)
 
 
 @router.put("/admin/settings/nlp-providers")
-async def set_nlp_providers(request: Request, dependencies: CurrentDependencies) -> ProvidersAnswer:
-    """In place of all that were set: ``{"providers": {NAME: {kind, base_url?, api_key?, input_price?,
-    output_price?}}}``. An ``api_key`` that is left out stays as it was; null forgets it.
+async def set_nlp_providers(
+    request: Request, response: Response, dependencies: CurrentDependencies, if_match: IfMatch = None
+) -> ProvidersAnswer:
+    """In place of all that were set: ``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``.
+
+    A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An ``api_key`` that is
+    left out stays as it was; null forgets it. If-Match: only where they are still that version.
     """
     principal = principal_of(request)
+    expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await put_providers(
-            connection,
-            principal.org_id,
-            document,
-            dependencies.vault,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-        )
+        await put_providers(connection, change_by(principal, dependencies), document, dependencies.vault)
+        await require_before(connection, principal.org_id, SettingName.NLP_PROVIDERS, expected)
+        await tag_of(connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
         return await _answer(connection, principal.org_id, dependencies.vault)
 
 
@@ -91,12 +105,20 @@ async def set_nlp_providers(request: Request, dependencies: CurrentDependencies)
 async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> TrialAnswer:
     """Ask a provider something harmless, as policies would."""
     async with dependencies.database.transaction(principal.org_id) as connection:
+        setting = (await provider_settings(connection, principal.org_id)).get(body.provider)
         provider = (await load_providers(connection, principal.org_id, dependencies.vault)).get(body.provider)
-    if provider is None:
-        raise NotFoundError(f"the provider {body.provider[:64]} is not set")
+    if provider is None or setting is None:
+        raise NotFoundError(f"the provider {body.provider[:64]} is not set: PUT /admin/settings/nlp-providers sets it")
+    model = body.model or next(iter(setting.models), None)
+    if model is None:
+        raise ValidationError("model: which one? none is set for this provider", details={"field": "model"})
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        tried: JsonObject = {"name": "nlp_providers", "provider": body.provider, "model": model}
+        event = Event(EventType.SETTING_TESTED, dependencies.clock(), principal.actor, tried)
+        await append(connection, principal.org_id, [event])
     started = time.perf_counter()
     try:
-        verdict = await dependencies.nlp.judges.ask(_trial(provider, body.model), use_cache=False)
+        verdict = await dependencies.nlp.judges.ask(_trial(provider, model), use_cache=False)
     except JudgeError as error:
         return _trial_answer(started, ok=False, error=error.failure.value, message=error.message)
     return _trial_answer(started, ok=True, requests=verdict.requests)
@@ -107,7 +129,7 @@ def _trial(provider: Provider, model: str) -> Question:
 
 
 def _trial_answer(
-    started: float, *, ok: bool, error: str | None = None, message: str | None = None, requests: int = 0
+    started: float, *, ok: bool, error: str | None = None, message: str | None = None, requests: int | None = None
 ) -> TrialAnswer:
     elapsed_ms = round((time.perf_counter() - started) * 1000, 3)
     return TrialAnswer(ok=ok, error=error, message=message, requests=requests, latency_ms=elapsed_ms)
@@ -115,14 +137,14 @@ def _trial_answer(
 
 async def _answer(connection: Connection, org_id: str, vault: Vault) -> ProvidersAnswer:
     with_keys = await names_with_keys(connection, org_id, vault)
-    providers = {
+    return {
         name: ProviderAnswer(
             kind=one.kind,
             base_url=one.base_url,
             has_api_key=name in with_keys,
+            models=list(one.models),
             input_price=one.input_price,
             output_price=one.output_price,
         )
         for name, one in (await provider_settings(connection, org_id)).items()
     }
-    return ProvidersAnswer(providers=providers)

@@ -9,7 +9,9 @@ import json
 import ssl
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,18 @@ class Load:
 class Result:
     requests: int = 0
     errors: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     latencies_us: list[int] = field(default_factory=list)
 
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, Any]:
+        """``refusals``: of the errors, how many answers had which status line; the gate's says why."""
         ordered = sorted(self.latencies_us) or [0]
         pick = lambda share: ordered[min(len(ordered) - 1, int(len(ordered) * share))]  # noqa: E731 - two uses
         return {
             "requests": self.requests,
             "errors": self.errors,
+            "refusals": self.refusals,
             "rps": self.requests / self.seconds if self.seconds else 0.0,
             "p50_ms": pick(0.50) / 1000,
             "p99_ms": pick(0.99) / 1000,
@@ -76,6 +81,7 @@ class _Tunnel(asyncio.Protocol):
             head = self._buffer[:end].lower()
             if b" 200 " not in head[:16]:
                 self._result.errors += 1
+                self._result.refusals[self._buffer.partition(b"\r\n")[0].decode("latin-1")[:60]] += 1
             at = head.index(b"content-length:")
             self._left = int(head[at + 15 :].split(b"\r\n", 1)[0]) - (len(self._buffer) - end - 4)
             self._buffer = b""

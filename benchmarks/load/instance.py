@@ -76,7 +76,7 @@ def start_instance(stack: ExitStack, folder: Path, root: Path | None = None, **s
     command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
     command += ["--runtime-file", str(runtime_file), "--api-port", "0", "--proxy-port", "0"]
     stack.enter_context(process(command, env=environment))
-    wait_for(runtime_file.exists)
+    wait_for(runtime_file.exists, 300)  # long where the tables of a kept folder get a new index
     runtime = json.loads(runtime_file.read_text())
     api = stack.enter_context(
         httpx.Client(

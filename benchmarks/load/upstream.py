@@ -1,6 +1,6 @@
-"""An HTTPS server that costs as little as Python allows: what is measured is what stands before it.
+"""An HTTP or HTTPS server that costs as little as Python allows: what is measured is what stands before it.
 
-``python -m benchmarks.load.upstream CERTIFICATE`` prints its port and serves until it is killed. ``/bytes/N``
+``python -m benchmarks.load.upstream [CERTIFICATE]`` prints its port and serves until it is killed. ``/bytes/N``
 answers N bytes, whatever the method; request bodies are read by their Content-Length and dropped.
 """
 
@@ -49,13 +49,15 @@ class _Connection(asyncio.Protocol):
         self._transport.write(data)
 
 
-async def serve(certificate: str) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+async def serve(certificate: str | None) -> None:
+    context = None
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
     server = await asyncio.get_running_loop().create_server(_Connection, "127.0.0.1", 0, ssl=context, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1]))
+    asyncio.run(serve(sys.argv[1] if len(sys.argv) > 1 else None))

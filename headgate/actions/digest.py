@@ -1,7 +1,8 @@
 """What an approval is bound to: SHA-256 over canonical JSON of the action and of the very call.
 
-``{v, org, agent, source, tool, operation, params, call}`` (semantics.md, "The action and what an approval
-covers"), joined from pieces that are canonical already: a property test compares with the whole.
+``{v, org, agent, source, tool, operation, params, call}``, and ``connection`` where the call uses one (semantics.md,
+"The action and what an approval covers"), joined from pieces that are canonical already: a property test compares with
+the whole.
 """
 
 import hashlib
@@ -12,9 +13,11 @@ from headgate.protocols.draft import ActionDraft, ReadCall
 DIGEST_VERSION = 1
 
 
-def action_digest(draft: ActionDraft, *, org_id: str, agent_id: str) -> bytes:
-    """32 bytes; the values are not masked."""
+def action_digest(draft: ActionDraft, *, org_id: str, agent_id: str, connection_id: str | None = None) -> bytes:
+    """32 bytes; the values are not masked. ``connection_id``: whose credential the call will carry, and of
+    which account (``Connection.covered``)."""
     call = b"null" if draft.read_call is None else canonical_bytes(covered_call(draft.read_call))
+    connection = b"" if connection_id is None else b',"connection":' + canonical_bytes(connection_id)
     names = f'"source":"{draft.source}","tool":"{draft.tool}","v":{DIGEST_VERSION}}}'
     whole = b"".join(
         (
@@ -22,6 +25,7 @@ def action_digest(draft: ActionDraft, *, org_id: str, agent_id: str) -> bytes:
             canonical_bytes(agent_id),
             b',"call":',
             call,
+            connection,
             f',"operation":"{draft.operation}","org":'.encode(),
             canonical_bytes(org_id),
             b',"params":',

@@ -1,6 +1,6 @@
 """Executions and the processes that carry them out, in the database: the functions of ``0005_recording.sql``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,6 +14,15 @@ _FAIL: Final = """
         p_completed => %(completed)s::timestamptz[], p_error => %(error)s::text[], p_result => %(nothing)s::text[],
         p_payload => %(payload)s::text[], p_give_back => %(nothing)s::text[]) AS closed
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An attempt that nobody carries out any more, as it was when it was found."""
+
+    execution_id: str
+    instance_id: str
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +54,17 @@ async def forget_silent_instances(connection: Connection, after: timedelta) -> i
 
 async def orphaned_executions(
     connection: Connection, dead_after: timedelta, grace: timedelta
-) -> Sequence[tuple[str, str]]:
-    """What nobody carries out any more, over all organizations, as (organization, execution)."""
+) -> Mapping[str, Sequence[Orphan]]:
+    """What nobody carries out any more, by organization."""
     cursor = await connection.execute(
-        "SELECT org_id, execution_id FROM executions_orphaned_due(%s, %s)", [dead_after, grace]
+        "SELECT org_id, execution_id, instance_id, started_at FROM executions_orphaned_due(%s, %s)",
+        [dead_after, grace],
     )
-    return [(row["org_id"], row["execution_id"]) for row in await cursor.fetchall()]
+    found: dict[str, list[Orphan]] = {}
+    for row in await cursor.fetchall():
+        orphan = Orphan(row["execution_id"], row["instance_id"], row["started_at"])
+        found.setdefault(row["org_id"], []).append(orphan)
+    return found
 
 
 async def find_executions(

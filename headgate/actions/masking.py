@@ -5,6 +5,7 @@ walk is bounded, because it runs where requests are decided: ten megabytes of ``
 every agent's requests for fourteen seconds. What lies beyond the bound is masked as a whole.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -19,6 +20,9 @@ from headgate.kernel.secrets import MASK
 
 WORK_MAX: Final = 10_000
 """Strings that are looked at in one document, a fifth of a second; what is found in them counts too."""
+
+_SAYS_NOTHING: Final = re.compile(r"(?:null|true|false|undefined|None|True|False)[\]})]*")
+"""A member's value in JSON, or in code, that is a text here: in one event of a stream, or after a log line."""
 
 
 class _Work:
@@ -50,11 +54,27 @@ class Masker:
         return canonical_bytes(self.mask_value(parse_strict(canonical)))
 
     def mask_value(self, value: JsonValue) -> JsonValue:
-        return self._mask_value(value, _Work())
+        """The same object where there is nothing to mask."""
+        return self._mask_value(value, _Work()) if self._may_hold_secret(value) else value
 
     def mask_text(self, text: str) -> str:
         """Credentials and assignments (``password=…``) inside a text, a query string for example."""
         return self._mask_text(text, _Work())
+
+    def _may_hold_secret(self, value: JsonValue) -> bool:
+        """By one pass over all texts together: what is found in one of them is found there too, as a line break ends
+        words as the end of a text does. One pass for each of a thousand small texts costs twenty times as much. More
+        names than the walk looks at are left to it: each is asked by itself, and half a million take a second."""
+        names, texts = _names_and_texts(value)
+        if len(names) > WORK_MAX:
+            return True
+        together = "\n".join((*names, *texts))
+        rules = self._rules
+        return (
+            any(map(rules.is_secret_name, names))
+            or rules.credential.search(together) is not None
+            or rules.assignment.search(together) is not None
+        )
 
     def _mask_value(self, value: JsonValue, work: _Work) -> JsonValue:
         if isinstance(value, str):
@@ -95,8 +115,25 @@ class Masker:
     def _mask_assignment(self, match: re2._Match) -> str:
         name, value = match.group(1), match.group(2)
         bare = name.rstrip(" \t\r\n\"'\\:=")
-        harmless = value == MASK or self._rules.harmless_name.search(bare) is not None
+        harmless = value == MASK or _SAYS_NOTHING.fullmatch(value) or self._rules.harmless_name.search(bare) is not None
         return str(match.group(0)) if harmless else f"{name}{MASK}"
+
+
+def _names_and_texts(value: JsonValue) -> tuple[set[str], list[str]]:
+    """Every member's name, once, and every text."""
+    names: set[str] = set()
+    texts: list[str] = []
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            texts.append(one)
+        elif isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, dict):
+            names.update(one)
+            left.extend(one.values())
+    return names, texts
 
 
 def _substitute(pattern: re2._Regexp, replace: Callable[[re2._Match], str], text: str, work: _Work) -> str:
@@ -111,6 +148,8 @@ def _substitute(pattern: re2._Regexp, replace: Callable[[re2._Match], str], text
 
     if work.left <= 0:
         return MASK
+    if pattern.search(text) is None:
+        return text
     substituted = str(pattern.sub(replaced, text, work.left))
     return substituted if work.left > 0 else substituted[: len(substituted) - len(text) + end] + MASK
 

@@ -99,19 +99,31 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovedEdit:
+    """What a reviewer made of the action: this is what was approved, and what is to be carried out."""
+
+    params: JsonObject
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ActionApproval:
-    """What an action shows of its approval; ``status`` is what it is now, expired by time included."""
+    """What an action shows of its approval; ``status`` is what it is now, expired by time included. ``comment``: what
+    whoever decided it wrote, which the agent is told."""
 
     approval_id: str
     status: str
     approver_id: str | None
     decided_at: datetime | None
     expires_at: datetime
+    edit: ApprovedEdit | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; ``execution`` is its newest."""
+    """One action; ``execution`` is its newest. ``body_state``: where request and result are (headgate.retention)."""
 
     org_id: str
     action_id: str
@@ -128,6 +140,7 @@ class Action:
     created_at: datetime
     updated_at: datetime
     execution: Execution | None
+    body_state: str = "clear"
 
 
 @dataclass(frozen=True, slots=True)

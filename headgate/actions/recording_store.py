@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from psycopg import pq
 
-from headgate.db.arrays import Column, Utf8, columns_of
+from headgate.db.arrays import Column, Utf8, columns_of, encode_rows
+from headgate.db.database import Connection
 from headgate.db.prepared_call import PreparedCall
 from headgate.kernel.secrets import Secret
 
@@ -54,7 +55,8 @@ class RecordOutcome(StrEnum):
 
 
 class OutcomeRow(NamedTuple):
-    """How one execution ended. ``give_back``: the approval whose use is given back, as nothing was sent."""
+    """How one execution ended. ``give_back``: the approval, grant or broken glass whose use is given back, as
+    nothing was sent. ``withheld``: the payload of an event that says that the agent did not see the answer."""
 
     org_id: str
     execution_id: str
@@ -66,11 +68,27 @@ class OutcomeRow(NamedTuple):
     result: Utf8 | None
     payload: str
     give_back: str | None
+    withheld: str | None = None
 
 
+_ONE: Final = "SELECT record_actions({}) AS outcome".format(
+    ", ".join(
+        "%s::bigint[]" if field == "generation" else
+        "%s::bytea[]" if field in ("digest", "request_digest") else
+        "%s::timestamptz[]" if field == "created_at" else "%s::text[]"
+        for field in ActionRow._fields
+    )
+)  # fmt: skip
 _ACTION_COLUMNS: Final = columns_of(ActionRow)
 _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
 _OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordOutcome}
+
+
+async def record_action(connection: Connection, row: ActionRow) -> RecordOutcome:
+    """One action in the caller's transaction, together with what else must be true with it."""
+    values = row._replace(request=row.request.decode(), decision=row.decision.decode())  # type: ignore[arg-type]
+    answer = await (await connection.execute(_ONE, [[value] for value in values])).fetchone()
+    return RecordOutcome(str(answer["outcome"])) if answer is not None else RecordOutcome.STALE
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
@@ -85,12 +103,12 @@ def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCal
 
 def encode_actions(rows: Sequence[ActionRow]) -> list[bytes]:
     """A batch as the function's parameters."""
-    return _encode(_ACTION_COLUMNS, rows)
+    return encode_rows(_ACTION_COLUMNS, rows)
 
 
 def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
     """A batch as the function's parameters."""
-    return _encode(_OUTCOME_COLUMNS, rows)
+    return encode_rows(_OUTCOME_COLUMNS, rows)
 
 
 def decode_recorded(result: pq.abc.PGresult) -> list[RecordOutcome]:
@@ -102,7 +120,3 @@ def _call(dsn: Secret, function: str, columns: Sequence[Column], deadline_second
     parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
     types = [column.array_type for column in columns]
     return PreparedCall(dsn, f"SELECT {function}({parameters})", types, deadline_seconds=deadline_seconds)
-
-
-def _encode(columns: Sequence[Column], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
-    return [column.encode(values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]

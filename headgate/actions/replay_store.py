@@ -22,7 +22,8 @@ class ReplayRange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
-    """``request`` None: too large to be asked about again. ``human``: how people decided it, approved or denied."""
+    """``request`` None: too large to be asked about again, put away, or forgotten. ``human``: how people decided it,
+    approved or denied."""
 
     action_id: str
     agent_id: str
@@ -44,7 +45,7 @@ _WHERE: Final = (
 _COUNT: Final = "SELECT count(*) AS total FROM actions a" + _WHERE  # noqa: S608 - constants of this file
 _SELECT: Final = (
     "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.source, a.tool, a.operation, a.created_at,"  # noqa: S608 - constants of this file
-    " CASE WHEN octet_length(a.request) <= %(most)s THEN a.request END AS request,"
+    " CASE WHEN a.body_state = 'clear' AND octet_length(a.request) <= %(most)s THEN a.request END AS request,"
     " a.decision::json ->> 'decision' AS decision,"
     " CASE WHEN p.status IN ('approved', 'denied') THEN p.status END AS human"
     " FROM actions a LEFT JOIN agents g ON g.org_id = a.org_id AND g.agent_id = a.agent_id"

@@ -4,11 +4,14 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
+from headgate.actions.delegation import Chain, delegation_document
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
-from headgate.protocols.draft import ActionDraft, Source, make_draft
+from headgate.protocols.draft import ActionDraft
 from headgate.protocols.names import fits
+from headgate.tools.explicit import explicit_draft
+from headgate.tools.match import CatalogueIndex
 
 IDEMPOTENCY_KEY_LENGTH_MAX: Final = 128
 _FIELDS: Final = frozenset(
@@ -55,21 +58,16 @@ def parse_submission(body: bytes) -> ActionSubmission:
     )
 
 
-def draft_of(submission: ActionSubmission) -> ActionDraft:
-    """The explicit action that was submitted. Raises ValidationError.
-
-    Policies find its parent under ``delegation`` too, as ``parentActionId``.
-    """
-    delegation: JsonObject = dict(submission.delegation_context or {})
-    if submission.parent_action_id is not None:
-        delegation["parentActionId"] = submission.parent_action_id
-    return make_draft(
-        tool=submission.tool,
-        operation=submission.operation,
-        params=submission.params,
-        source=Source.API,
+def draft_of(submission: ActionSubmission, catalogue: CatalogueIndex, chain: Chain) -> ActionDraft:
+    """The explicit action that was submitted, with the call that it stands for, and ``chain``, the actions on whose
+    behalf it is asked for. Raises ValidationError."""
+    return explicit_draft(
+        submission.tool,
+        submission.operation,
+        submission.params,
+        catalogue,
         context=canonical_bytes(submission.context or {}),
-        delegation=canonical_bytes(delegation),
+        delegation=canonical_bytes(delegation_document(submission.delegation_context, chain)),
     )
 
 

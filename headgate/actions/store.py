@@ -1,9 +1,10 @@
 """Reading actions, and moving their status. New actions are written by ``record_actions`` and ``hold_action``."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from psycopg import sql
 from psycopg.rows import DictRow
@@ -14,23 +15,20 @@ from headgate.actions.model import (
     ActionDetail,
     ActionPage,
     ActionStatus,
+    ApprovedEdit,
     Execution,
     ExecutionStatus,
     RecordedDecision,
     RecordedRequest,
     move,
 )
-from headgate.db.bounded_count import count_rows
+from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
-from headgate.db.rounds import Share
 from headgate.kernel.errors import ConflictError, NotFoundError
-
-_FOLD_LIMIT: Final = 1_000
-_MAX_FOLDS_BEFORE_READING: Final = 10
 
 _SELECT: Final = sql.SQL("""
     SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, a.request, a.decision,
-           a.risk_level, a.approval_id, a.parent_action_id, a.created_at, a.updated_at,
+           a.risk_level, a.approval_id, a.parent_action_id, a.created_at, a.updated_at, a.body_state,
            e.execution_id, e.status AS execution_status, e.attempts, e.started_at, e.completed_at, e.error, e.result
     FROM actions a LEFT JOIN LATERAL (
         SELECT * FROM executions x WHERE x.org_id = a.org_id AND x.action_id = a.action_id
@@ -53,28 +51,6 @@ class IdempotentAction:
 
     action_id: str
     request_digest: bytes
-
-
-async def fold_outcomes(connection: Connection, org_id: str) -> int:
-    """Move how executions ended into executions and actions, so that a status read next is current.
-
-    Returns how many outcomes were moved; 0 also where another process is at it.
-    """
-    folded = 0
-    for _ in range(_MAX_FOLDS_BEFORE_READING):
-        cursor = await connection.execute("SELECT fold_outcomes(%s, %s) AS folded", [org_id, _FOLD_LIMIT])
-        row = await cursor.fetchone()
-        count = int(row["folded"]) if row is not None else 0
-        folded += count
-        if count < _FOLD_LIMIT:
-            break
-    return folded
-
-
-async def fold_due(connection: Connection) -> list[Share]:
-    """Fold what every organization has waiting, a bounded number in all."""
-    cursor = await connection.execute("SELECT org_id, folded, failure FROM fold_due(%s)", [_FOLD_LIMIT])
-    return [Share(row["org_id"], int(row["folded"]), row["failure"]) for row in await cursor.fetchall()]
 
 
 async def get_action(
@@ -105,7 +81,7 @@ async def get_action(
 
 async def _approval_of(connection: Connection, org_id: str, approval_id: str) -> ActionApproval | None:
     cursor = await connection.execute(
-        "SELECT approval_id, decided_by, decided_at, expires_at,"
+        "SELECT approval_id, decided_by, decided_at, comment, expires_at, edited_request, edited_by, edited_at,"
         " CASE WHEN status = 'pending' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END AS status"
         " FROM approvals WHERE org_id = %s AND approval_id = %s",
         [org_id, approval_id],
@@ -113,7 +89,18 @@ async def _approval_of(connection: Connection, org_id: str, approval_id: str) ->
     row = await cursor.fetchone()
     if row is None:
         return None
-    return ActionApproval(row["approval_id"], row["status"], row["decided_by"], row["decided_at"], row["expires_at"])
+    edit = None
+    if row["status"] == "approved" and row["edited_at"] is not None:
+        edit = ApprovedEdit(json.loads(row["edited_request"])["params"], row["edited_by"], row["edited_at"])
+    return ActionApproval(
+        row["approval_id"],
+        row["status"],
+        row["decided_by"],
+        row["decided_at"],
+        row["expires_at"],
+        edit,
+        row["comment"] if row["decided_by"] is not None else None,
+    )
 
 
 async def list_actions(
@@ -126,16 +113,23 @@ async def list_actions(
     cursor: str | None = None,
     exact_total: bool = False,
 ) -> ActionPage:
-    """Newest first. ``cursor`` is the id of the last action already seen."""
+    """Newest first. ``cursor`` is the id of the last action already seen. Planned for these very values: nearly all
+    actions may have a status, or hardly any."""
     where, parameters = _conditions(org_id, wanted)
     source = sql.SQL("actions a WHERE {}").format(where)
-    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
-    page = sql.SQL("{} WHERE {} {} ORDER BY a.action_id DESC LIMIT %(limit)s OFFSET %(offset)s").format(
-        _SELECT, where, sql.SQL("" if cursor is None else "AND a.action_id < %(before)s")
-    )
+    # The page is found first: what is passed over on the way to it is not looked up.
+    page = sql.SQL(
+        "WITH page AS MATERIALIZED (SELECT a.action_id FROM {} {} ORDER BY a.action_id DESC"
+        " LIMIT %(limit)s OFFSET %(offset)s)"
+        " {} JOIN page ON page.action_id = a.action_id WHERE a.org_id = %(org)s ORDER BY a.action_id DESC"
+    ).format(source, sql.SQL("" if cursor is None else "AND a.action_id < %(before)s"), _SELECT)
     rows = await (
-        await connection.execute(page, {**parameters, "before": cursor, "limit": limit, "offset": offset})
+        await connection.execute(
+            page, {**parameters, "before": cursor, "limit": limit, "offset": offset}, prepare=False
+        )
     ).fetchall()
+    shown = Shown(len(rows), limit, offset, cursor)
+    total, is_minimum = await count_list(connection, source, parameters, shown, exact=exact_total, prepare=False)
     actions = [_action(row) for row in rows]
     return ActionPage(
         actions=actions,
@@ -193,12 +187,7 @@ def _action(row: DictRow) -> Action:
         tool=row["tool"],
         operation=row["operation"],
         status=ActionStatus(row["status"]),
-        request=RecordedRequest(
-            params=request["params"],
-            context=request.get("context"),
-            delegation=request.get("delegation"),
-            http=request.get("http"),
-        ),
+        request=recorded_request(request),
         decision=RecordedDecision(
             decision=decision["decision"],
             reason=decision["reason"],
@@ -213,6 +202,28 @@ def _action(row: DictRow) -> Action:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         execution=None if row["execution_id"] is None else _execution(row),
+        body_state=row["body_state"],
+    )
+
+
+def with_bodies(detail: ActionDetail, request: str, results: Mapping[str, str], edited: str | None) -> ActionDetail:
+    """With what was put away of it, in place of what stands in its rows."""
+    action, approval = detail.action, detail.approval
+    execution = action.execution
+    if execution is not None and execution.execution_id in results:
+        execution = replace(execution, result=json.loads(results[execution.execution_id]))
+    if edited is not None and approval is not None and approval.edit is not None:
+        approval = replace(approval, edit=replace(approval.edit, params=json.loads(edited)["params"]))
+    action = replace(action, request=recorded_request(json.loads(request)), execution=execution)
+    return replace(detail, action=action, approval=approval)
+
+
+def recorded_request(document: dict[str, Any]) -> RecordedRequest:
+    return RecordedRequest(
+        params=document["params"],
+        context=document.get("context"),
+        delegation=document.get("delegation"),
+        http=document.get("http"),
     )
 
 

@@ -101,7 +101,11 @@ class KeyRing:
             self._generations[org_id] = generation
 
     def forget(self, org_id: str) -> None:
-        """Drop what is cached of one organization: an administrator has ended a key of it, in this process."""
+        """Drop what is cached of one organization: an administrator has changed keys or agents of it, in this process.
+
+        A refusal does not know its organization, so all of those go: whoever was resumed must not wait.
+        """
+        self._refusals.clear()
         for mac in [mac for mac, identity in self._identities.items() if identity.org_id == org_id]:
             del self._identities[mac]
 
@@ -179,12 +183,16 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
     if (
         found is None
         or found.revoked_at is not None
-        or (found.agent_id is not None and found.agent_status is not AgentStatus.ACTIVE)
+        or (found.agent_id is not None and found.agent_status not in {AgentStatus.ACTIVE, AgentStatus.SUSPENDED})
     ):
         raise UnauthorizedError("this API key is unknown or revoked")
     if found.expires_at is not None and found.expires_at <= now:
         # Whoever presents it had it while it was valid; saying so spares an operator a search.
         raise UnauthorizedError("this API key has expired")
+    if found.agent_status is AgentStatus.SUSPENDED:
+        raise UnauthorizedError("this API key's agent is suspended until an administrator resumes it")
+    if found.stopped_at is not None:
+        raise UnauthorizedError("this API key has stopped: the person who answers for it was deactivated")
     return KeyIdentity(
         org_id=found.org_id,
         key_id=found.key_id,
@@ -195,6 +203,7 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
         scopes=found.scopes,
         expires_at=found.expires_at,
         generation=found.generation,
+        limits=found.limits,
     )
 
 

@@ -18,12 +18,13 @@ KEY_PATTERN: Final = r"hg_[0-9A-Za-z]{49}"
 """For secret scanners; ``is_well_formed`` checks the checksum too."""
 
 _KEY: Final = re.compile(KEY_PATTERN)
+_KEY_IN_TEXT: Final = re.compile(rf"(?<![0-9A-Za-z]){KEY_PATTERN}(?![0-9A-Za-z])")
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PREFIX: Final = "hg_"
 _RANDOM_BYTES: Final = 32
 _RANDOM_LENGTH: Final = 43  # 62 ** 43 > 2 ** 256
 _CHECKSUM_LENGTH: Final = 6  # 62 ** 6 > 2 ** 32
-_DISPLAY_LENGTH: Final = 9
+DISPLAY_LENGTH: Final = 9
 
 
 def generate_key() -> Secret:
@@ -47,6 +48,11 @@ def is_well_formed(text: str) -> bool:
     return _checksum(body) == text[-_CHECKSUM_LENGTH:]
 
 
+def keys_in(text: str) -> list[str]:
+    """Every key that is written in a text, such as a log or a commit, once each; the checksum must hold."""
+    return [found for found in dict.fromkeys(_KEY_IN_TEXT.findall(text)) if is_well_formed(found)]
+
+
 def hash_key(text: str) -> bytes:
     """What the database knows of a key."""
     return hashlib.sha256(text.encode()).digest()
@@ -54,7 +60,7 @@ def hash_key(text: str) -> bytes:
 
 def display_prefix(key: Secret) -> str:
     """The first characters: enough for a person to recognise a key, nothing for a guesser."""
-    return key.reveal()[:_DISPLAY_LENGTH] + "…"
+    return key.reveal()[:DISPLAY_LENGTH] + "…"
 
 
 def _checksum(body: str) -> str:

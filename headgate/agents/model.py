@@ -3,19 +3,40 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from headgate.agents.scopes import KeyKind, Scope
 
 
 class AgentStatus(StrEnum):
+    """A suspended agent can be resumed; a deactivated one is history."""
+
     ACTIVE = "active"
+    SUSPENDED = "suspended"
     DEACTIVATED = "deactivated"
 
 
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """An agent's own limits in the place of everybody's; None: as everybody's.
+
+    ``requests_per_minute`` holds for all of its keys together, through the API and through the gate.
+    """
+
+    requests_per_minute: int | None = None
+    open_approvals: int | None = None
+
+
+NO_LIMITS: Final = AgentLimits()
+
+
 class KeyStatus(StrEnum):
+    """``STOPPED``: the person who made it for a program was deactivated, and nobody has taken it over."""
+
     ACTIVE = "active"
     EXPIRED = "expired"
     REVOKED = "revoked"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +49,17 @@ class Agent:
     created_by: str | None
     created_at: datetime
     updated_at: datetime
+    owner: str | None = None
+    tags: tuple[str, ...] = ()
+    limits: AgentLimits = NO_LIMITS
+    status_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is stored: everything about it except the key itself."""
+    """A key as it is stored: everything about it except the key itself. ``user_id``: who answers for it, which is who
+    made it, or has taken it over. ``stopped_at``: when they were deactivated; an agent's key is its agent's.
+    """
 
     org_id: str
     key_id: str
@@ -46,6 +73,7 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    stopped_at: datetime | None = None
 
     def status(self, now: datetime) -> KeyStatus:
         """Revocation outranks expiry: it is what a person did."""
@@ -53,7 +81,7 @@ class ApiKey:
             return KeyStatus.REVOKED
         if self.expires_at is not None and self.expires_at <= now:
             return KeyStatus.EXPIRED
-        return KeyStatus.ACTIVE
+        return KeyStatus.ACTIVE if self.stopped_at is None else KeyStatus.STOPPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +97,4 @@ class KeyIdentity:
     scopes: frozenset[Scope]
     expires_at: datetime | None
     generation: int
+    limits: AgentLimits = NO_LIMITS

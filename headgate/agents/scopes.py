@@ -17,7 +17,9 @@ class Scope(StrEnum):
     POLICIES_WRITE = "policies:write"
     POLICIES_READ = "policies:read"
     AUDIT_READ = "audit:read"
+    BREAK_GLASS = "break_glass:write"
     ADMIN = "admin:*"
+    OPERATOR = "operator:*"
 
 
 class KeyKind(StrEnum):
@@ -29,8 +31,9 @@ class KeyKind(StrEnum):
 KIND_SCOPES: Final[Mapping[KeyKind, frozenset[Scope]]] = MappingProxyType(
     {
         KeyKind.AGENT: frozenset({Scope.ACTIONS_WRITE, Scope.ACTIONS_READ}),
-        KeyKind.ADMIN: frozenset(Scope),
-        # Its kind is its right; no route of this version asks for it.
+        # Breaking the glass and making organizations is a person's: no key carries them.
+        KeyKind.ADMIN: frozenset(Scope) - {Scope.BREAK_GLASS, Scope.OPERATOR},
+        # Its kind is its right: reading webhook endpoints and their deliveries (admin_api.access).
         KeyKind.WEBHOOK: frozenset(),
     }
 )
@@ -44,6 +47,8 @@ ROLE_SCOPES: Final[Mapping[Role, frozenset[Scope]]] = MappingProxyType(
         Role.APPROVER: _READS | {Scope.APPROVALS_WRITE},
         Role.AUDITOR: _READS | {Scope.AUDIT_READ},
         Role.VIEWER: _READS,
+        Role.BREAK_GLASS: _READS | {Scope.BREAK_GLASS},
+        Role.OPERATOR: frozenset({Scope.OPERATOR}),
     }
 )
 
@@ -53,9 +58,16 @@ def scopes_of_roles(roles: Iterable[Role]) -> frozenset[Scope]:
     return frozenset().union(*(ROLE_SCOPES[role] for role in roles))
 
 
+def may_approve(roles: Iterable[Role]) -> bool:
+    """Whether a person with these roles decides approvals at all."""
+    return not scopes_of_roles(roles).isdisjoint({Scope.APPROVALS_WRITE, Scope.ADMIN})
+
+
 def require_scope(held: frozenset[Scope], required: Scope) -> None:
-    """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other."""
-    if required not in held and Scope.ADMIN not in held:
+    """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other but ``break_glass:write``:
+    who may change the policies does so on record, and does not step around them; and but ``operator:*``, which is not
+    about one organization."""
+    if required not in held and (Scope.ADMIN not in held or required in (Scope.BREAK_GLASS, Scope.OPERATOR)):
         raise ForbiddenError(f"this credential lacks the scope {required}", details={"missing_scope": required.value})
 
 

@@ -4,12 +4,12 @@ A transaction is the caller's: these functions only take part in it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from headgate.agents.keys import display_prefix, generate_key, hash_key
-from headgate.agents.model import Agent, AgentStatus, ApiKey
+from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, ApiKey
 from headgate.agents.scopes import KIND_SCOPES, KeyKind, Scope
 from headgate.agents.store import (
     expire_keys,
@@ -18,9 +18,11 @@ from headgate.agents.store import (
     insert_agent,
     insert_key,
     revoke_keys,
+    set_key_owner,
     usable_keys_of_agent,
 )
-from headgate.audit.model import Actor, Event, EventType
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
@@ -41,20 +43,19 @@ class IssuedKey:
     key: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Who changes something, and when."""
-
-    org_id: str
-    actor: Actor
-    user_id: str | None
-    at: datetime
-
-
 async def create_agent(
-    connection: Connection, change: Change, *, name: str, description: str | None
+    connection: Connection,
+    change: Change,
+    *,
+    name: str,
+    description: str | None,
+    owner: str | None = None,
+    tags: Sequence[str] = (),
+    limits: AgentLimits = NO_LIMITS,
+    expires_at: datetime | None = None,
 ) -> tuple[Agent, IssuedKey]:
-    """A new agent with its first key."""
+    """A new agent with its first key, which ends at ``expires_at`` (None: never). Raises ValidationError."""
+    _refuse_past(expires_at, change.at)
     await bump_generation(connection, change.org_id)
     agent = Agent(
         org_id=change.org_id,
@@ -65,12 +66,20 @@ async def create_agent(
         created_by=change.user_id,
         created_at=change.at,
         updated_at=change.at,
+        owner=owner,
+        tags=tuple(tags),
+        limits=limits,
     )
     await insert_agent(connection, agent)
     issued = await _issue(
-        connection, change, kind=KeyKind.AGENT, agent_id=agent.agent_id, scopes=KIND_SCOPES[KeyKind.AGENT]
+        connection,
+        change,
+        kind=KeyKind.AGENT,
+        agent_id=agent.agent_id,
+        scopes=KIND_SCOPES[KeyKind.AGENT],
+        expires_at=expires_at,
     )
-    created: JsonObject = {"agent_id": agent.agent_id, "description": description, "name": name}
+    created: JsonObject = {"agent_id": agent.agent_id, "description": description, "name": name, "owner": owner}
     await append(
         connection,
         change.org_id,
@@ -158,6 +167,28 @@ async def revoke_key(connection: Connection, change: Change, key_id: str, *, age
     await append(connection, change.org_id, [_key_event(EventType.KEY_REVOKED, change, key)])
     revoked = await find_key(connection, change.org_id, key_id)
     return key if revoked is None else revoked
+
+
+async def take_over_key(connection: Connection, change: Change, key_id: str) -> ApiKey:
+    """A program's key becomes the business of the person who asks: it goes on where its own person was deactivated, and
+    votes as the new one from now on. Only to oneself: nobody can make a key decide as somebody else.
+
+    Raises NotFoundError, ConflictError (an agent's, or revoked). Again is no change.
+    """
+    key = await find_key(connection, change.org_id, key_id, lock=True)
+    if key is None or change.user_id is None:
+        raise NotFoundError(f"there is no key {key_id}")
+    if key.agent_id is not None:
+        raise ConflictError(f"the key {key_id} is its agent's: nobody has to answer for it for it to go on")
+    if key.revoked_at is not None:
+        raise ConflictError(f"the key {key_id} is revoked, for ever: make a new one")
+    if key.user_id == change.user_id:
+        return key
+    await bump_generation(connection, change.org_id)
+    await set_key_owner(connection, change.org_id, key_id, change.user_id)
+    told: JsonObject = {"from": key.user_id, "to": change.user_id}
+    await append(connection, change.org_id, [_key_event(EventType.KEY_TAKEN_OVER, change, key, told)])
+    return replace(key, user_id=change.user_id, stopped_at=None)
 
 
 async def _active_agent(connection: Connection, org_id: str, agent_id: str) -> Agent:

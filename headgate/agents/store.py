@@ -5,20 +5,29 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from psycopg import sql
 from psycopg.rows import DictRow
 
-from headgate.agents.model import Agent, AgentStatus, ApiKey
+from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, ApiKey
 from headgate.agents.scopes import KeyKind, Scope
-from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
+from headgate.db.rows import insert_row, update_row
 
-_AGENT: Final = "org_id, agent_id, name, description, status, created_by, created_at, updated_at"
+_AGENT: Final = (
+    "org_id, agent_id, name, description, status, created_by, created_at, updated_at, owner, tags,"
+    " requests_per_minute, open_approvals, status_reason"
+)
+AGENT_COLUMNS: Final = ", ".join(f"a.{name}" for name in _AGENT.split(", "))
+"""Of ``agents a``, as ``agent_of`` reads them."""
 _KEY: Final = (
     "org_id, key_id, kind, agent_id, user_id, name, display, scopes, created_at, expires_at, revoked_at, last_used_at"
 )
 _SELECT_AGENT: Final = f"SELECT {_AGENT} FROM agents"  # noqa: S608 - columns of this file
-_SELECT_KEY: Final = f"SELECT {_KEY} FROM api_keys"  # noqa: S608 - columns of this file
+SELECT_KEYS: Final = (
+    f"SELECT {', '.join(f'k.{name}' for name in _KEY.split(', '))},"  # noqa: S608 - columns of this file
+    " (SELECT u.deactivated_at FROM users u WHERE u.org_id = k.org_id AND u.user_id = k.user_id AND k.kind <> 'agent')"
+    " AS stopped_at FROM api_keys k"
+)
+"""As ``key_of`` reads them. An agent's key is its agent's, whoever made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +45,45 @@ class FoundKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     generation: int
+    limits: AgentLimits = NO_LIMITS
+    stopped_at: datetime | None = None
 
 
 async def insert_agent(connection: Connection, agent: Agent) -> None:
-    await connection.execute(
-        f"INSERT INTO agents ({_AGENT}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",  # noqa: S608 - a constant of this file
-        [
-            agent.org_id,
-            agent.agent_id,
-            agent.name,
-            agent.description,
-            agent.status,
-            agent.created_by,
-            agent.created_at,
-            agent.updated_at,
-        ],
-    )
+    made = {"created_by": agent.created_by, "created_at": agent.created_at}
+    await insert_row(connection, "agents", _changing(agent) | made)
 
 
-async def find_agent(connection: Connection, org_id: str, agent_id: str) -> Agent | None:
+async def update_agent(connection: Connection, agent: Agent) -> None:
+    """Everything that can change of one agent, as it is from now on."""
+    await update_row(connection, "agents", _changing(agent), key=("org_id", "agent_id"))
+
+
+def _changing(agent: Agent) -> dict[str, object]:
+    """By column, with the key."""
+    return {
+        "org_id": agent.org_id,
+        "agent_id": agent.agent_id,
+        "name": agent.name,
+        "description": agent.description,
+        "status": agent.status,
+        "updated_at": agent.updated_at,
+        "owner": agent.owner,
+        "tags": list(agent.tags),
+        "requests_per_minute": agent.limits.requests_per_minute,
+        "open_approvals": agent.limits.open_approvals,
+        "status_reason": agent.status_reason,
+    }
+
+
+async def find_agent(connection: Connection, org_id: str, agent_id: str, *, lock: bool = False) -> Agent | None:
+    """``lock`` it before changing it."""
     cursor = await connection.execute(
-        _SELECT_AGENT + " WHERE org_id = %s AND agent_id = %s",
+        _SELECT_AGENT + " WHERE org_id = %s AND agent_id = %s" + (" FOR UPDATE" if lock else ""),
         [org_id, agent_id],
     )
     row = await cursor.fetchone()
-    return None if row is None else _agent(row)
+    return None if row is None else agent_of(row)
 
 
 async def find_agent_by_name(connection: Connection, org_id: str, name: str) -> Agent | None:
@@ -70,41 +93,36 @@ async def find_agent_by_name(connection: Connection, org_id: str, name: str) -> 
         [org_id, name],
     )
     row = await cursor.fetchone()
-    return None if row is None else _agent(row)
+    return None if row is None else agent_of(row)
 
 
-async def list_agents(connection: Connection, org_id: str, *, limit: int, offset: int) -> list[Agent]:
-    """Newest first."""
+async def agent_ids_of(connection: Connection, org_id: str, name_or_id: str) -> list[str]:
+    """Every agent that is called so, and the one with that identifier."""
     cursor = await connection.execute(
-        _SELECT_AGENT + " WHERE org_id = %s ORDER BY agent_id DESC LIMIT %s OFFSET %s",
-        [org_id, limit, offset],
+        "SELECT agent_id FROM agents WHERE org_id = %(org)s AND (agent_id = %(name)s OR name = %(name)s)"
+        " ORDER BY agent_id",
+        {"org": org_id, "name": name_or_id},
     )
-    return [_agent(row) async for row in cursor]
-
-
-async def count_agents(connection: Connection, org_id: str, *, exact: bool) -> BoundedCount:
-    return await count_rows(connection, sql.SQL("agents WHERE org_id = %(org)s"), {"org": org_id}, exact=exact)
+    return [row["agent_id"] for row in await cursor.fetchall()]
 
 
 async def insert_key(connection: Connection, key: ApiKey, key_hash: bytes) -> None:
-    await connection.execute(
-        f"INSERT INTO api_keys ({_KEY}, key_hash) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",  # noqa: S608 - a constant of this file
-        [
-            key.org_id,
-            key.key_id,
-            key.kind,
-            key.agent_id,
-            key.user_id,
-            key.name,
-            key.display,
-            sorted(key.scopes),
-            key.created_at,
-            key.expires_at,
-            key.revoked_at,
-            key.last_used_at,
-            key_hash,
-        ],
-    )
+    row: dict[str, object] = {
+        "org_id": key.org_id,
+        "key_id": key.key_id,
+        "kind": key.kind,
+        "agent_id": key.agent_id,
+        "user_id": key.user_id,
+        "name": key.name,
+        "display": key.display,
+        "scopes": sorted(key.scopes),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+        "key_hash": key_hash,
+    }
+    await insert_row(connection, "api_keys", row)
 
 
 async def find_key(
@@ -112,40 +130,22 @@ async def find_key(
 ) -> ApiKey | None:
     """One key; with ``agent_id`` only where it is that agent's. ``lock`` it before changing it."""
     cursor = await connection.execute(
-        _SELECT_KEY + " WHERE org_id = %s AND key_id = %s"
-        " AND (%s::text IS NULL OR agent_id = %s)" + (" FOR UPDATE" if lock else ""),
+        SELECT_KEYS + " WHERE k.org_id = %s AND k.key_id = %s"
+        " AND (%s::text IS NULL OR k.agent_id = %s)" + (" FOR UPDATE OF k" if lock else ""),
         [org_id, key_id, agent_id, agent_id],
     )
     row = await cursor.fetchone()
-    return None if row is None else _key(row)
-
-
-async def list_keys(
-    connection: Connection, org_id: str, *, agent_id: str | None = None, limit: int, offset: int
-) -> list[ApiKey]:
-    """Newest first; with ``agent_id`` that agent's only."""
-    cursor = await connection.execute(
-        _SELECT_KEY + " WHERE org_id = %s AND (%s::text IS NULL OR agent_id = %s)"
-        " ORDER BY key_id DESC LIMIT %s OFFSET %s",
-        [org_id, agent_id, agent_id, limit, offset],
-    )
-    return [_key(row) async for row in cursor]
-
-
-async def count_keys(connection: Connection, org_id: str, *, agent_id: str | None = None, exact: bool) -> BoundedCount:
-    """With ``agent_id`` that agent's only."""
-    source = sql.SQL("api_keys WHERE org_id = %(org)s AND (%(agent)s::text IS NULL OR agent_id = %(agent)s)")
-    return await count_rows(connection, source, {"org": org_id, "agent": agent_id}, exact=exact)
+    return None if row is None else key_of(row)
 
 
 async def usable_keys_of_agent(connection: Connection, org_id: str, agent_id: str, now: datetime) -> list[ApiKey]:
     """Keys that work at this moment, newest first, locked: a rotation and a revocation come one after the other."""
     cursor = await connection.execute(
-        _SELECT_KEY + " WHERE org_id = %s AND agent_id = %s AND revoked_at IS NULL"
-        " AND (expires_at IS NULL OR expires_at > %s) ORDER BY key_id DESC FOR UPDATE",
+        SELECT_KEYS + " WHERE k.org_id = %s AND k.agent_id = %s AND k.revoked_at IS NULL"
+        " AND (k.expires_at IS NULL OR k.expires_at > %s) ORDER BY k.key_id DESC FOR UPDATE OF k",
         [org_id, agent_id, now],
     )
-    return [_key(row) async for row in cursor]
+    return [key_of(row) async for row in cursor]
 
 
 async def revoke_keys(connection: Connection, org_id: str, key_ids: Sequence[str], at: datetime) -> None:
@@ -181,6 +181,15 @@ async def find_key_by_hash(connection: Connection, key_hash: bytes) -> FoundKey 
         expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
         generation=row["generation"],
+        limits=AgentLimits(row["requests_per_minute"], row["open_approvals"]),
+        stopped_at=row["stopped_at"],
+    )
+
+
+async def set_key_owner(connection: Connection, org_id: str, key_id: str, user_id: str) -> None:
+    """Who answers for it from now on."""
+    await connection.execute(
+        "UPDATE api_keys SET user_id = %s WHERE org_id = %s AND key_id = %s", [user_id, org_id, key_id]
     )
 
 
@@ -189,7 +198,8 @@ async def touch_keys(connection: Connection, used: Sequence[tuple[str, str]]) ->
     await connection.execute("SELECT touch_keys(%s, %s)", [[org for org, _ in used], [key for _, key in used]])
 
 
-def _agent(row: DictRow) -> Agent:
+def agent_of(row: DictRow) -> Agent:
+    """A row of ``agents`` with all its columns."""
     return Agent(
         org_id=row["org_id"],
         agent_id=row["agent_id"],
@@ -199,10 +209,15 @@ def _agent(row: DictRow) -> Agent:
         created_by=row["created_by"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        owner=row["owner"],
+        tags=tuple(row["tags"]),
+        limits=AgentLimits(row["requests_per_minute"], row["open_approvals"]),
+        status_reason=row["status_reason"],
     )
 
 
-def _key(row: DictRow) -> ApiKey:
+def key_of(row: DictRow) -> ApiKey:
+    """A row of ``api_keys``."""
     return ApiKey(
         org_id=row["org_id"],
         key_id=row["key_id"],
@@ -216,4 +231,5 @@ def _key(row: DictRow) -> ApiKey:
         expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
         last_used_at=row["last_used_at"],
+        stopped_at=row["stopped_at"],
     )

@@ -1,5 +1,5 @@
-"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql`` and
-``0007_room_for_approvals.sql``, by name.
+"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql``,
+``0007_room_for_approvals.sql``, ``0011_who_decides.sql`` and ``0016_verdicts_of_approvals.sql``, by name.
 
 Each is one statement that locks, checks and acts; the deciding is done before, in pure functions, and each
 says when what it was decided on is no longer so.
@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from headgate.approvals.attention import Attention
 from headgate.db.database import Connection
 from headgate.kernel.errors import RateLimitedError
 
@@ -85,7 +86,9 @@ class UseRow(NamedTuple):
     started: str
 
 
-async def hold_action(connection: Connection, row: HoldRow, *, most_open: int | None) -> HoldOutcome:
+async def hold_action(
+    connection: Connection, row: HoldRow, *, most_open: int | None, attention: Attention | None = None
+) -> HoldOutcome:
     """Record the action with its approval; an open approval of the digest gives way only if superseded.
 
     Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
@@ -97,7 +100,25 @@ async def hold_action(connection: Connection, row: HoldRow, *, most_open: int | 
             details={"open_approvals": most_open},
             retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
         )
+    if outcome == HoldOutcome.HELD and attention is not None:
+        await _attend(connection, row, attention)
     return HoldOutcome(outcome)
+
+
+async def _attend(connection: Connection, row: HoldRow, attention: Attention) -> None:
+    """Whom the new approval is assigned to and when the clock looks after it, in the transaction that opens it."""
+    await connection.execute(
+        "SELECT attend_approval(%s, %s, %s, %s, %s, %s, %s)",
+        [
+            row.org_id,
+            row.approval_id,
+            row.agent_id,
+            list(attention.names),
+            attention.escalate_at,
+            attention.remind_after_seconds,
+            attention.remind_at,
+        ],
+    )
 
 
 async def use_approval(connection: Connection, row: UseRow) -> UseOutcome:
@@ -110,6 +131,13 @@ async def record_retry(
 ) -> None:
     """The same call again: one event, no new action."""
     await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s)", [org_id, approval_id, agent_id, at, payload])
+
+
+async def held_decision(connection: Connection, org_id: str, approval_id: str, agent_id: str) -> str:
+    """How the action of this approval was decided when it was opened, as JSON; ``{}`` where there is none."""
+    cursor = await connection.execute("SELECT held_decision(%s, %s, %s) AS decision", [org_id, approval_id, agent_id])
+    row = await cursor.fetchone()
+    return "{}" if row is None or row["decision"] is None else str(row["decision"])
 
 
 async def decided_within(connection: Connection, back: timedelta) -> list[str]:

@@ -4,13 +4,15 @@ The states are the specification's ("Approval status"); the answers to a retry a
 use, expiry"). Time is passed in: whatever a row says, an approval past ``expires_at`` is not pending.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from headgate.approvals.standing import Standing
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError
 from headgate.policies.model import Requirement
 
@@ -42,6 +44,17 @@ class VoteDecision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """What a reviewer made of an explicit action before it was approved: its digest, and its params with secrets
+    masked. The action keeps what was asked for."""
+
+    digest: bytes
+    params: JsonObject
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Approval:
     """One approval as its row says; ``state_at`` says what it is now.
 
@@ -70,18 +83,30 @@ class Approval:
     comment: str | None = None
     used_at: datetime | None = None
     used_by: str | None = None
+    escalate_at: datetime | None = None
+    escalated_at: datetime | None = None
+    remind_after_seconds: int | None = None
+    remind_at: datetime | None = None
+    reminders: int = 0
+    edit: Edit | None = None
 
     @property
     def assignees(self) -> tuple[str, ...]:
-        """Everybody whom some requirement names, once each."""
-        return tuple(dict.fromkeys(name for one in self.requirements for name in one.assignees))
+        """Everybody whom some requirement asks now, once each."""
+        return tuple(dict.fromkeys(name for one in self.requirements for name in one.named))
+
+    @property
+    def approved_digest(self) -> bytes:
+        """Of the action that a vote of now is about: as it was asked for, or as a reviewer has edited it."""
+        return self.digest if self.edit is None else self.edit.digest
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
     """One approver's vote. ``voter_id`` is the user, or a key that no user created.
 
-    ``email`` and ``as_admin`` are what held when the vote was cast: what counts later is what was checked.
+    ``email``, ``as_admin`` and ``standing`` are what held when the vote was cast: what counts later is what was
+    checked. ``on_behalf_of`` is the absent user whose assignment it used; ``digest`` is of the action voted on.
     """
 
     approval_id: str
@@ -92,6 +117,9 @@ class Vote:
     key_id: str | None = None
     email: str | None = None
     as_admin: bool = False
+    standing: tuple[Standing, ...] = ()
+    on_behalf_of: str | None = None
+    digest: bytes | None = None
 
 
 def move(approval_id: str, current: ApprovalStatus, target: ApprovalStatus) -> ApprovalStatus:
@@ -144,38 +172,3 @@ def answer_for_retry(newest: Approval | None, now: datetime) -> RetryAnswer:
             return RetryAnswer.DENIED if now < newest.expires_at else RetryAnswer.ANEW
         case ApprovalStatus.EXPIRED:
             return RetryAnswer.ANEW
-
-
-class HistoryVerb(StrEnum):
-    """What happened to an approval (the specification leaves the entries of ``history`` open)."""
-
-    REQUESTED = "requested"
-    APPROVED = "approved"
-    DENIED = "denied"
-    EXPIRED = "expired"
-    USED = "used"
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """``by`` is a voter, the agent that asked, or the execution that used it; None: the clock."""
-
-    verb: HistoryVerb
-    at: datetime
-    by: str | None
-    email: str | None = None
-    reason: str | None = None
-
-
-def history(approval: Approval, votes: Sequence[Vote], now: datetime) -> list[HistoryEntry]:
-    """Everything that happened to the approval, oldest first."""
-    entries = [HistoryEntry(HistoryVerb.REQUESTED, approval.created_at, approval.agent_id, reason=approval.reason)]
-    for vote in votes:
-        verb = HistoryVerb.APPROVED if vote.decision is VoteDecision.APPROVE else HistoryVerb.DENIED
-        entries.append(HistoryEntry(verb, vote.decided_at, vote.voter_id, vote.email, vote.reason))
-    if state_at(approval, now) is ApprovalStatus.EXPIRED:
-        # One that was superseded ended before its time; its events say when.
-        entries.append(HistoryEntry(HistoryVerb.EXPIRED, min(approval.expires_at, now), None))
-    if approval.used_at is not None:
-        entries.append(HistoryEntry(HistoryVerb.USED, approval.used_at, approval.used_by))
-    return sorted(entries, key=lambda entry: entry.at)

@@ -1,11 +1,14 @@
 """Votes on approvals in the database: one row for each approver."""
 
+import json
 from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
 from headgate.approvals.model import Vote, VoteDecision
+from headgate.approvals.standing import Standing
 from headgate.db.database import Connection
+from headgate.kernel.canonical_json import canonical_bytes
 
 
 async def votes_of(connection: Connection, org_id: str, approval_id: str) -> list[Vote]:
@@ -16,7 +19,8 @@ async def votes_of(connection: Connection, org_id: str, approval_id: str) -> lis
 async def votes_of_many(connection: Connection, org_id: str, approval_ids: Sequence[str]) -> dict[str, list[Vote]]:
     """The votes on each of these approvals, oldest first; approvals without votes are left out."""
     cursor = await connection.execute(
-        "SELECT approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin FROM approval_votes"
+        "SELECT approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin, standing,"
+        " on_behalf_of, digest FROM approval_votes"
         " WHERE org_id = %s AND approval_id = ANY (%s) ORDER BY decided_at, user_id",
         [org_id, list(approval_ids)],
     )
@@ -30,8 +34,8 @@ async def save_vote(connection: Connection, org_id: str, vote: Vote) -> None:
     """Insert one vote; a second of the same approver breaks the primary key (ConstraintError)."""
     await connection.execute(
         "INSERT INTO approval_votes"
-        " (org_id, approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " (org_id, approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin, standing,"
+        " on_behalf_of, digest) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
             org_id,
             vote.approval_id,
@@ -42,6 +46,9 @@ async def save_vote(connection: Connection, org_id: str, vote: Vote) -> None:
             vote.key_id,
             vote.email,
             vote.as_admin,
+            canonical_bytes([*(one.record() for one in vote.standing)]).decode(),
+            vote.on_behalf_of,
+            vote.digest,
         ],
     )
 
@@ -56,4 +63,9 @@ def _vote(row: DictRow) -> Vote:
         key_id=row["key_id"],
         email=row["email"],
         as_admin=row["as_admin"],
+        standing=tuple(
+            Standing(one["policy_id"], one["free"], tuple(one["roles"])) for one in json.loads(row["standing"])
+        ),
+        on_behalf_of=row["on_behalf_of"],
+        digest=None if row["digest"] is None else bytes(row["digest"]),
     )

@@ -1,32 +1,40 @@
 """Who may vote on an approval, and what a vote makes of it (semantics.md, "Combining and voting").
 
-One vote per approver; a denial ends it; it is approved once every requirement has its approvals, from the
-people that it names. Pure: the caller holds the row's lock and passes in the votes cast so far.
+One vote per approver; as many denials as a policy says end it (one, where it says nothing); it is approved once every
+requirement has its approvals, from the people that it names. What a vote counts for is found when it is cast and stays
+so. Pure: the caller holds the row's lock and passes in the votes cast so far.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from headgate.approvals.model import (
-    REASON_MAX_CHARACTERS,
-    Approval,
-    ApprovalStatus,
-    Vote,
-    VoteDecision,
-    move,
-    state_at,
+from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision, move
+from headgate.approvals.standing import (
+    NOBODY,
+    Named,
+    Parties,
+    Standing,
+    can_fill,
+    can_refuse,
+    is_met,
+    is_refused,
+    standing_in,
 )
-from headgate.kernel.clock import rfc3339
-from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
+from headgate.approvals.vote_checks import check_first_vote, check_open, check_seen, checked_reason
+from headgate.kernel.errors import ForbiddenError
 from headgate.policies.model import Requirement
+from headgate.policies.terms import GROUP_PREFIX, Duty
 
 
 @dataclass(frozen=True, slots=True)
 class Voter:
     """Who votes. ``user_id`` is None for a key that no user created; ``agent_id`` is set for an agent's key.
 
-    ``is_admin``: the credential carries admin:*. ``email`` is what the identity provider vouches for.
+    ``is_admin``: the credential carries admin:*. ``email`` is what the identity provider vouches for. ``groups`` are
+    the approver groups of now, ``stands_in_for`` the people who have named this one while they are away.
+    ``also``: the users as which the same verified address signs in through other issuers. ``address``: where the vote
+    came from, for the record.
     """
 
     user_id: str | None
@@ -35,6 +43,10 @@ class Voter:
     key_id: str | None = None
     agent_id: str | None = None
     is_admin: bool = False
+    groups: frozenset[str] = frozenset()
+    stands_in_for: tuple[Named, ...] = ()
+    address: str | None = None
+    also: frozenset[str] = frozenset()
 
     @property
     def voter_id(self) -> str:
@@ -43,6 +55,10 @@ class Voter:
         if voter_id is None:
             raise ForbiddenError("a vote needs a user or a key")
         return voter_id
+
+    @property
+    def named(self) -> Named:
+        return Named(self.voter_id, self.email, self.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +81,20 @@ def cast_vote(
     decision: VoteDecision,
     reason: str | None,
     now: datetime,
+    parties: Parties = NOBODY,
+    seen_digest: bytes | None = None,
 ) -> Outcome:
-    """What this vote makes of the approval.
+    """What this vote makes of the approval. ``seen_digest``: of the action that the voter has seen, where they say.
 
     Raises ValidationError (reason), ForbiddenError (not this voter's to decide) and ConflictError (decided
-    or expired already, or this approver has voted).
+    or expired already, this approver has voted, or has seen another action than what is asked about now).
     """
-    reason = _checked_reason(decision, reason)
-    _check_right(approval, voter)
-    _check_open(approval, now)
-    _check_first_vote(approval, votes, voter)
+    reason = checked_reason(decision, reason)
+    cast = check_right(approval, votes, voter, parties, decision)
+    check_open(approval, now)
+    check_first_vote(approval, votes, voter.voter_id, voter.also)
+    if decision is VoteDecision.APPROVE:
+        check_seen(approval, seen_digest)
     vote = Vote(
         approval_id=approval.approval_id,
         voter_id=voter.voter_id,
@@ -84,14 +104,18 @@ def cast_vote(
         key_id=voter.key_id,
         email=voter.email,
         as_admin=voter.is_admin,
+        standing=cast.standing,
+        on_behalf_of=cast.on_behalf_of,
+        digest=approval.approved_digest,
     )
     return Outcome(_counted(approval, [*votes, vote], vote), vote)
 
 
 def _counted(approval: Approval, votes: Sequence[Vote], last: Vote) -> Approval:
     approvals = [vote for vote in votes if vote.decision is VoteDecision.APPROVE]
+    denials = [vote for vote in votes if vote.decision is VoteDecision.DENY]
     counted = replace(approval, current_approvals=len(approvals))
-    if last.decision is VoteDecision.DENY:
+    if refused(approval, denials):
         target = ApprovalStatus.DENIED
     elif all_met(approval, approvals):
         target = ApprovalStatus.APPROVED
@@ -108,79 +132,99 @@ def _counted(approval: Approval, votes: Sequence[Vote], last: Vote) -> Approval:
 
 def all_met(approval: Approval, approvals: Sequence[Vote]) -> bool:
     """Whether every requirement has its approvals. One without any requirement is never met: fail closed."""
+    standings = [standing for vote in approvals for standing in vote.standing]
     return (
         bool(approval.requirements)
         and len(approvals) >= approval.required_approvals
-        and all(
-            sum(_counts_for(vote.voter_id, vote.email, vote.as_admin, one) for vote in approvals)
-            >= one.required_approvals
-            for one in approval.requirements
-        )
+        and all(is_met(one, standings) for one in approval.requirements)
     )
 
 
-def _counts_for(voter_id: str, email: str | None, is_admin: bool, requirement: Requirement) -> bool:
-    if not requirement.assignees or is_admin:
-        return True
-    named = {assignee.casefold() for assignee in requirement.assignees}
-    return voter_id.casefold() in named or (email is not None and email.casefold() in named)
+def refused(approval: Approval, denials: Sequence[Vote]) -> bool:
+    """Whether any requirement has as many denials as its policy says end it. One without any: by the first."""
+    if not approval.requirements:
+        return bool(denials)
+    standings = [standing for vote in denials for standing in vote.standing]
+    return any(is_refused(one, standings) for one in approval.requirements)
 
 
-def _check_right(approval: Approval, voter: Voter) -> None:
+@dataclass(frozen=True, slots=True)
+class _Cast:
+    standing: tuple[Standing, ...]
+    on_behalf_of: str | None
+
+
+def check_right(
+    approval: Approval, votes: Sequence[Vote], voter: Voter, parties: Parties, decision: VoteDecision
+) -> _Cast:
+    """What this voter's vote would count for. Raises ForbiddenError where that is nothing, or may be nothing."""
     if voter.agent_id is not None:
         raise ForbiddenError("an agent's key never decides an approval")
     needed = max([approval.required_approvals, *(one.required_approvals for one in approval.requirements)])
-    if voter.user_id is None and needed > 1:
+    against = max([1, *(one.denials_required for one in approval.requirements)])
+    if voter.user_id is None and max(needed, against) > 1:
         # Nobody could tell two such keys of one person apart.
         raise ForbiddenError(f"{needed} approvals are needed, and a key that no user created has no vote among them")
-    if approval.requirements and not any(
-        _counts_for(voter.voter_id, voter.email, voter.is_admin, one) for one in approval.requirements
-    ):
-        raise ForbiddenError(
-            "only the assignees of this approval, or admin:*, may decide it",
-            details={"assignees": list(approval.assignees)},
-        )
+    for one in approval.requirements:
+        _check_kept_apart(approval, one, voter, parties)
+    cast = _cast(approval, votes, voter, parties, decision)
+    if approval.requirements and not _counts(approval, cast.standing, decision):
+        raise ForbiddenError(_nothing_to_say(approval), details={"assignees": list(approval.assignees)})
+    return cast
 
 
-def _check_open(approval: Approval, now: datetime) -> None:
-    state = state_at(approval, now)
-    if state is ApprovalStatus.PENDING:
+def _check_kept_apart(approval: Approval, requirement: Requirement, voter: Voter, parties: Parties) -> None:
+    if not requirement.separation_of_duties:
         return
-    details: dict[str, object] = {"approval_id": approval.approval_id, "status": state.value}
-    if approval.decided_at is not None:
-        details |= {"decided_by": approval.decided_by, "decided_at": rfc3339(approval.decided_at)}
-        by = f" by {approval.decided_by} at {rfc3339(approval.decided_at)}"
-    else:
-        details["expires_at"] = rfc3339(approval.expires_at)
-        by = ""
-    raise ConflictError(f"approval {approval.approval_id} is already {state}{by}", details=details)
-
-
-def _check_first_vote(approval: Approval, votes: Sequence[Vote], voter: Voter) -> None:
-    for vote in votes:
-        if vote.voter_id == voter.voter_id:
-            raise ConflictError(
-                f"{vote.voter_id} has voted on approval {approval.approval_id} already: {vote.decision}",
-                details={
-                    "approval_id": approval.approval_id,
-                    "status": approval.status.value,
-                    "voted": vote.decision.value,
-                    "voted_at": rfc3339(vote.decided_at),
-                },
-            )
-
-
-def _checked_reason(decision: VoteDecision, reason: str | None) -> str | None:
-    reason = reason.strip() if reason is not None else None
-    if decision is VoteDecision.DENY and not reason:
-        raise ValidationError(
-            "a denial needs a reason: the agent is told it", details={"field": "reason", "reason": "required to deny"}
+    duties = [duty.value for duty in requirement.separation_of_duties]
+    if voter.user_id is None:
+        # Whose key it is nobody can tell, and so not that it is somebody else's.
+        raise ForbiddenError(
+            "duties are kept apart here, and a key that no user created may be anybody's",
+            details={"separation_of_duties": list(duties), "policy_id": requirement.policy_id},
         )
-    if reason is not None and len(reason) > REASON_MAX_CHARACTERS:
-        raise ValidationError(
-            f"at most {REASON_MAX_CHARACTERS} characters",
-            details={"field": "reason", "max_length": REASON_MAX_CHARACTERS, "length": len(reason)},
+    duty = parties.kept_out(requirement).get(voter.user_id)
+    if duty is not None:
+        who = {
+            Duty.AGENT_OWNER: f"the owner of agent {approval.agent_id}",
+            Duty.POLICY_AUTHOR: f"the author of policy {requirement.policy_id}, which asks",
+        }[duty]
+        raise ForbiddenError(
+            f"somebody else must decide this: you are {who}",
+            details={"separation_of_duties": duty.value, "policy_id": requirement.policy_id},
         )
-    if reason is not None and "\0" in reason:
-        raise ValidationError("NUL is not text", details={"field": "reason", "reason": "holds a NUL character"})
-    return reason or None
+
+
+def _cast(approval: Approval, votes: Sequence[Vote], voter: Voter, parties: Parties, decision: VoteDecision) -> _Cast:
+    """The voter's own standing, and where that is none the standing of at most one person who is away."""
+    own = tuple(standing_in(one, voter.named, is_admin=voter.is_admin) for one in approval.requirements)
+    others = [vote for vote in votes if vote.voter_id != voter.voter_id]
+    spoken_for = {vote.voter_id for vote in others} | {vote.on_behalf_of for vote in others}
+    kept_out = {person for one in approval.requirements for person in parties.kept_out(one)}
+    for absent in sorted(voter.stands_in_for, key=lambda one: one.user_id):
+        if absent.user_id in spoken_for or absent.user_id in kept_out:
+            continue
+        theirs = [standing_in(one, absent) for one in approval.requirements]
+        both = tuple(
+            away if not _fits(mine, one, decision) and _fits(away, one, decision) else mine
+            for mine, away, one in zip(own, theirs, approval.requirements, strict=True)
+        )
+        if both != own:
+            return _Cast(both, absent.user_id)
+    return _Cast(own, None)
+
+
+def _fits(standing: Standing, requirement: Requirement, decision: VoteDecision) -> bool:
+    return can_fill(standing, requirement) if decision is VoteDecision.APPROVE else can_refuse(standing)
+
+
+def _counts(approval: Approval, standings: Sequence[Standing], decision: VoteDecision) -> bool:
+    return any(_fits(standing, one, decision) for standing, one in zip(standings, approval.requirements, strict=True))
+
+
+def _nothing_to_say(approval: Approval) -> str:
+    roles = sorted({slot.group for one in approval.requirements for slot in one.roles})
+    if not roles:
+        return "only the assignees of this approval, or admin:*, may decide it"
+    who = "its assignees and " if approval.assignees else ""
+    return f"only {who}members of {', '.join(GROUP_PREFIX + role for role in roles)} may decide this approval"

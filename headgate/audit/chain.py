@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 from headgate.kernel.clock import rfc3339
 
+SALT_BYTES: Final = 16
+
 _VALUE: Final = r'null|"[\x20\x21\x23-\x5b\x5d-\x7e]*"'
 _DIGEST: Final = r'"sha256:([0-9a-f]{64})"'
 _HEADER: Final = re.compile(
@@ -26,19 +28,20 @@ _HEADER: Final = re.compile(
 class StoredEvent(NamedTuple):
     """One event as the database holds it: the chain's row first, then the monthly one's columns.
 
-    All of the latter are None where the row is gone; ``salt`` and ``payload`` are None where they were erased.
+    All of the latter are None where the row is gone; ``salt`` and ``payload`` are None where they were erased. A time
+    is a text where it is one that the server can hold and no calendar of ours: nothing was sealed then.
     """
 
     seq: int
     header: str
     hash: bytes
-    sealed_at: datetime
+    sealed_at: datetime | str
     event_id: str | None
     event_type: str | None
     action_id: str | None
     agent_id: str | None
-    created_at: datetime | None
-    event_sealed_at: datetime | None
+    created_at: datetime | str | None
+    event_sealed_at: datetime | str | None
     salt: bytes | None
     payload: str | None
 
@@ -110,3 +113,8 @@ def header_text(
 def quoted(value: str | None) -> str:
     """A column's value as a header holds it."""
     return "null" if value is None else f'"{value}"'
+
+
+def unquoted(value: str) -> str | None:
+    """The column's value again, of a header that ``parse_header`` has read."""
+    return None if value == "null" else value[1:-1]

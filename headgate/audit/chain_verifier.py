@@ -1,7 +1,7 @@
 """Whether a run of events is what was sealed: every header, link, column and payload. Trusts nothing that is stored.
 
 What a plain hash chain cannot show, whoever verifies it: that its *end* was cut off, or that *all* of it was
-written anew (Crosby & Wallach 2009, section 2).
+written anew (Crosby & Wallach 2009, section 2). Signed checkpoints show both.
 """
 
 from collections.abc import Iterable
@@ -25,6 +25,12 @@ class FaultReason(StrEnum):
     TIME_REVERSED = "time_reversed"
     COLUMN_CHANGED = "column_changed"
     PAYLOAD_CHANGED = "payload_changed"
+    PAYLOAD_MISSING = "payload_missing"
+    INSERTED = "inserted"
+    # Seen against signed checkpoints only (``headgate.evidence.verify_record``).
+    NOT_AS_SIGNED = "not_as_signed"
+    FORKED = "forked"
+    CHECKPOINT_INVALID = "checkpoint_invalid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,9 @@ class ChainFault:
 class Verification:
     """What a verified run holds. Hashes are those of its first and last event; None where it is empty.
 
-    ``payloads_erased`` counts events whose payload is gone, which the chain allows: their headers still hold.
+    ``payloads_erased`` counts events whose payload is gone, which the chain allows: their headers still hold. Whether
+    the record says who erased them is ``erasure_check``'s matter; events that say so are there up to
+    ``explained_until``, which may lie behind the run.
     """
 
     fault: ChainFault | None
@@ -51,6 +59,7 @@ class Verification:
     chain_start_hash: bytes | None = None
     chain_end_hash: bytes | None = None
     payloads_erased: int = 0
+    explained_until: int = 0
 
     @property
     def valid(self) -> bool:
@@ -62,14 +71,14 @@ class ChainVerifier:
 
     Give it the run's neighbours too, where there are any: the event before anchors the first link, and the
     one after shows that the run's end was not rewritten. They are not counted. After the first fault it
-    looks no further.
+    looks no further. ``is_alone``: it is given no neighbours, and the first link is held against nothing.
     """
 
-    def __init__(self, org_id: str, first_seq: int, last_seq: int) -> None:
+    def __init__(self, org_id: str, first_seq: int, last_seq: int, *, is_alone: bool = False) -> None:
         self._org = quoted(org_id)
         self._first_seq = first_seq
         self._last_seq = last_seq
-        self._expected_seq = max(first_seq - 1, 1)
+        self._expected_seq = first_seq if is_alone else max(first_seq - 1, 1)
         self._expected_prev: str | None = genesis(org_id).hex() if self._expected_seq == 1 else None
         self._sealed_at: datetime | None = None
         self._fault: ChainFault | None = None
@@ -116,7 +125,7 @@ class ChainVerifier:
 
         self._expected_seq += 1
         self._expected_prev = event.hash.hex()
-        self._sealed_at = event.sealed_at
+        self._sealed_at = instant_of(header.sealed_at)
         if inside:
             self._verified += 1
             self._last = (header.id[1:-1], event.hash)
@@ -135,9 +144,10 @@ class ChainVerifier:
                 FaultReason.LINK_BROKEN,
                 f"prev_hash is sha256:{header.prev_hash}, the event before has sha256:{self._expected_prev}",
             )
-        if _instant(header.sealed_at) != event.sealed_at:
-            return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.sealed_at))
-        if self._sealed_at is not None and event.sealed_at < self._sealed_at:
+        sealed_at = instant_of(header.sealed_at)
+        if sealed_at is None or sealed_at != event.sealed_at:
+            return _changed(event, "sealed_at", header.sealed_at, _written(event.sealed_at))
+        if self._sealed_at is not None and sealed_at < self._sealed_at:
             return _fault(event, FaultReason.TIME_REVERSED, "sealed before the event that precedes it")
         return None
 
@@ -152,10 +162,10 @@ class ChainVerifier:
         ):
             if sealed != quoted(stored):
                 return _changed(event, name, sealed, stored)
-        if _instant(header.created_at) != event.created_at:
-            return _changed(event, "created_at", header.created_at, rfc3339(event.created_at))
+        if instant_of(header.created_at) != event.created_at:
+            return _changed(event, "created_at", header.created_at, _written(event.created_at))
         if event.event_sealed_at != event.sealed_at:  # the chain's own was compared with the header
-            return _changed(event, "sealed_at", header.sealed_at, rfc3339(event.event_sealed_at))
+            return _changed(event, "sealed_at", header.sealed_at, _written(event.event_sealed_at))
         if event.payload is None and event.salt is None:
             return None
         if (
@@ -170,6 +180,10 @@ class ChainVerifier:
         return ChainFault(seq, None, FaultReason.MISSING, f"no event with seq {seq}")
 
 
+def _written(time: datetime | str) -> str:
+    return time if isinstance(time, str) else rfc3339(time)
+
+
 def _fault(event: StoredEvent, reason: FaultReason, message: str) -> ChainFault:
     return ChainFault(event.seq, event.event_id, reason, message)
 
@@ -178,7 +192,14 @@ def _changed(event: StoredEvent, column: str, sealed: str, stored: str | None) -
     return _fault(event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {quoted(stored)}")
 
 
-def _instant(quoted: str) -> datetime | None:
+def row_fault(org_id: str, event: StoredEvent) -> ChainFault | None:
+    """What is wrong with one event, whatever stands around it: its header, and whether its rows are as that says."""
+    verifier = ChainVerifier(org_id, event.seq, event.seq, is_alone=True)
+    verifier.add(event)
+    return verifier.result().fault
+
+
+def instant_of(quoted: str) -> datetime | None:
     """A header's time; None, which equals no column, where it is none. Parsing is a fifth of formatting's cost."""
     try:
         return datetime.fromisoformat(quoted[1:-1])

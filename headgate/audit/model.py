@@ -4,8 +4,8 @@ The payload, canonical JSON ``{"actor": …, "data": …}``, is kept as the exac
 (semantics.md, "Recording"); it is made here, once, and never re-serialised.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -31,11 +31,25 @@ class EventType(StrEnum):
     EXECUTION_FAILED = "execution.failed"
 
     ACTION_RETRIED = "action.retried"
+    ACTION_CANCELLED = "action.cancelled"
+    EXECUTION_RESCHEDULED = "execution.rescheduled"
+    EXECUTION_RETRIED = "execution.retried"
+    EXECUTION_PROCESSED = "execution.processed"
     DECISION_SHADOWED = "decision.shadowed"
     APPROVAL_VOTED = "approval.voted"
     APPROVAL_EXPIRED = "approval.expired"
     APPROVAL_SUPERSEDED = "approval.superseded"
+    APPROVAL_REASSIGNED = "approval.reassigned"
+    APPROVAL_ESCALATED = "approval.escalated"
+    APPROVAL_REMINDED = "approval.reminded"
+    APPROVAL_EDITED = "approval.edited"
+    APPROVER_GROUP_CREATED = "approver_group.created"
+    APPROVER_GROUP_UPDATED = "approver_group.updated"
+    APPROVER_GROUP_DELETED = "approver_group.deleted"
+    ABSENCE_CREATED = "absence.created"
+    ABSENCE_ENDED = "absence.ended"
     REQUEST_REFUSED = "request.refused"
+    RESPONSE_WITHHELD = "response.withheld"
     POLICY_CREATED = "policy.created"
     POLICY_UPDATED = "policy.updated"
     POLICY_DELETED = "policy.deleted"
@@ -50,11 +64,85 @@ class EventType(StrEnum):
     NLP_POLICY_UPDATED = "nlp_policy.updated"
     NLP_POLICY_DELETED = "nlp_policy.deleted"
     AGENT_CREATED = "agent.created"
+    AGENT_UPDATED = "agent.updated"
+    AGENT_SUSPENDED = "agent.suspended"
+    AGENT_RESUMED = "agent.resumed"
+    AGENT_DEACTIVATED = "agent.deactivated"
     KEY_CREATED = "key.created"
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
+    KEY_TAKEN_OVER = "key.taken_over"
+    KEY_ROTATION_DUE = "key.rotation_due"
     SETTING_CHANGED = "setting.changed"
+    SETTING_TESTED = "setting.tested"
+    WEBHOOK_CREATED = "webhook.created"
+    WEBHOOK_UPDATED = "webhook.updated"
+    WEBHOOK_DELETED = "webhook.deleted"
+    WEBHOOK_ROTATED = "webhook.rotated"
+    WEBHOOK_DISABLED = "webhook.disabled"
+    CONNECTION_CREATED = "connection.created"
+    CONNECTION_UPDATED = "connection.updated"
+    CONNECTION_DELETED = "connection.deleted"
+    CONNECTION_AUTHORIZED = "connection.authorized"
+    CONNECTION_REFRESHED = "connection.refreshed"
+    CONNECTION_BROKEN = "connection.broken"
+    CONNECTION_RECOVERED = "connection.recovered"
+    CONNECTION_TESTED = "connection.tested"
+    WEBHOOK_TESTED = "webhook.tested"
+    NOTIFICATION_TESTED = "notification.tested"
+    DELIVERY_REPEATED = "delivery.repeated"
+    STOP_PLACED = "stop.placed"
+    STOP_LIFTED = "stop.lifted"
     USER_CREATED = "user.created"
+    GRANT_CREATED = "grant.created"
+    GRANT_CONFIRMED = "grant.confirmed"
+    GRANT_USED = "grant.used"
+    GRANT_EXHAUSTED = "grant.exhausted"
+    GRANT_REVOKED = "grant.revoked"
+    BREAK_GLASS_OPENED = "break_glass.opened"
+    BREAK_GLASS_USED = "break_glass.used"
+    BREAK_GLASS_REVIEWED = "break_glass.reviewed"
+    USER_DEACTIVATED = "user.deactivated"
+    USER_REACTIVATED = "user.reactivated"
+    MFA_CODES_GENERATED = "mfa_codes.generated"
+    MFA_CODES_PURGED = "mfa_codes.purged"
+    MFA_CODE_USED = "mfa_code.used"
+    MFA_REFUSED = "mfa.refused"
+    MFA_LOCKED = "mfa.locked"
+    MFA_UNLOCKED = "mfa.unlocked"
+    MFA_FACTOR_ENROLLED = "mfa_factor.enrolled"
+    MFA_FACTOR_VERIFIED = "mfa_factor.verified"
+    MFA_FACTOR_REMOVED = "mfa_factor.removed"
+    ORGANIZATION_CREATED = "organization.created"
+    INVITATION_CREATED = "invitation.created"
+    INVITATION_ACCEPTED = "invitation.accepted"
+    INVITATION_REVOKED = "invitation.revoked"
+    USER_GRANTED = "user.granted"
+    LOGIN_SUCCEEDED = "login.succeeded"
+    LOGIN_FAILED = "login.failed"
+    SESSION_ENDED = "session.ended"
+    PROOF_PACK_EXPORTED = "proof_pack.exported"
+    AUDIT_EXPORTED = "audit.exported"
+    BODY_DROPPED = "body.dropped"
+    BODY_ERASED = "body.erased"
+    LEGAL_HOLD_PLACED = "legal_hold.placed"
+    LEGAL_HOLD_LIFTED = "legal_hold.lifted"
+    REPORT_REQUESTED = "report.requested"
+    REPORT_MADE = "report.made"
+    REPORT_FAILED = "report.failed"
+    REPORT_DOWNLOADED = "report.downloaded"
+    REPORT_DELETED = "report.deleted"
+    INTEGRATION_DECIDED = "integration.decided"
+    INTEGRATION_REFUSED = "integration.refused"
+    EVENT_STREAM_FAILED = "event_stream.failed"
+    EVENT_STREAM_RECOVERED = "event_stream.recovered"
+    CHECKPOINT_EXPORT_FAILED = "checkpoint.export_failed"
+    CHECKPOINT_EXPORT_RECOVERED = "checkpoint.export_recovered"
+    SIGNING_KEY_ROTATED = "signing_key.rotated"
+    SIGNING_KEY_RETIRED = "signing_key.retired"
+    TRAFFIC_READ = "traffic.read"
+    TRAFFIC_EXPORTED = "traffic.exported"
+    TRAFFIC_ERASED = "traffic.erased"
 
 
 class ActorType(StrEnum):
@@ -67,11 +155,13 @@ class ActorType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it; ``name`` is what people know them by, where it is known."""
+    """Who did it; ``name`` is what people know them by, ``address`` the network address that they came from, where
+    these are known."""
 
     type: ActorType
     id: str
     name: str | None = None
+    address: str | None = None
 
 
 SYSTEM: Final = Actor(ActorType.SYSTEM, "headgate")
@@ -83,6 +173,8 @@ def _actor_text(actor: Actor) -> str:
     members: JsonObject = {"id": actor.id, "type": actor.type.value}
     if actor.name is not None:
         members["name"] = actor.name
+    if actor.address is not None:
+        members["address"] = actor.address
     return canonical_bytes(members).decode()
 
 
@@ -112,24 +204,31 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class SealedEvent:
-    """An event in its organization's chain. ``actor`` is None and ``data`` empty where the payload was erased."""
+    """An event in its organization's chain. ``actor`` is None and ``data`` empty where the payload was erased.
+
+    ``problem``: why its row is not what was sealed; what stands in the row is shown all the same. A time that no
+    calendar of ours has is shown as it was sealed; None: nor does the header say one.
+    """
 
     event_id: str
     seq: int
     event_type: str
     action_id: str | None
     agent_id: str | None
-    created_at: datetime
-    sealed_at: datetime
+    created_at: datetime | None
+    sealed_at: datetime | None
     actor: Actor | None
     data: JsonObject
     hash: bytes
     prev_hash: bytes
+    problem: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """What to list; None means any. ``start`` and ``end`` bound ``created_at``, both inclusive."""
+    """What to list; None means any. ``start`` and ``end`` bound ``created_at``, both inclusive. ``without_action``:
+    only what happened outside of actions. ``risk_level``, ``tool``, ``operation`` and ``decision`` are those of the
+    event's action; ``agents``: any of these; ``text`` is searched for in the actor and the data, in either case."""
 
     start: datetime | None = None
     end: datetime | None = None
@@ -137,6 +236,16 @@ class EventFilter:
     action_id: str | None = None
     agent_id: str | None = None
     risk_level: str | None = None
+    tool: str | None = None
+    operation: str | None = None
+    decision: str | None = None
+    agents: tuple[str, ...] | None = None
+    text: str | None = None
+    without_action: bool = False
+
+    def of_agents(self, agents: Iterable[str]) -> "EventFilter":
+        """Those of it that are of one of these agents."""
+        return replace(self, agents=tuple(agents))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from headgate.kernel.errors import UnavailableError
 _log = structlog.get_logger(__name__)
 
 _BATCH_EVENTS: Final = 1_000
+_BACKLOG_EVENTS: Final = 4_000
+"""In one commit, where so many wait: a commit takes as long as sealing some hundred events."""
 _LOCK_TIMEOUT: Final = "2s"
 _MAX_BATCHES_BEFORE_READING: Final = 10
 
@@ -23,7 +25,7 @@ async def seal_due(database: Database) -> int:
     none could be.
     """
     async with database.across_organizations() as connection:
-        shares = await store.seal_due(connection, _BATCH_EVENTS)
+        shares = await store.seal_due(connection, _BACKLOG_EVENTS)
     return total_of(shares, failed_event="audit_seal_failed")
 
 

@@ -1,17 +1,17 @@
 """The record in the database: append to the inbox, seal, list. Reading the chain itself: ``chain_store``."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from psycopg import sql
-from psycopg.rows import DictRow
 
-from headgate.audit.chain import prev_hash_of
-from headgate.audit.model import Actor, ActorType, Event, EventFilter, EventPage, SealedEvent
-from headgate.db.bounded_count import count_rows
+from headgate.audit.event_rows import SELECT, sealed_event
+from headgate.audit.find import SEARCHED_EVENTS, Finder, finder
+from headgate.audit.model import Event, EventFilter, EventPage, SealedEvent
+from headgate.audit.stored_events import read_events
+from headgate.db.bounded_count import Shown
 from headgate.db.database import Connection
 from headgate.db.rounds import Share
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -23,12 +23,6 @@ _APPEND: Final = """
         AS e(event_type, action_id, agent_id, created_at, payload, position)
     ORDER BY e.position
 """
-
-_SELECT: Final = sql.SQL("""
-    SELECT e.seq, e.event_id, e.event_type, e.action_id, e.agent_id, e.created_at, e.sealed_at, e.payload,
-           c.hash, c.header
-    FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq
-""")
 
 
 async def append(connection: Connection, org_id: str, events: Sequence[Event]) -> None:
@@ -98,12 +92,11 @@ async def ensure_partitions(connection: Connection) -> None:
 
 async def get_event(connection: Connection, org_id: str, event_id: str) -> SealedEvent:
     """Raises NotFoundError."""
-    query = sql.SQL("{} WHERE e.org_id = %s AND e.event_id = %s").format(_SELECT)
-    cursor = await connection.execute(query, [org_id, event_id])
-    row = await cursor.fetchone()
-    if row is None:
+    query = sql.SQL("{} WHERE e.org_id = %s AND e.event_id = %s").format(SELECT)
+    found = await read_events(connection, query, [org_id, event_id])
+    if not found:
         raise NotFoundError(f"no audit event {event_id}")
-    return _sealed(row)
+    return sealed_event(org_id, found[0])
 
 
 async def list_events(
@@ -116,74 +109,66 @@ async def list_events(
     cursor: str | None = None,
     exact_total: bool = False,
 ) -> EventPage:
-    """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since."""
-    where, parameters = _conditions(org_id, wanted)
-    source = sql.SQL("audit_events e WHERE {}").format(where)
-    total, is_minimum = await count_rows(connection, source, parameters, exact=exact_total)
-    page = sql.SQL("{} WHERE {} {} ORDER BY e.seq DESC LIMIT %(limit)s OFFSET %(offset)s").format(
-        _SELECT, where, sql.SQL("" if cursor is None else "AND e.seq < %(before)s")
-    )
+    """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since.
+
+    Of a search in the text a page looks through ``SEARCHED_EVENTS`` that the rest of the filter leaves: it may hold
+    fewer than ``limit``, its total is what it found, and its cursor continues the search.
+    """
     before = None if cursor is None else _seq_of(cursor)
-    rows = await (
-        await connection.execute(page, {**parameters, "before": before, "limit": limit, "offset": offset})
-    ).fetchall()
-    events = [_sealed(row) for row in rows]
+    find = await finder(connection, org_id, wanted)
+    if wanted.text is not None:
+        return await _search(find, wanted.text, limit, offset, before)
+    seqs = await find.seqs(limit, offset, before)
+    total, is_minimum = Shown(len(seqs), limit, offset, cursor).total or await find.count(exact=exact_total)
     return EventPage(
-        events=events,
+        events=await load_events(connection, org_id, seqs),
         total=total,
         total_is_minimum=is_minimum,
-        next_cursor=str(events[-1].seq) if len(events) == limit else None,
+        next_cursor=str(seqs[-1]) if len(seqs) == limit else None,
     )
 
 
-def _conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str, object]]:
-    parts = [sql.SQL("e.org_id = %(org)s")]
-    values: dict[str, object] = {"org": org_id}
-    for name, value, condition in (
-        ("start", wanted.start, "e.created_at >= %(start)s"),
-        ("end", wanted.end, "e.created_at <= %(end)s"),
-        ("event_type", wanted.event_type, "e.event_type = %(event_type)s"),
-        ("action_id", wanted.action_id, "e.action_id = %(action_id)s"),
-        ("agent_id", wanted.agent_id, "e.agent_id = %(agent_id)s"),
-        (
-            "risk_level",
-            wanted.risk_level,
-            "EXISTS (SELECT FROM actions a WHERE a.org_id = e.org_id AND a.action_id = e.action_id"
-            " AND a.risk_level = %(risk_level)s)",
-        ),
-    ):
-        if value is not None:
-            parts.append(sql.SQL(condition))
-            values[name] = value
-    return sql.SQL(" AND ").join(parts), values
+async def _search(find: Finder, text: str, limit: int, offset: int, before: int | None) -> EventPage:
+    candidates = await find.seqs(SEARCHED_EVENTS, 0, before)
+    found = await find.containing(candidates, text)
+    shown = found[offset : offset + limit]
+    is_more = len(candidates) == SEARCHED_EVENTS
+    if len(found) > offset + limit:
+        next_cursor: int | None = shown[-1]
+    else:
+        next_cursor = candidates[-1] if is_more else None
+    return EventPage(
+        events=await load_events(find.connection, find.org_id, shown),
+        total=len(found),
+        total_is_minimum=is_more,
+        next_cursor=None if next_cursor is None else str(next_cursor),
+    )
+
+
+async def events_before(
+    connection: Connection, org_id: str, wanted: EventFilter, before: int, limit: int
+) -> tuple[list[SealedEvent], int | None]:
+    """A stretch of a walk through all of them, newest first, and where it goes on; None: it is over."""
+    find = await finder(connection, org_id, wanted)
+    if wanted.text is not None:
+        candidates = await find.seqs(SEARCHED_EVENTS, 0, before)
+        found = (await find.containing(candidates, wanted.text))[:limit]
+        is_over = len(found) < limit and len(candidates) < SEARCHED_EVENTS
+        going_on = found[-1] if len(found) == limit else candidates[-1] if candidates else None
+        return await load_events(connection, org_id, found), None if is_over else going_on
+    seqs = await find.seqs(limit, 0, before)
+    return await load_events(connection, org_id, seqs), seqs[-1] if len(seqs) == limit else None
+
+
+async def load_events(connection: Connection, org_id: str, seqs: Sequence[int]) -> list[SealedEvent]:
+    """Those with these numbers, newest first."""
+    if not seqs:
+        return []
+    query = sql.SQL("{} WHERE e.org_id = %s AND e.seq = ANY (%s) ORDER BY e.seq DESC").format(SELECT)
+    return [sealed_event(org_id, event) for event in await read_events(connection, query, [org_id, list(seqs)])]
 
 
 def _seq_of(cursor: str) -> int:
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
         raise ValidationError("not a cursor of this list", details={"field": "cursor"})
     return int(cursor)
-
-
-def _sealed(row: DictRow) -> SealedEvent:
-    actor, data = None, {}
-    if row["payload"] is not None:
-        payload = json.loads(row["payload"])
-        actor = Actor(
-            type=ActorType(payload["actor"]["type"]),
-            id=payload["actor"]["id"],
-            name=payload["actor"].get("name"),
-        )
-        data = payload["data"]
-    return SealedEvent(
-        event_id=row["event_id"],
-        seq=row["seq"],
-        event_type=row["event_type"],
-        action_id=row["action_id"],
-        agent_id=row["agent_id"],
-        created_at=row["created_at"],
-        sealed_at=row["sealed_at"],
-        actor=actor,
-        data=data,
-        hash=bytes(row["hash"]),
-        prev_hash=prev_hash_of(row["header"]),
-    )

@@ -4,43 +4,208 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import show_json, show_table
+from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
 
 @click.group()
 def agents() -> None:
-    """List and create agents."""
+    """List, create, change, suspend and end agents. AGENT is a name or an id."""
 
 
 @agents.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--status", type=click.Choice(["active", "suspended", "deactivated"]))
+@click.option("--tag")
+@click.option("--owner")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @runtime_file_option
-def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
-    """List agents, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get("/admin/agents", {"limit": limit})
+def list_all(
+    words: tuple[str, ...],
+    status: str | None,
+    tag: str | None,
+    owner: str | None,
+    limit: int,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """List agents, newest first; with WORDS, those whose name, description or id has them all."""
+    wanted = {"q": " ".join(words) or None, "status": status, "tag": tag, "owner": owner, "limit": limit}
+    answer = ApiClient(find_target(runtime_file)).get("/admin/agents", wanted)
     if as_json:
         show_json(answer)
         return
     show_table(
-        ("AGENT", "STATUS", "NAME", "CREATED"),
-        ((one["id"], one["status"], one["name"], one["created_at"][:19]) for one in answer["data"]),
+        ("AGENT", "STATUS", "NAME", "OWNER", "LAST SEEN", "CREATED"),
+        (
+            (
+                one["id"],
+                "stopped" if one["stopped"] and one["status"] == "active" else one["status"],
+                one["name"],
+                one["owner"],
+                (one["last_seen_at"] or "never")[:19],
+                one["created_at"][:19],
+            )
+            for one in answer["data"]
+        ),
     )
+    if due := sum(one["keys_due_for_rotation"] for one in answer["data"]):
+        click.echo(f"{due} keys of these are due for rotation: headgate keys list --due", err=True)
 
 
 @agents.command()
 @click.argument("name")
 @click.option("--description")
+@click.option("--owner", help="Who answers for it.")
+@click.option("--tag", "tags", multiple=True, help="Repeatable.")
+@click.option("--expires", type=click.Choice(["30", "60", "90", "180", "365", "never"]), help="Days its key lasts: 90.")
 @json_option
 @runtime_file_option
-def create(name: str, description: str | None, as_json: bool, runtime_file: Path | None) -> None:
+def create(
+    name: str,
+    description: str | None,
+    owner: str | None,
+    tags: tuple[str, ...],
+    expires: str | None,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
     """Create an agent; its key is printed this once."""
-    body = {"name": name} if description is None else {"name": name, "description": description}
+    body: dict[str, object] = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
+    if expires is not None:
+        body["expires_in_days"] = expires if expires == "never" else int(expires)
     answer = ApiClient(find_target(runtime_file)).post("/admin/agents", body)
     if as_json:
         show_json(answer)
         return
     click.echo(f"created {answer['id']}; its key, which is not shown again:", err=True)
+    click.echo(answer["api_key"]["key"])
+
+
+@agents.command()
+@click.argument("agent")
+@click.option("--name")
+@click.option("--description", help="An empty one takes it away.")
+@click.option("--owner", help="An empty one takes it away.")
+@click.option("--tag", "tags", multiple=True, help="Repeatable; in the place of those that it has. Empty: none.")
+@click.option("--requests-per-minute", type=click.IntRange(0, 100_000), help="All of its keys together; 0: as all.")
+@click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: as everybody's.")
+@runtime_file_option
+def update(
+    agent: str,
+    name: str | None,
+    description: str | None,
+    owner: str | None,
+    tags: tuple[str, ...],
+    requests_per_minute: int | None,
+    open_approvals: int | None,
+    runtime_file: Path | None,
+) -> None:
+    """Change what is said of an agent, and its own limits; what is left out stays."""
+    client = ApiClient(find_target(runtime_file))
+    agent_id = agent_id_of(client, agent)
+    body: dict[str, object] = {} if name is None else {"name": name}
+    body |= {key: value or None for key, value in (("description", description), ("owner", owner)) if value is not None}
+    if tags:
+        body["tags"] = [tag for tag in tags if tag]
+    wanted = {"requests_per_minute": requests_per_minute, "open_approvals": open_approvals}
+    changed = {key: value or None for key, value in wanted.items() if value is not None}
+    if changed:
+        body["limits"] = client.get(f"/admin/agents/{agent_id}")["limits"] | changed
+    answer = client.put(f"/admin/agents/{agent_id}", body)
+    click.echo(f"{answer['id']} is changed")
+
+
+@agents.command()
+@click.argument("agent")
+@click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True)
+@runtime_file_option
+def show(agent: str, days: int, runtime_file: Path | None) -> None:
+    """Show one agent, and what it did in the last days."""
+    client = ApiClient(find_target(runtime_file))
+    agent_id = agent_id_of(client, agent)
+    found = client.get(f"/admin/agents/{agent_id}")
+    figures = client.get(f"/admin/agents/{agent_id}/figures", {"days": days})
+    show_fields(
+        [
+            ("agent", found["id"]),
+            ("name", found["name"]),
+            ("description", found["description"]),
+            ("status", found["status"]),
+            ("why", found["status_reason"]),
+            ("kill switch", found["stopped"]),
+            ("owner", found["owner"]),
+            ("tags", ", ".join(found["tags"]) or None),
+            ("requests a minute", found["limits"]["requests_per_minute"]),
+            ("open approvals", found["limits"]["open_approvals"]),
+            ("last seen", figures["last_seen_at"]),
+            (f"actions in {days} days", f"{figures['actions']}{'+' if figures['actions_is_minimum'] else ''}"),
+            *figures["decisions"].items(),
+        ]
+    )
+    show_table(
+        ("TOOL", "OPERATION", "ACTIONS", "LAST"),
+        ((one["tool"], one["operation"], one["actions"], one["last_at"][:19]) for one in figures["tools"]),
+    )
+
+
+@agents.command()
+@click.argument("agent")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """Show an agent's timeline: what it did and what was done to it, newest first."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(f"/admin/agents/{agent_id_of(client, agent)}/activity", {"limit": limit})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(("WHEN", "WHAT"), ((one["at"][:19], one["summary"]) for one in answer["data"]))
+
+
+@agents.command()
+@click.argument("agent")
+@click.option("--reason")
+@runtime_file_option
+def suspend(agent: str, reason: str | None, runtime_file: Path | None) -> None:
+    """Refuse an agent's calls from now on, until it is resumed."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/suspend", {"reason": reason})
+    click.echo(f"{answer['id']} is {answer['status']}")
+
+
+@agents.command()
+@click.argument("agent")
+@click.option("--reason")
+@runtime_file_option
+def resume(agent: str, reason: str | None, runtime_file: Path | None) -> None:
+    """Let a suspended agent go on, with the keys that it has."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/resume", {"reason": reason})
+    click.echo(f"{answer['id']} is {answer['status']}")
+
+
+@agents.command()
+@click.argument("agent")
+@runtime_file_option
+def deactivate(agent: str, runtime_file: Path | None) -> None:
+    """End an agent for good: its keys stop now, its history stays."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.delete(f"/admin/agents/{agent_id_of(client, agent)}")
+    click.echo(f"{answer['id']} is {answer['status']}")
+
+
+@agents.command("rotate-key")
+@click.argument("agent")
+@click.option("--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds that old keys go on.")
+@runtime_file_option
+def rotate_key(agent: str, overlap: int, runtime_file: Path | None) -> None:
+    """Replace an agent's keys by a new one, which is printed this once."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/rotate-key", {"overlap_seconds": overlap})
+    click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
     click.echo(answer["api_key"]["key"])

@@ -26,7 +26,7 @@ def allowlist() -> None:
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
     """Show the destinations on the list."""
-    document, _ = _read(ApiClient(find_target(runtime_file)))
+    document, _ = read_allowlist(ApiClient(find_target(runtime_file)))
     if as_json:
         show_json(document)
     elif not document["destinations"]:
@@ -53,7 +53,7 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
     An entry of the same host and ports is replaced. Calls in flight are decided again.
     """
     client = ApiClient(find_target(runtime_file))
-    document, tag = _read(client)
+    document, tag = read_allowlist(client)
     entry: Document = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
     client.put(_PATH, {**document, "destinations": [*kept, entry]}, if_match=tag)
@@ -69,7 +69,7 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
 def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None:
     """Take a destination off the list: every entry of this host, or the one of these ports."""
     client = ApiClient(find_target(runtime_file))
-    document, tag = _read(client)
+    document, tag = read_allowlist(client)
     kept = [
         one for one in document["destinations"] if not (_is_same(one, host, ports) if ports else _is_host(one, host))
     ]
@@ -80,7 +80,7 @@ def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None
     click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} taken off the list")
 
 
-def _read(client: ApiClient) -> tuple[Document, str]:
+def read_allowlist(client: ApiClient) -> tuple[Document, str]:
     """The list as it is, with its entity tag; empty where it was never set."""
     document: Document
     try:

@@ -1,12 +1,23 @@
 """``headgate approvals``: what waits for a human, and the decision."""
 
+import math
+import sys
+import time
 from pathlib import Path
+from typing import Final
 
 import click
 
+from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.approval_decisions import approve, deny, grant
+from headgate.cli.approval_watch import watch
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+
+EXIT_STATUS: Final = {"approved": 0, "denied": 3, "expired": 4, "pending": 5}
+"""Of ``show --wait``, for scripts; 1 and 2 are what they are for every command."""
+_LONGEST_WAIT_SECONDS: Final = 30
 
 
 @click.group()
@@ -21,13 +32,31 @@ def approvals() -> None:
     default="pending",
     show_default=True,
 )
+@click.option("--agent", metavar="NAME|ID", help="Of this agent.")
+@click.option("--risk", "risk_level", type=click.Choice(["low", "medium", "high", "critical"]))
+@click.option("--tool", help="Of this tool.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
 @runtime_file_option
-def list_all(status: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+def list_all(
+    status: str,
+    agent: str | None,
+    risk_level: str | None,
+    tool: str | None,
+    limit: int,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
     """List approvals, newest first."""
-    wanted = {"status": None if status == "all" else status, "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get("/v1/approvals", wanted)
+    client = ApiClient(find_target(runtime_file))
+    wanted = {
+        "status": None if status == "all" else status,
+        "agent_id": agent_id_if_named(client, agent),
+        "risk_level": risk_level,
+        "tool": tool,
+        "limit": limit,
+    }
+    answer = client.get("/v1/approvals", wanted)
     if as_json:
         show_json(answer)
         return
@@ -35,12 +64,13 @@ def list_all(status: str, limit: int, as_json: bool, runtime_file: Path | None) 
         click.echo("nothing waits (--status all: what was decided, too)" if status == "pending" else "none")
         return
     show_table(
-        ("APPROVAL", "STATUS", "RISK", "CALL", "WHY", "EXPIRES"),
+        ("APPROVAL", "STATUS", "RISK", "SAME", "CALL", "WHY", "EXPIRES"),
         (
             (
                 one["id"],
                 one["status"],
                 one["decision"]["risk_level"],
+                one["identical_pending"] if one["identical_pending"] > 1 else "",
                 _call(one["action"]),
                 one["decision"]["reason"],
                 one["expires_at"][:19],
@@ -52,14 +82,38 @@ def list_all(status: str, limit: int, as_json: bool, runtime_file: Path | None) 
 
 @approvals.command()
 @click.argument("approval_id")
+@click.option("--wait", "wait_seconds", type=click.IntRange(0), help="Wait for the decision; the exit status tells it.")
 @json_option
 @runtime_file_option
-def show(approval_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Show one approval with the whole call that it would let through."""
-    answer = ApiClient(find_target(runtime_file)).get(f"/v1/approvals/{approval_id}")
+def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one approval with the whole call that it would let through.
+
+    With --wait the exit status is 0 where it is approved, 3 denied, 4 expired, 5 still pending.
+    """
+    client = ApiClient(find_target(runtime_file))
+    answer = _decided_within(client, f"/v1/approvals/{approval_id}", wait_seconds or 0)
     if as_json:
         show_json(answer)
-        return
+    else:
+        _show(answer)
+    if wait_seconds is not None:
+        sys.exit(EXIT_STATUS[answer["status"]])
+
+
+def _decided_within(client: ApiClient, path: str, seconds: int) -> Document:
+    """The approval as soon as it is decided, or when the time is over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = max(0, math.ceil(deadline - time.monotonic()))
+        answer = client.get(path, {"wait": min(left, _LONGEST_WAIT_SECONDS)})
+        if answer["status"] != "pending" or time.monotonic() >= deadline:
+            return answer
+
+
+def _show(answer: Document) -> None:
+    context = answer["context"] or {}
+    if context:
+        click.echo(safe(context["summary"]))
     show_fields(
         [
             ("approval", answer["id"]),
@@ -71,45 +125,38 @@ def show(approval_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("risk", answer["decision"]["risk_level"]),
             ("policy", answer["decision"]["policy_id"]),
             ("approvals", f"{answer['current_approvals']} of {answer['required_approvals']}"),
+            *(("from", people) for one in answer["requirements"] if (people := asked(one))),
             ("repeats", answer["repeats"]),
             ("expires", answer["expires_at"]),
             *((entry["event"], told(entry)) for entry in answer["history"] if entry["event"] != "requested"),
         ]
     )
-    show_json(answer["action"]["params"])
+    for one in context.get("on_behalf_of", ()):
+        click.echo(f"on behalf of {safe(one['action_id'])} {safe(one['tool'])}.{safe(one['operation'])}")
+    if context:
+        similar = context["similar"]
+        counted = ", ".join(f"{similar[name]} {name}" for name in ("approved", "denied", "expired") if similar[name])
+        click.echo(f"similar before: {counted or 'none'}")
+        if context["hidden_characters"]:
+            click.echo(f"hidden characters, written out below: {safe(', '.join(context['hidden_characters']))}")
+    show_json(context["request"] if context else answer["action"]["params"])
 
 
-@approvals.command()
-@click.argument("approval_id")
-@click.option("--comment", help="Kept in the record.")
-@json_option
-@runtime_file_option
-def approve(approval_id: str, comment: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Let the call through, once."""
-    body = {} if comment is None else {"comment": comment}
-    _decided(ApiClient(find_target(runtime_file)).post(f"/v1/approvals/{approval_id}/approve", body), as_json)
+for command in (approve, deny, grant, watch):
+    approvals.add_command(command)
 
 
-@approvals.command()
-@click.argument("approval_id")
-@click.option("--reason", required=True, help="The agent is told it.")
-@json_option
-@runtime_file_option
-def deny(approval_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Refuse the call."""
-    _decided(
-        ApiClient(find_target(runtime_file)).post(f"/v1/approvals/{approval_id}/deny", {"reason": reason}), as_json
-    )
-
-
-def _decided(answer: Document, as_json: bool) -> None:
-    if as_json:
-        show_json(answer)
-        return
-    votes = (
-        f" ({answer['current_approvals']} of {answer['required_approvals']})" if answer["status"] == "pending" else ""
-    )
-    click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}{votes}")
+def asked(requirement: Document) -> str:
+    """Whose approvals one policy wants; empty: anybody's who may approve."""
+    groups = [f"{count} of group:{name}" for name, count in requirement["roles"].items()]
+    only = ", ".join(requirement["assignees"])
+    kept_apart = ", ".join(one.replace("_", " ") for one in requirement["separation_of_duties"])
+    parts = [
+        ", ".join(groups),
+        f"{'any other of' if groups else 'only'} {only}" if only else "",
+        f"not the {kept_apart}" if kept_apart else "",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def told(entry: Document) -> str:

@@ -1,38 +1,214 @@
-"""``headgate audit``: whether the record is what was recorded."""
+"""``headgate audit``: whether the record is what was recorded, and proofs of it for others."""
 
+import json
 import sys
+import time
+from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import safe, show_json
+from headgate.cli.audit_events import export_events, list_events, show_event
+from headgate.cli.audit_keys import key
+from headgate.cli.audit_verdict import NotLookedAtError, show_verification
+from headgate.cli.progress import progress_bar
+from headgate.cli.tables import safe, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.evidence.note import parse_verifier_key
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.secrets import Secret
 
 
 @click.group()
 def audit() -> None:
-    """Verify the record."""
+    """Read and verify the record, and take proofs of it."""
+
+
+audit.add_command(list_events)
+audit.add_command(show_event)
+audit.add_command(export_events)
+audit.add_command(key)
+
+
+@audit.command("pack")
+@click.argument("action_id")
+@click.option("--output", type=click.Path(path_type=Path), help="Where to write it; default: ACTION_ID.zip here.")
+@runtime_file_option
+def proof_pack(action_id: str, output: Path | None, runtime_file: Path | None) -> None:
+    """Fetch the proof pack of an action."""
+    client = ApiClient(find_target(runtime_file))
+    content = client.get_bytes(f"/admin/audit/actions/{quote(action_id, safe='')}/proof-pack")
+    path = output or Path(f"{Path(action_id).name}.zip")
+    path.write_bytes(content)
+    click.echo(f"{safe(path)}: {len(content)} bytes. Check it: headgate verify {safe(path)} --key KEY")
+    click.echo("KEY is what headgate audit key prints: whoever checks should have it from you before.", err=True)
 
 
 @audit.command()
 @click.option("--start", "start_date", help="Events sealed from then on (ISO 8601).")
 @click.option("--end", "end_date", help="Events sealed until then (ISO 8601).")
+@click.option(
+    "--checkpoints",
+    "kept",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="A file or folder of checkpoints that were exported: what they were signed over must be there unchanged.",
+)
+@click.option(
+    "--database-url",
+    envvar="HEADGATE_AUDITOR_DATABASE_URL",
+    help="Read this database instead of the API (HEADGATE_AUDITOR_DATABASE_URL).",
+)
+@click.option("--key", "keys", multiple=True, help="With --database-url: a verifier key, or a file of them.")
+@click.option("--organization", help="With --database-url: whose record; default: the first organization.")
+@click.option("--segments", default=1, type=click.IntRange(1, 64), help="With --database-url: so many processes.")
 @json_option
 @runtime_file_option
-def verify(start_date: str | None, end_date: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Check the hash chain; status 1 where an event is not what was sealed."""
-    body = {name: value for name, value in (("start_date", start_date), ("end_date", end_date)) if value is not None}
-    answer = ApiClient(find_target(runtime_file)).post("/admin/audit/verify", body)
+def verify(
+    start_date: str | None,
+    end_date: str | None,
+    kept: tuple[Path, ...],
+    database_url: str | None,
+    keys: tuple[str, ...],
+    organization: str | None,
+    segments: int,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Check the record: its hash chain, and that it is what checkpoints were signed over; status 1 where it is not, 2
+    where it could not be looked at, or nothing was sealed between --start and --end.
+
+    By default the API does it, with the keys of the instance. Who trusts neither reads the database: --database-url
+    (the role headgate_auditor is enough) with a --key and --checkpoints that were kept elsewhere.
+    """
+    try:
+        texts = read_checkpoints(kept)
+        if database_url is not None:
+            from headgate.cli.audit_database import verify_database  # noqa: PLC0415 - loads the database's driver
+
+            answer = verify_database(
+                Secret(database_url), organization, texts, keys, start_date, end_date, segments=segments
+            )
+        else:
+            dates = (("start_date", start_date), ("end_date", end_date))
+            body: dict[str, object] = {name: value for name, value in dates if value is not None}
+            answer = ApiClient(find_target(runtime_file)).post("/admin/audit/verify", {**body, "checkpoints": texts})
+    except HeadgateError as error:
+        raise NotLookedAtError(error.message) from error
+    show_verification(answer, as_json)
+
+
+@audit.command("export")
+@click.option("--from", "start_date", help="Actions submitted from then on (ISO 8601).")
+@click.option("--to", "end_date", help="Actions submitted until then (ISO 8601).")
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="A folder, or a file for --bundle.")
+@click.option("--bundle", is_flag=True, help="One ZIP of all packs instead of a folder.")
+@runtime_file_option
+def export(start_date: str | None, end_date: str | None, output: Path, bundle: bool, runtime_file: Path | None) -> None:
+    """Take the proof packs of many actions, with a manifest."""
+    from headgate.cli.audit_export import actions_between, fetch_packs, write_bundle, write_folder  # noqa: PLC0415
+
+    client = ApiClient(find_target(runtime_file), is_patient=True)
+    action_ids = actions_between(client, start_date, end_date)
+    write = write_bundle if bundle else write_folder
+    with progress_bar(len(action_ids), "packs") as progress:
+        packs = fetch_packs(client, action_ids, progress)
+        count = write(packs, output, {"from": start_date, "to": end_date})
+    click.echo(f"{safe(output)}: {count} proof packs. Check them: headgate audit inspect {safe(output)} --key KEY")
+
+
+@audit.command("inspect")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, a line each.")
+def inspect_export(path: Path, keys: tuple[str, ...], as_json: bool) -> None:
+    """Check and list the packs of an export; status 1 where one is not what was recorded. Needs no instance."""
+    from headgate.cli.audit_export import inspect  # noqa: PLC0415 - loaded by this command only
+    from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys  # noqa: PLC0415
+
+    try:
+        found = list(inspect(path, read_keys(keys)))
+    except (InvalidError, RefusedError) as error:
+        raise ValidationError(str(error)) from error
+    bad = [one for one in found if one.report is None]
     if as_json:
-        show_json(answer)
-    elif answer["valid"]:
-        click.echo(f"the chain is valid: {answer['events_verified']} events, up to {safe(answer['chain_end_hash'])}")
+        for one in found:
+            click.echo(json.dumps(one.report or {"valid": False, "file": one.name, "reason": one.reason}))
     else:
-        fault = answer["fault"]
-        click.echo(
-            f"THE CHAIN IS BROKEN at event number {fault['seq']} ({safe(fault['event_id'])}): {safe(fault['message'])}",
-            err=True,
-        )
-    if not answer["valid"]:
+        columns = ("action", "tool", "decision", "status", "submitted")
+        names = ("action_id", "tool", "decision", "status", "created_at")
+        show_table(columns, [[one.report[name] for name in names] for one in found if one.report is not None])
+        for one in bad:
+            click.echo(f"NOT VALID: {safe(one.name)}: {safe(one.reason)}", err=True)
+    if bad:
         sys.exit(1)
+
+
+@audit.command("import")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
+@click.option(
+    "--database-url",
+    envvar="HEADGATE_OWNER_DATABASE_URL",
+    required=True,
+    help="An empty database, as its owner (HEADGATE_OWNER_DATABASE_URL).",
+)
+def import_packs(path: Path, keys: tuple[str, ...], database_url: str) -> None:
+    """Put an export into an empty database, to be looked at with an API of its own. Nothing can be changed there.
+
+    Every pack is verified first; where one is not valid, or the database holds anything, nothing is imported.
+    """
+    from headgate.cli.audit_import import import_export  # noqa: PLC0415 - loads the database's driver
+    from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys  # noqa: PLC0415
+
+    try:
+        trusted = read_keys(keys)
+    except (InvalidError, RefusedError) as error:
+        raise ValidationError(str(error)) from error
+    record = import_export(path, trusted, Secret(database_url))
+    click.echo(
+        f"{len(record.actions)} actions and {len(record.events)} events of {safe(record.org_id)}, to be looked at"
+    )
+
+
+@audit.command()
+@click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
+@click.option("--keep", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to keep them.")
+@click.option("--interval", default=10, show_default=True, type=click.IntRange(1), help="Seconds between two looks.")
+@click.option("--once", is_flag=True, help="Look once, for a scheduler.")
+@runtime_file_option
+def monitor(keys: tuple[str, ...], keep: Path, interval: int, once: bool, runtime_file: Path | None) -> None:
+    """Follow a service's checkpoints and keep them; status 1, and the reason, where it takes back what it signed.
+
+    Run it where the service's administrators have no say.
+    """
+    from headgate.cli.audit_monitor import Monitor  # noqa: PLC0415 - loaded by this command only
+
+    trusted = [parse_verifier_key(one) for one in _key_texts(keys)]
+    client = ApiClient(find_target(runtime_file))
+    # Who looks once has nobody to wait for: no answer is an alarm, and not "nothing was signed".
+    watching = Monitor(client, trusted, keep, patience_seconds=0) if once else Monitor(client, trusted, keep)
+    while True:
+        seen = watching.look()
+        if once:
+            click.echo("nothing was signed yet" if seen is None else f"{seen.size} events, consistent with all before")
+            return
+        time.sleep(interval)
+
+
+def _key_texts(given: Iterable[str]) -> list[str]:
+    return [line for one in given for line in (Path(one).read_text("utf-8") if Path(one).is_file() else one).split()]
+
+
+def read_checkpoints(paths: Iterable[Path]) -> list[str]:
+    """Every file, and every file below every folder that is called like a checkpoint. Raises ValidationError for a
+    folder without any: the record would seem to agree with what was never read."""
+    texts: list[str] = []
+    for path in paths:
+        files = sorted(path.rglob("*.checkpoint")) if path.is_dir() else [path]
+        if not files:
+            raise ValidationError(f"{path} holds no checkpoint: files called *.checkpoint are read")
+        texts += [one.read_text("utf-8") for one in files]
+    return texts

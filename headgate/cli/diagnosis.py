@@ -16,6 +16,7 @@ from cryptography import x509
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
+from headgate.cli.kill_switch import describe
 from headgate.cli.target import Target, find_instance
 from headgate.configuration.settings import all_variables, read_settings
 from headgate.kernel.errors import HeadgateError
@@ -53,6 +54,8 @@ def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.envi
         return
     yield from check_parts(instance)
     yield check_api(instance)
+    yield from check_stops(instance)
+    yield from check_warnings(instance)
     yield check_proxy(instance)
     yield check_certificate(Path(instance.ca_cert), datetime.now(UTC))
     yield check_disk(Path(instance.ca_cert))
@@ -96,6 +99,26 @@ def check_api(instance: RuntimeInformation) -> Finding:
     except HeadgateError as error:
         return Finding(Verdict.WRONG, error.message)
     return Finding(Verdict.OK, f"the API answers at {instance.api_url}")
+
+
+def check_stops(instance: RuntimeInformation) -> Iterator[Finding]:
+    """Whether somebody has stopped something; an API that does not answer is ``check_api``'s finding."""
+    try:
+        answer = ApiClient(Target(instance.api_url, instance.admin_token)).get("/admin/settings/kill-switch")
+    except HeadgateError:
+        return
+    for stop in answer.get("stops", []):
+        yield Finding(Verdict.NOTE, f"{describe(stop)} (headgate start)")
+
+
+def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
+    """What the API itself has noticed: a reverse proxy in front of it that it was not told of."""
+    try:
+        answer = ApiClient(Target(instance.api_url, instance.admin_token)).get("/health")
+    except HeadgateError:
+        return
+    for warning in answer.get("warnings") or []:
+        yield Finding(Verdict.NOTE, warning)
 
 
 def check_proxy(instance: RuntimeInformation) -> Finding:

@@ -33,3 +33,15 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
         f"there is no data of an instance in {' or '.join(map(str, folders))}: name it with --data-dir, or start one"
         " with headgate up"
     )
+
+
+def find_catalogues(data_dir: Path | None, runtime_file: Path | None) -> Path:
+    """Where the instance's own tool catalogues are; where there is no instance yet, where its first start will look."""
+    if data_dir is not None or os.environ.get("HEADGATE_DATA_DIR"):
+        return DataDirectory((data_dir or Path(os.environ["HEADGATE_DATA_DIR"]).expanduser()).absolute()).catalogues
+    try:
+        return find_data(None, runtime_file).catalogues
+    except UnavailableError:
+        if runtime_file is not None or os.environ.get("HEADGATE_RUNTIME_FILE"):
+            raise
+        return DataDirectory(default_data_directory()).catalogues

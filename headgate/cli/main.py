@@ -18,12 +18,35 @@ _COMMANDS: Final = {
     "env": ("headgate.cli.environment:env", "Print what makes a program's calls go through the gate."),
     "run": ("headgate.cli.environment:run", "Run a program whose calls go through the gate."),
     "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
+    "grants": ("headgate.cli.grants:grants", "Standing permissions: list, give, revoke."),
+    "break-glass": ("headgate.cli.break_glass:break_glass", "Let one denied action through; review who did."),
     "policy": ("headgate.cli.policies:policy", "Rule policies: add, change, test, compare, restore."),
     "nlp": ("headgate.cli.nlp:nlp", "Measure policies about content."),
-    "agents": ("headgate.cli.agents:agents", "List and create agents."),
+    "tools": ("headgate.cli.tools:tools", "Tool catalogues: list, check, import OpenAPI documents."),
+    "agents": ("headgate.cli.agents:agents", "List, create, change, suspend and end agents."),
+    "keys": ("headgate.cli.keys:keys", "List keys, take them over, revoke those that have leaked."),
+    "connections": ("headgate.cli.connections:connections", "Credentials that agents use and never see."),
+    "stop": ("headgate.cli.kill_switch:stop", "Refuse every call at once, held ones too."),
+    "start": ("headgate.cli.kill_switch:start", "Let go on what was stopped."),
     "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
-    "audit": ("headgate.cli.audit:audit", "Verify the record."),
+    "webhooks": ("headgate.cli.webhooks:webhooks", "Make, list and test webhook endpoints; look at deliveries."),
+    "retention": ("headgate.cli.retention:retention", "How long bodies are kept; legal holds; erasure."),
+    "reports": ("headgate.cli.reports:reports", "Reports about the record: make, list, show, download."),
+    "traffic": ("headgate.cli.traffic:traffic", "Capture traffic, and look at it: list, show, follow, export."),
+    "audit": ("headgate.cli.audit:audit", "Read and verify the record, and take proofs of it."),
+    "siem": ("headgate.cli.siem:siem", "Stream recorded events to a security team's collection."),
+    "integrations": (
+        "headgate.cli.integrations:integrations",
+        "Set and test Jira, Linear, ServiceNow, chats and GitHub.",
+    ),
+    "verify": ("headgate.cli.verify:verify", "Check a proof pack, without any server."),
+    "witness": ("headgate.cli.witness:witness", "Co-sign the checkpoints of other people's logs."),
+    "org": ("headgate.cli.organizations:org", "Organizations: list, make, invite people, give roles."),
+    "users": ("headgate.cli.users:users", "People: shut out, let in, sign out, unlock."),
+    "login": ("headgate.cli.login:login", "Print an address that signs a person in with a browser."),
     "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
+    "mfa": ("headgate.cli.mfa:mfa", "Enrol a second factor; recovery codes for the day on which it is lost."),
+    "secrets": ("headgate.cli.secrets:secrets", "Show, prepare, rotate and retire the master keys of stored secrets."),
     "ca": ("headgate.cli.authority:ca", "Show, export and rotate the certificate authority."),
     "doctor": ("headgate.cli.doctor:doctor", "Say what is wrong with this set-up, in plain words."),
     "demo": ("headgate.cli.demo:demo", "Play the whole story without internet."),
@@ -31,6 +54,7 @@ _COMMANDS: Final = {
     "api": ("headgate.cli.parts:api", "Run one API process."),
     "proxy": ("headgate.cli.parts:proxy", "Run one proxy process."),
     "worker": ("headgate.cli.parts:worker", "Run one worker process."),
+    "masker": ("headgate.cli.parts:masker", "Mask and store captured traffic."),
 }
 """Name → where it is, and its line in the overview."""
 
@@ -67,7 +91,8 @@ def headgate() -> None:
 
 
 def main() -> None:
-    """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2."""
+    """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2, and so is
+    a file that cannot be read or written."""
     try:
         headgate.main(prog_name="headgate", standalone_mode=False)
     except click.exceptions.Exit as stopped:
@@ -81,6 +106,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output is gone: nothing to tell it
         sys.exit(141)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"headgate: {click.format_filename(error.filename)}: {error.strerror}", err=True)
+        sys.exit(2)
     except HeadgateError as error:
         click.echo(f"headgate: {error.message}", err=True)
         sys.exit(1)

@@ -4,7 +4,9 @@ Here the process' settings become those of each part: the parts know nothing of 
 """
 
 import asyncio
+import sys
 from dataclasses import replace
+from datetime import timedelta
 
 import click
 
@@ -12,6 +14,7 @@ from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.configuration.shared_metrics import share_metrics
 from headgate.kernel.loading import loading
+from headgate.sessions.model import SessionLimits
 
 
 @click.command()
@@ -19,19 +22,14 @@ def api() -> None:
     """Run one API process until SIGTERM or SIGINT. Settings: docs/reference/settings.md."""
     settings = _begin()
     with loading():
-        from admin_api.process_settings import ApiSettings, OidcSettings  # noqa: PLC0415 - loaded by this part only
+        from admin_api.forwarded import ForwardedHeader, TrustedProxies  # noqa: PLC0415 - loaded by this part only
+        from admin_api.process_settings import ApiSettings  # noqa: PLC0415
         from admin_api.server import run  # noqa: PLC0415
-        from admin_api.tokens import ClaimNames  # noqa: PLC0415
+        from headgate.cli.evidence_settings import signing_key_source  # noqa: PLC0415
+        from headgate.cli.issuer_settings import configured_issuers  # noqa: PLC0415
+        from headgate.mfa.providers.settings import provider_settings  # noqa: PLC0415
+        from headgate.ratelimits.classes import quotas_of  # noqa: PLC0415
 
-    oidc = None
-    if settings.jwt_issuer is not None:
-        oidc = OidcSettings(
-            issuer=settings.jwt_issuer,
-            audience=settings.jwt_audience,
-            jwks_url=settings.jwt_jwks_url,
-            claims=ClaimNames(settings.jwt_organization_claim, settings.jwt_roles_claim, settings.jwt_aal_claim),
-            default_organization=settings.jwt_default_organization,
-        )
     run(
         ApiSettings(
             database_dsn=settings.database_url_of(Part.API),
@@ -40,12 +38,31 @@ def api() -> None:
             host=settings.api_host,
             port=settings.api_port,
             rate_limits=settings.rate_limits,
+            quotas=quotas_of(settings),
             local_tokens=settings.jwt_local_issuer,
-            oidc=oidc,
+            oidc=configured_issuers(settings),
+            public_url=settings.api_url,
+            session_limits=SessionLimits(
+                timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)
+            ),
+            sign_in_trust=timedelta(seconds=settings.sign_in_trust_seconds),
             ca_certificate=settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
+            grant_max_seconds=settings.grant_max_seconds,
+            delegation_depth=settings.delegation_depth,
             body_limit_bytes=settings.api_body_limit_bytes,
+            trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
+            upstream_ca_file=settings.upstream_ca_file,
             master_keys_file=settings.master_keys_file,
+            signing_keys=signing_key_source(settings),
+            checkpoint_seconds=settings.checkpoint_seconds,
+            mfa_provider=provider_settings(
+                settings.mfa_provider,
+                issuer=settings.jwt_issuer,
+                url=settings.mfa_provider_url,
+                client_id=settings.mfa_provider_client_id,
+                secret=settings.mfa_provider_secret,
+            ),
         )
     )
 
@@ -65,6 +82,7 @@ def proxy() -> None:
 
 def _serve_proxy(settings: Settings) -> None:
     with loading():
+        from headgate.ratelimits.classes import quotas_of  # noqa: PLC0415 - loaded by this part only
         from proxy.server import serve  # noqa: PLC0415 - loaded by this part only
         from proxy.settings import GateSettings  # noqa: PLC0415
 
@@ -79,7 +97,9 @@ def _serve_proxy(settings: Settings) -> None:
         hold_seconds=settings.hold_seconds,
         approval_expires_seconds=settings.approval_expires_seconds,
         rate_limits=settings.rate_limits,
+        quotas=quotas_of(settings),
         master_keys_file=settings.master_keys_file,
+        capture_spool_limit_bytes=settings.capture_spool_limit_bytes,
     )
     limits = replace(
         gate.limits,
@@ -87,19 +107,53 @@ def _serve_proxy(settings: Settings) -> None:
         buffered=settings.buffer_budget_bytes,
         head_seconds=settings.request_head_seconds,
     )
+    answers = replace(
+        gate.answers, body=settings.inspected_answer_limit_bytes, seconds=settings.inspected_answer_seconds
+    )
     # Plain asyncio: the guard stands in the loop's resolver, which uvloop would pass by (proxy/resolver.py).
-    asyncio.run(serve(replace(gate, limits=limits)))
+    asyncio.run(serve(replace(gate, limits=limits, answers=answers)))
 
 
 @click.command()
 def worker() -> None:
-    """Run one worker process until SIGTERM or SIGINT: it seals the record, expires approvals, closes what is left."""
+    """Run one worker process until SIGTERM or SIGINT: it seals the record, expires approvals, carries
+    actions out, closes what is left."""
     with loading():
+        from headgate.cli.evidence_settings import evidence_settings  # noqa: PLC0415 - loaded by this part only
+        from headgate.cli.report_fonts import usable_report_fonts  # noqa: PLC0415
         from headgate.worker.main import run  # noqa: PLC0415 - loaded by this part only
         from headgate.worker.settings import WorkerSettings  # noqa: PLC0415
 
     settings = _begin()
-    asyncio.run(run(WorkerSettings(settings.database_url_of(Part.WORKER), settings.redis_url)))
+    worker_settings = WorkerSettings(
+        settings.database_url_of(Part.WORKER),
+        settings.redis_url,
+        settings.data_dir,
+        master_keys_file=settings.master_keys_file,
+        upstream_ca_file=settings.upstream_ca_file,
+        public_api_url=settings.api_url,
+        evidence=evidence_settings(settings),
+        siem_folder=settings.siem_folder,
+        report_fonts=usable_report_fonts(settings),
+    )
+    asyncio.run(run(worker_settings))
+
+
+@click.command()
+@click.option("--beside", type=int, metavar="PID", help="End with this process, which has started it.")
+def masker(beside: int | None) -> None:
+    """Mask and store what the proxies of this machine have captured, until SIGTERM or SIGINT.
+
+    A proxy starts one by itself when it captures; there is one for each data directory.
+    """
+    settings = _begin()
+    with loading():
+        from headgate.worker.masker import MaskerSettings, run  # noqa: PLC0415 - loaded by this part only
+
+    masker_settings = MaskerSettings(
+        settings.database_url_of(Part.PROXY), settings.data_dir, settings.master_keys_file, beside
+    )
+    sys.exit(asyncio.run(run(masker_settings)))
 
 
 @click.command()

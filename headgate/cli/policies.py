@@ -8,6 +8,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
+from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
 from headgate.cli.policy_suggest import COMMANDS as SUGGEST_COMMANDS
 from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
@@ -75,12 +76,13 @@ def add(
     body |= {key: value for key, value in optional if value is not None}
     if shadow:
         body["mode"] = "shadow"
-    answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
+    with complaints_about(file):
+        answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
     if as_json:
         show_json(answer)
         return
     click.echo(f"added {answer['id']}")
-    show_warnings(answer)
+    show_warnings(answer, file=file)
 
 
 @policy.command()
@@ -103,6 +105,7 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("state", _state(answer)),
             ("version", answer["version"]),
             ("quarantine", answer["quarantine"]),
+            ("to let it go", f"headgate policy update {answer['id']} --release" if answer["quarantine"] else None),
             *_shadow(answer.get("shadow")),
         ]
     )

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 import click
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.policy_remote import apply_step, read_remote
+from headgate.cli.policy_remote import apply_all, apply_step, read_remote
 from headgate.cli.policy_write import write_folder
 from headgate.cli.tables import safe
 from headgate.cli.target import find_target, runtime_file_option
@@ -18,7 +18,7 @@ from headgate.policies.hiding import hiding_warnings
 from headgate.policies.suites.bundle import read_bundle
 from headgate.policies.suites.folder import read_folder
 from headgate.policies.suites.model import Suite
-from headgate.policies.suites.plan import Step, plan
+from headgate.policies.suites.plan import Remote, Step, gone, plan
 from headgate.policies.suites.run import as_rule_policy
 from headgate.policies.trial import try_policy
 
@@ -45,26 +45,33 @@ def pull(folder: Path, dry_run: bool, delete: bool, runtime_file: Path | None) -
 @click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
 @click.option("--delete", is_flag=True, help="Delete policies, documents and modules that are not in FOLDER.")
 @click.option("--note", help="Why, for those who read the versions.")
+@click.option("--one-by-one", is_flag=True, help="Each change by itself, where all are too much for one request.")
 @runtime_file_option
-def push(folder: Path, dry_run: bool, delete: bool, note: str | None, runtime_file: Path | None) -> None:
+def push(
+    folder: Path, dry_run: bool, delete: bool, note: str | None, one_by_one: bool, runtime_file: Path | None
+) -> None:
     """Make the organization's policies, data documents and modules what they are in FOLDER.
 
     Policies are recognised by their names. What is the same already is left alone, so that pushing twice is pushing
-    once. The first change that is refused stops; those before it stand.
+    once. All of it is in force at the same moment, or nothing is: the first change that is refused refuses all. A dry
+    run is checked by the API as well.
     """
     client = ApiClient(find_target(runtime_file), is_patient=True)
-    steps = plan(read_folder(folder), read_remote(client), delete=delete)
-    _apply(client, steps, note, dry_run=dry_run)
+    local, remote = read_folder(folder), read_remote(client)
+    _apply(client, plan(local, remote, delete=delete), note, dry_run=dry_run, one_by_one=one_by_one)
+    _show_left_alone(local, remote, delete=delete)
 
 
 def show_folder_diff(folder: Path, *, delete: bool, runtime_file: Path | None) -> None:
     """What push would change, as unified diffs; status 1 where that is anything."""
     client = ApiClient(find_target(runtime_file), is_patient=True)
-    steps = plan(read_folder(folder), read_remote(client), delete=delete)
+    local, remote = read_folder(folder), read_remote(client)
+    steps = plan(local, remote, delete=delete)
     for step in steps:
         click.echo(f"{step.verb} {step.kind} {safe(step.name)}")
         for line in step.diff.splitlines():
             click.echo(safe(line.expandtabs(4)))
+    _show_left_alone(local, remote, delete=delete)
     if steps:
         sys.exit(1)
     click.echo("no difference")
@@ -94,14 +101,21 @@ def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, runtime_fil
 @click.option("--strict", is_flag=True, help="Fail for warnings too.")
 def lint(folder: Path, strict: bool) -> None:
     """Compile and try the policies in FOLDER here, and say what is probably not meant."""
-    errors, warnings = asyncio.run(_lint(read_folder(folder)))
+    suite = read_folder(folder)
+    if not suite.policies and not suite.modules and not suite.documents:
+        raise ValidationError(f"{safe(folder)} holds no policy: NAME.rego, or the files that policies.yaml names")
+    errors, warnings = asyncio.run(_lint(suite))
     for error in errors:
         click.echo(f"error: {safe(error)}")
     for warning in warnings:
         click.echo(f"warning: {safe(warning)}")
-    click.echo(f"{len(errors)} errors, {len(warnings)} warnings")
+    click.echo(f"{_counted(len(errors), 'error')}, {_counted(len(warnings), 'warning')}")
     if errors or (strict and warnings):
         sys.exit(1)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 async def _lint(suite: Suite) -> tuple[list[str], list[str]]:
@@ -126,14 +140,28 @@ def _in_file(message: str, file: str) -> str:
     return message.replace("policy.rego", file, 1) if "policy.rego" in message else f"{file}: {message}"
 
 
-def _apply(client: ApiClient, steps: list[Step], note: str | None, *, dry_run: bool) -> None:
-    for step in steps:
-        warnings = [] if dry_run else apply_step(client, step, note)
-        click.echo(f"{'would ' if dry_run else ''}{step.verb} {step.kind} {safe(step.name)}")
-        for warning in warnings:
-            click.echo(f"  warning: {safe(warning)}", err=True)
+def _apply(client: ApiClient, steps: list[Step], note: str | None, *, dry_run: bool, one_by_one: bool = False) -> None:
     if not steps:
         click.echo("nothing to change")
+    elif one_by_one:
+        for step in steps:
+            _show_step(step, [] if dry_run else apply_step(client, step, note), dry_run=dry_run)
+    else:
+        for step, warnings in zip(steps, apply_all(client, steps, note, dry_run=dry_run), strict=True):
+            _show_step(step, warnings, dry_run=dry_run)
+
+
+def _show_left_alone(local: Suite, remote: Remote, *, delete: bool) -> None:
+    """What the organization has beyond the folder, which nobody sees in what was changed."""
+    if not delete:
+        for step in gone(local, remote):
+            click.echo(f"not in the folder, left as it is (--delete): {step.kind} {safe(step.name)}", err=True)
+
+
+def _show_step(step: Step, warnings: list[str], *, dry_run: bool) -> None:
+    click.echo(f"{'would ' if dry_run else ''}{step.verb} {step.kind} {safe(step.name)}")
+    for warning in warnings:
+        click.echo(f"  warning: {safe(warning)}", err=True)
 
 
 COMMANDS: Final = (pull, push, lint, import_bundle)

@@ -7,6 +7,7 @@ from typing import Any, Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.policy_file import complaints_about
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
@@ -15,6 +16,7 @@ def _call_options(command: Any) -> Any:
     """How a call is named, the same for both commands."""
     for option in (
         click.option("--trace", is_flag=True, help="Show every rule's value."),
+        click.option("--judges/--no-judges", default=True, help="Whether language models are asked (default: yes)."),
         click.option("--agent", "agent_id", help="Whose call it would be; default: an unknown agent's."),
         click.option("--body", type=click.File("r", encoding="utf-8"), help="The request's body, with --url."),
         click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url; may be repeated."),
@@ -38,8 +40,9 @@ def _call(
     body: TextIO | None,
     agent_id: str | None,
     trace: bool,
+    judges: bool,
 ) -> dict[str, object]:
-    call: dict[str, object] = {"trace": trace} | ({} if agent_id is None else {"agent_id": agent_id})
+    call: dict[str, object] = {"trace": trace, "judges": judges} | ({} if agent_id is None else {"agent_id": agent_id})
     if url is not None:
         split = (header.partition(":") for header in headers)
         http: dict[str, object] = {"method": method, "url": url, "headers": {one: two.strip() for one, _, two in split}}
@@ -68,10 +71,18 @@ def dry_run(as_json: bool, runtime_file: Path | None, **call: Any) -> None:
     show_table(
         ("POLICY", "PRIORITY", "MODE", "ASKED", "SAYS", "WHY"),
         (
-            (one["name"], one["priority"], one["mode"], one["asked"], one["decision"] or "nothing", one["reason"])
+            (
+                one["name"],
+                one["priority"],
+                one["mode"],
+                "yes" if one["asked"] else "no",
+                one["decision"] or "nothing",
+                one["reason"],
+            )
             for one in answer["policies"]
         ),
     )
+    _show_nlp(answer["nlp"])
     for one in answer["policies"]:
         _show_trace(one["name"], one["trace"])
 
@@ -92,7 +103,8 @@ def simulate(
         body["rego_policy"] = file.read()
     if version is not None:
         body["version"] = version
-    answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/simulate", body)
+    with complaints_about(file):
+        answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/simulate", body)
     if as_json:
         show_json(answer)
         return
@@ -100,6 +112,7 @@ def simulate(
     _show_decision(answer)
     overall = answer["overall"]
     show_fields([("overall", overall["decision"]), ("because", overall["reason"])])
+    _show_nlp(answer["nlp"])
     _show_trace(policy_id, answer["trace"])
 
 
@@ -112,6 +125,25 @@ def _show_decision(answer: dict[str, Any]) -> None:
             ("policy", answer["policy_name"]),
             ("took", f"{answer['evaluation_time_ms']} ms"),
         ]
+    )
+
+
+def _show_nlp(words: list[dict[str, Any]]) -> None:
+    if not words:
+        return
+    click.echo()
+    show_table(
+        ("NLP POLICY", "MODEL", "SAYS", "SCORE", "WHY"),
+        (
+            (
+                one["name"],
+                f"{one['provider']} {one['model']}",
+                (one["decision"] or "not waited for") if one["asked"] else "left out",
+                "" if one["score"] is None else one["score"],
+                one["reasoning"],
+            )
+            for one in words
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """``headgate policy replay``: what a changed policy would have decided of recorded actions."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -21,6 +22,7 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 @click.option("--agent", "agent_id", help="This agent's actions only.")
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=100_000, show_default=True)
 @click.option("--examples", type=click.IntRange(0, 20), default=3, show_default=True)
+@click.option("--detectors", is_flag=True, help="Ask NLP policies that need no language model, too.")
 @click.option("--keep", is_flag=True, help="Keep the report in the organization.")
 @json_option
 @runtime_file_option
@@ -36,6 +38,8 @@ def replay(
 
     Interrupt it to cancel it.
     """
+    if policy_id is None and file is None:
+        raise click.UsageError("say what to replay: a POLICY_ID, or --file for a draft")
     body = {name: value for name, value in fields.items() if value is not None} | {"enabled": not disabled}
     if policy_id is not None:
         body["policy_id"] = policy_id
@@ -45,17 +49,23 @@ def replay(
     for line in ApiClient(find_target(runtime_file)).post_lines("/admin/policies/replay", body):
         found = json.loads(line)
         if found["type"] == "progress":
-            click.echo(f"\r{found['done']} of {found['total']}", err=True, nl=False)
+            _show_progress(f"\r{found['done']} of {found['total']}")
         elif found["type"] == "error":
-            click.echo(err=True)
+            _show_progress("\n")
             raise ApiError(found["message"])
         else:
             report = found
-    click.echo(err=True)
+    _show_progress("\n")
     if as_json:
         show_json(report)
         return
     _show(report)
+
+
+def _show_progress(text: str) -> None:
+    """Where somebody sees it: a log would get one line of all of them."""
+    if sys.stderr.isatty():
+        click.echo(text, err=True, nl=False)
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -68,6 +78,8 @@ def _show(report: dict[str, Any]) -> None:
             ("policies failed on", report["failed"] or None),
             ("people decided", f"{humans['decided']}: it agrees with {humans['agrees']}, asks about {humans['asks']},"
              f" contradicts {humans['contradicts']}"),
+            ("NLP policies", ", ".join(one["name"] for one in report["nlp"]["asked"]) or None),
+            ("not asked", ", ".join(f"{one['name']} ({one['why']})" for one in report["nlp"]["left_out"]) or None),
             ("kept as", report.get("id")),
         ]
     )  # fmt: skip

@@ -36,6 +36,7 @@ def suggest(out: Path | None, as_json: bool, runtime_file: Path | None, **fields
         Path(f"{stem}.rego").write_text(answer["rego_policy"], "utf-8")
         cases = yaml.safe_dump(answer["cases"], sort_keys=False, allow_unicode=True, width=110)
         Path(f"{stem}.cases.yaml").write_text(cases, "utf-8")
+        click.echo(f"wrote {safe(stem)}.rego and {safe(stem)}.cases.yaml: headgate policy test {safe(stem.parent)}")
     click.echo(f"allows {answer['covered']} of {answer['seen']} calls that were carried out", err=True)
     for one in answer["leaves_out"]:
         click.echo(f"leaves out: {safe(one)}", err=True)

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from headgate.cli.tables import safe, show_json
+from headgate.kernel.errors import ValidationError
 from headgate.policies.suites.folder import read_folder
 from headgate.policies.suites.report import junit_xml, report_document, report_lines
 from headgate.policies.suites.run import run_suite
@@ -29,6 +30,9 @@ def test(
     if only is not None:
         kept = tuple(one for one in suite.policies if re.search(only, one.key))
         suite = replace(suite, policies=kept, cases=())
+    if not suite.policies and not suite.cases:
+        which = "no policy" if only is None else f"no policy whose name matches {only}"
+        raise ValidationError(f"{safe(folder)} holds {safe(which)}: NAME.rego, or the files that policies.yaml names")
     report = run_suite(suite)
     if junit is not None:
         junit.write_bytes(junit_xml(report))

@@ -7,6 +7,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import show_folder_diff
+from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -42,12 +43,13 @@ def update(
         body["quarantine"] = None
     if note is not None:
         body["change_note"] = note
-    answer = ApiClient(find_target(runtime_file)).patch(f"/admin/policies/{policy_id}", body)
+    with complaints_about(file):
+        answer = ApiClient(find_target(runtime_file)).patch(f"/admin/policies/{policy_id}", body)
     if as_json:
         show_json(answer)
         return
     click.echo(f"{answer['id']} is at version {answer['version']}")
-    show_warnings(answer)
+    show_warnings(answer, file=file)
 
 
 @click.command()
@@ -106,6 +108,20 @@ def diff(
 
 @click.command()
 @click.argument("policy_id")
+@json_option
+@runtime_file_option
+def index(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show about which calls a policy is asked, as the index derived it from its text."""
+    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}/index")
+    if as_json:
+        show_json(answer)
+        return
+    rows = [("asked", answer["asked"]), *answer["says"].items()]
+    show_table(("WHEN IT", "CALLS"), rows)
+
+
+@click.command()
+@click.argument("policy_id")
 @click.argument("version", type=click.IntRange(1))
 @click.option("--note", help="Why, for those who read the versions.")
 @json_option
@@ -125,4 +141,4 @@ def _who(actor: dict[str, str] | None) -> str:
     return "" if actor is None else actor["name"] or actor["id"]
 
 
-COMMANDS: Final = (update, versions, diff, restore)
+COMMANDS: Final = (update, versions, index, diff, restore)

@@ -1,22 +1,16 @@
 """Tables and documents for a terminal. What agents sent is shown as text, never as what a terminal obeys."""
 
 import json
-import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import click
 
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+from headgate.kernel.visible_text import visible
 
 
 def safe(value: object) -> str:
-    """Control, format and direction characters made visible: an escape sequence in an agent's params could
-    otherwise rewrite what the reviewer sees (CWE-150)."""
-    return "".join(
-        f"\\u{{{ord(character):x}}}" if unicodedata.category(character) in _HIDDEN else character
-        for character in ("" if value is None else str(value))
-    )
+    """As ``visible``: an escape sequence in an agent's params could rewrite what the reviewer sees (CWE-150)."""
+    return visible("" if value is None else str(value))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

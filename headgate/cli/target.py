@@ -1,7 +1,8 @@
 """Which instance a client command speaks to.
 
 In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
-current folder (where ``make up`` puts it), the data directory of this user.
+current folder (where ``make up`` puts it), the data directory of this user. HEADGATE_TOKEN without an address, or with
+the instance's own: that person, at the instance that is found.
 """
 
 import os
@@ -48,6 +49,10 @@ def find_target(runtime_file: Path | None, environment: Mapping[str, str] = os.e
     if runtime_file is None and not environment.get("HEADGATE_RUNTIME_FILE") and api_url and token:
         return Target(api_url.rstrip("/"), Secret(token))
     information = find_instance(runtime_file, environment, ", or with HEADGATE_API_URL and HEADGATE_TOKEN")
+    if token and (not api_url or api_url.rstrip("/") == information.api_url.rstrip("/")):
+        # Somebody who names themselves does not act as the administrator of the runtime file. A token that was named
+        # for another address stays at home.
+        return Target(information.api_url, Secret(token))
     return Target(information.api_url, information.admin_token)
 
 

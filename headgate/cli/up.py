@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from headgate.cli.command_name import command_name
+from headgate.cli.report_fonts import check_report_fonts
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Settings, read_settings
+from headgate.kernel.secrets import Secret
 from headgate.runtime.instance import Instance
 from headgate.runtime.runtime_file import RuntimeInformation
 
@@ -48,11 +50,14 @@ def up(
         proxy_workers=proxy_workers or settings.proxy_workers,
     )
     configure_logs(settings)
+    check_report_fonts(settings)
     target = None if runtime_file is None else runtime_file.absolute()
-    asyncio.run(Instance(settings, target, lambda ready: _announce(settings, ready, target)).run())
+    asyncio.run(Instance(settings, target, lambda ready, address: _announce(settings, ready, target, address)).run())
 
 
-def _announce(settings: Settings, ready: RuntimeInformation, runtime_file: Path | None) -> None:
+def _announce(
+    settings: Settings, ready: RuntimeInformation, runtime_file: Path | None, first_sign_in: Secret | None
+) -> None:
     which = "" if runtime_file is None else f" --runtime-file {runtime_file}"
     if runtime_file is None and settings.data.runtime_file != _found_by_default():
         which = f" --runtime-file {settings.data.runtime_file}"
@@ -66,6 +71,10 @@ def _announce(settings: Settings, ready: RuntimeInformation, runtime_file: Path 
         f'  eval "$({name} env{which})"      or:  {name} run{which} -- COMMAND …\n'
         f"To see and decide what waits:  {name} approvals list{which}"
     )
+    if first_sign_in is not None:
+        click.echo(
+            f"To sign in with a browser as the first administrator, once, within an hour:\n  {first_sign_in.reveal()}"
+        )
 
 
 def _found_by_default() -> Path | None:

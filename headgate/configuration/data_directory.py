@@ -1,7 +1,7 @@
 """What lies where in the one directory that an instance keeps its data in.
 
 Everything that a process writes for longer than its own life is here; the sockets of the embedded servers are
-here too where the path is short enough (``headgate.runtime.socket_directory``).
+here too where the path is short enough (``headgate.runtime.folders``).
 """
 
 import os
@@ -80,6 +80,26 @@ class DataDirectory:
     def master_keys(self) -> Path:
         """What the secrets of organizations are encrypted with (0600; ``headgate.vault.master_keys``)."""
         return self.root / "vault" / "master-keys.json"
+
+    @property
+    def captures(self) -> Path:
+        """Intercepted traffic on its way to the database, encrypted (0700; ``headgate.traffic.spool_writer``)."""
+        return self.root / "captures"
+
+    @property
+    def catalogues(self) -> Path:
+        """The operator's own tool catalogues (``headgate tools import`` writes here)."""
+        return self.root / "catalogues"
+
+    @property
+    def signing_keys(self) -> Path:
+        """What checkpoints of the record are signed with (0600; ``headgate.evidence.signing_keys``)."""
+        return self.root / "evidence" / "signing-keys"
+
+    @property
+    def signed_checkpoints(self) -> Path:
+        """The last checkpoint of each organization that was signed here (0700)."""
+        return self.root / "evidence" / "signed"
 
     @property
     def runtime_file(self) -> Path:

@@ -87,6 +87,8 @@ def configure_logs(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # A line per request is the record's and the metrics' business, not the log's.
-    for name in ("uvicorn.access", "httpx", "httpcore", "hpack", "psycopg.pool"):
+    # A line per request is the record's and the metrics' business, not the log's; periodic jobs, of whose absence the
+    # queue tells at each start, are not how this program does things.
+    quiet = ("uvicorn.access", "httpx", "httpcore", "hpack", "psycopg.pool", "procrastinate.periodic")
+    for name in quiet:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))

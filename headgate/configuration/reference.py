@@ -19,7 +19,8 @@ _TAIL = """
 Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables marked *secret* are never logged.
 
 The client commands (`headgate approvals`, `headgate policy`, …) read three more: `HEADGATE_RUNTIME_FILE`, the
-runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine.
+runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine. `HEADGATE_TOKEN`
+alone: that person, at the instance on this machine.
 """
 
 

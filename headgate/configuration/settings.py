@@ -8,20 +8,26 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.configuration.variables import (
+    RequestQuota,
     Variable,
     existing_file,
     http_url,
+    networks,
     one_of,
     path,
+    paths,
     port,
     positive,
     postgres_address,
     redis_address,
+    request_quota,
+    secret_text,
     size_bytes,
     switch,
     text,
@@ -82,6 +88,16 @@ class Settings:
         " proxy lets exactly this origin through.",
         http_url,
     )  # fmt: skip
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] | None = variable(
+        "HEADGATE_TRUSTED_PROXIES", None,
+        "Addresses or networks of the reverse proxies in front of the API, separated by commas: what they say of where"
+        " a request comes from counts for limits, records and lock-outs. Unset: nobody is believed.", networks,
+    )  # fmt: skip
+    forwarded_header: str = variable(
+        "HEADGATE_FORWARDED_HEADER", "x-forwarded-for",
+        "The one header in which they say it: x-forwarded-for, or forwarded (RFC 7239).",
+        one_of("x-forwarded-for", "forwarded"),
+    )  # fmt: skip
     proxy_host: str = variable("HEADGATE_PROXY_HOST", "127.0.0.1", "The address that the proxy listens on.", text)
     proxy_port: int = variable("HEADGATE_PROXY_PORT", "8471", "The proxy's port; 0: any that is free.", port)
     proxy_workers: int = variable(
@@ -100,7 +116,33 @@ class Settings:
         "HEADGATE_APPROVAL_EXPIRES_SECONDS", "86400", "How long an approval stays open, where its policy says nothing.",
         positive,
     )  # fmt: skip
+    grant_max_seconds: int = variable(
+        "HEADGATE_GRANT_MAX_SECONDS", "2592000", "How long a grant may last at most (30 days).", positive
+    )
+    delegation_depth: int = variable(
+        "HEADGATE_DELEGATION_DEPTH", "8", "How many actions may stand above one (`parentActionId`); deeper: 400.",
+        positive,
+    )  # fmt: skip
     rate_limits: bool = variable("HEADGATE_RATE_LIMITS", "on", "`off` only for load tests.", switch)
+    rate_limit_actions: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_ACTIONS", "100/60",
+        "Requests to the routes of agents, for each key or person: a number, a slash and the seconds of the window.",
+        request_quota,
+    )  # fmt: skip
+    rate_limit_admin: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_ADMIN", "50/60", "Requests to the routes of administrators, for each key or person.",
+        request_quota,
+    )  # fmt: skip
+    rate_limit_webhooks: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_WEBHOOKS", "1000/60", "What a platform sends to us, for each connection.", request_quota
+    )
+    rate_limit_public: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_PUBLIC", "60/60", "Requests without a credential, for each address.", request_quota
+    )
+    rate_limit_proxy: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_PROXY", "1200/60",
+        "Intercepted requests, and tunnels, for each agent in each proxy process; earned back evenly.", request_quota,
+    )  # fmt: skip
     api_body_limit_bytes: int = variable(
         "HEADGATE_API_BODY_LIMIT_BYTES",
         "1MiB",
@@ -118,8 +160,23 @@ class Settings:
     )  # fmt: skip
     buffer_budget_bytes: int = variable(
         "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
-        "How many bytes of request bodies one proxy process keeps in memory at once, at most half for one agent;"
-        " beyond: 503.", size_bytes,
+        "How many bytes of request bodies, and of answers that policies look at, one proxy process keeps in memory at"
+        " once, at most half for one agent; beyond: 503, and the answer is withheld.", size_bytes,
+    )  # fmt: skip
+    inspected_answer_limit_bytes: int = variable(
+        "HEADGATE_INSPECTED_ANSWER_LIMIT_BYTES", "1MiB",
+        "The largest answer, on the wire and decoded, that policies about content look at; larger ones, where such a"
+        " policy covers the call, are withheld. Detectors read 1 MiB, so a larger limit withholds as much.", size_bytes,
+    )  # fmt: skip
+    inspected_answer_seconds: int = variable(
+        "HEADGATE_INSPECTED_ANSWER_SECONDS", "60",
+        "How long an answer that is inspected as a whole may take from its head to its end; then it is withheld.",
+        positive,
+    )  # fmt: skip
+    capture_spool_limit_bytes: int = variable(
+        "HEADGATE_CAPTURE_SPOOL_LIMIT_BYTES", "256MiB",
+        "How much captured traffic may wait on this machine, encrypted, to be masked and stored; beyond, it is counted"
+        " as not captured.", size_bytes,
     )  # fmt: skip
     jwt_local_issuer: bool = variable(
         "HEADGATE_JWT_LOCAL_ISSUER", "on",
@@ -152,11 +209,89 @@ class Settings:
     jwt_aal_claim: str = variable(
         "HEADGATE_JWT_AAL_CLAIM", "aal", "The claim that says how the person signed in (`aal1`, `aal2`).", text
     )
+    mfa_provider: str | None = variable(
+        "HEADGATE_MFA_PROVIDER", None,
+        "What keeps the second factors of people with tokens of `HEADGATE_JWT_ISSUER`: supabase, keycloak or auth0"
+        " (docs/guides/mfa.md); unset: a recovery code of theirs is refused.",
+        one_of("supabase", "keycloak", "auth0"),
+    )  # fmt: skip
+    mfa_provider_url: str | None = variable(
+        "HEADGATE_MFA_PROVIDER_URL", None,
+        "Supabase: the project's address; Auth0: the tenant's; unset, and for Keycloak: made from the issuer.",
+        http_url,
+    )  # fmt: skip
+    mfa_provider_client_id: str | None = variable(
+        "HEADGATE_MFA_PROVIDER_CLIENT_ID", None, "Keycloak, Auth0: the client that may manage users.", text
+    )
+    mfa_provider_secret: Secret | None = variable(
+        "HEADGATE_MFA_PROVIDER_SECRET", None, "That client's secret; Supabase: the service-role key.",
+        secret_text, secret=True,
+    )  # fmt: skip
+    jwt_client_id: str | None = variable(
+        "HEADGATE_JWT_CLIENT_ID", None,
+        "What Headgate is called at that issuer: people sign in there with a browser (docs/guides/signing-in.md).",
+        text,
+    )  # fmt: skip
+    jwt_client_secret: Secret | None = variable(
+        "HEADGATE_JWT_CLIENT_SECRET", None, "Its secret there; unset: a public client, which PKCE protects.",
+        secret_text, secret=True,
+    )  # fmt: skip
+    jwt_issuers_file: Path | None = variable(
+        "HEADGATE_JWT_ISSUERS_FILE", None,
+        "More issuers, with everything that can be said of each (YAML; docs/guides/signing-in.md).", existing_file,
+    )  # fmt: skip
+    session_seconds: int = variable(
+        "HEADGATE_SESSION_SECONDS", "43200", "How long a browser's session lasts at most (12 h).", positive
+    )
+    session_idle_seconds: int = variable(
+        "HEADGATE_SESSION_IDLE_SECONDS", "3600", "How long a browser's session lasts without a request (1 h).", positive
+    )
+    sign_in_trust_seconds: int = variable(
+        "HEADGATE_SIGN_IN_TRUST_SECONDS", "2592000",
+        "How long after a person has last signed in they may decide through links, chats and trackers, which show no"
+        " credential of their provider (30 days).", positive,
+    )  # fmt: skip
     master_keys_file: Path | None = variable(
         "HEADGATE_MASTER_KEYS_FILE", None,
         "The keys that stored secrets are encrypted with (JSON, mode 0600, the same on every machine); unset: one that"
         " is made in the data directory at the first use.",
         path,
+    )  # fmt: skip
+    signing_keys_file: Path | None = variable(
+        "HEADGATE_SIGNING_KEYS_FILE", None,
+        "The keys that checkpoints of the record are signed with (mode 0600; the API and every worker need the same);"
+        " unset: one that is made in the data directory when the first checkpoint is signed.",
+        path,
+    )  # fmt: skip
+    signing_keys: Secret | None = variable(
+        "HEADGATE_SIGNING_KEYS", None,
+        "The same as a text: `PRIVATE+KEY+…` lines, separated by spaces or line ends; wins over the file.",
+        secret_text, secret=True,
+    )  # fmt: skip
+    checkpoint_seconds: int = variable(
+        "HEADGATE_CHECKPOINT_SECONDS", "5", "How long after an event a checkpoint that covers it is signed, at most.",
+        positive,
+    )  # fmt: skip
+    checkpoint_events: int = variable(
+        "HEADGATE_CHECKPOINT_EVENTS", "10000", "After how many events a checkpoint is signed earlier.", positive
+    )
+    checkpoint_exports: Secret | None = variable(
+        "HEADGATE_CHECKPOINT_EXPORTS", None,
+        "Where the worker exports checkpoints to, separated by spaces: `file:///folder`, `https://host/path`,"
+        " `s3+https://KEY:SECRET@host/bucket/prefix`, `tsa+https://host/path`, `witness+https://host/?key=…`"
+        " (docs/guides/evidence.md).",
+        secret_text, secret=True,
+    )  # fmt: skip
+    siem_folder: Path | None = variable(
+        "HEADGATE_SIEM_FOLDER", None,
+        "A folder for organizations that stream their events to files (docs/guides/siem.md); unset: none may.", path,
+    )  # fmt: skip
+    report_fonts: tuple[Path, ...] | None = variable(
+        "HEADGATE_REPORT_FONTS", None,
+        "Fonts of PDF reports for the characters that Source Sans Pro lacks: TrueType or OpenType files, separated by"
+        " commas, of which the first that has a character sets it; for Chinese, Japanese and Korean"
+        " `/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf` of Debian's `fonts-droid-fallback`. Unset: such"
+        " characters are written out (docs/guides/reports.md).", paths,
     )  # fmt: skip
     log_level: str = variable(
         "HEADGATE_LOG_LEVEL", "info", "debug, info, warning or error.", one_of("debug", "info", "warning", "error")

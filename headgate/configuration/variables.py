@@ -6,6 +6,7 @@ Every error names the variable, its value (unless it is a secret) and what to do
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from headgate.kernel.secrets import Secret
 _SWITCH = {"on": True, "off": False}
 _FACTORS = {"": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
 _SIZE = re.compile(r"(\d+)\s*(KiB|MiB|GiB)?")
+
+_QUOTA = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,22 @@ def text(given: str) -> str:
     return given
 
 
+def secret_text(given: str) -> Secret:
+    return Secret(given)
+
+
 def path(given: str) -> Path:
     return Path(given).expanduser()
+
+
+def paths(given: str) -> tuple[Path, ...]:
+    return tuple(path(one.strip()) for one in given.split(",") if one.strip())
 
 
 def existing_file(given: str) -> Path:
     found = path(given)
     if not found.is_file():
-        raise ValueError("there is no such file; give the path of a file in PEM, or unset the variable")
+        raise ValueError("there is no such file; give its path, or unset the variable")
     return found
 
 
@@ -84,6 +95,24 @@ def size_bytes(given: str) -> int:
     if match is None or int(match[1]) == 0:
         raise ValueError("a size is a number of bytes, or a number with KiB, MiB or GiB, as in 10MiB")
     return int(match[1]) * _FACTORS[match[2] or ""]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestQuota:
+    """``count`` requests in ``seconds``."""
+
+    count: int
+    seconds: int
+
+
+def request_quota(given: str) -> RequestQuota:
+    match = _QUOTA.fullmatch(given.strip())
+    if match is None:
+        raise ValueError("a quota is a number of requests, a slash and a number of seconds, as in 100/60")
+    count, seconds = int(match[1]), int(match[2])
+    if not (1 <= count <= 100_000 and 1 <= seconds <= 86_400):
+        raise ValueError("at least 1 and at most 100000 requests, in 1 to 86400 seconds")
+    return RequestQuota(count, seconds)
 
 
 def switch(given: str) -> bool:
@@ -121,6 +150,13 @@ def redis_address(given: str) -> Secret:
     if not given.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("give an address of the form redis://host:port/0, rediss://… or unix:///path/of/socket")
     return Secret(given)
+
+
+def networks(given: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(ip_network(one) for one in re.split(r"[\s,]+", given.strip()))
+    except ValueError as error:
+        raise ValueError(f"addresses or networks, separated by commas, as in 10.0.0.0/8,fd00::1 ({error})") from None
 
 
 def _whole(given: str, what: str) -> int:

@@ -14,8 +14,16 @@ from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """SafeLoader that refuses a mapping with two equal keys."""
+class _StrictLoader(yaml.composer.Composer, yaml.CSafeLoader):
+    """SafeLoader that refuses a mapping with two equal keys.
+
+    Read by libyaml: PyYAML's own reader took most of what starting an API or a proxy costs. Composed by PyYAML all the
+    same: libyaml's binding composes by recursion in C, where brackets nested deeply enough end the process.
+    """
+
+    def __init__(self, stream: str) -> None:
+        yaml.CSafeLoader.__init__(self, stream)
+        yaml.composer.Composer.__init__(self)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[object] = set()
@@ -90,20 +98,24 @@ class Section:
 
 def read_document(path: Path) -> Section:
     """Raises ValidationError: no such file, not YAML, not a mapping."""
+    return parse_document(read_text(path), where=str(path))
+
+
+def read_text(path: Path) -> str:
+    """Raises ValidationError: no such file, not UTF-8."""
     try:
-        text = path.read_text("utf-8")
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValidationError(f"{path}: cannot be read: {error}") from error
-    return parse_document(text, where=str(path))
 
 
 def parse_value(text: str, *, where: str) -> JsonValue:
     """Any value. Raises ValidationError."""
     try:
-        value = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader with one more check
+        # Within: a list that is in itself has no end.
+        return _plain(yaml.load(text, Loader=_StrictLoader), where)  # noqa: S506 - a SafeLoader with one more check
     except (yaml.YAMLError, RecursionError) as error:
         raise ValidationError(f"{where}: not acceptable YAML: {error}") from error
-    return _plain(value, where)
 
 
 def parse_document(text: str, *, where: str) -> Section:

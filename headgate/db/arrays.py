@@ -12,7 +12,6 @@ from types import NoneType
 from typing import Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
 _HEADER: Final = struct.Struct(">iiIii")
-_EMPTY: Final = struct.Struct(">iiI")
 _LENGTH: Final = struct.Struct(">i")
 _INT8: Final = struct.Struct(">iq")
 _NULL: Final = b"\xff\xff\xff\xff"
@@ -27,17 +26,6 @@ Utf8 = Annotated[bytes, "UTF-8"]
 """A text that is encoded already; in a row it becomes ``text``, where other bytes become ``bytea``."""
 
 
-def _array[Item](element_type: int, items: Sequence[Item | None], encode: Callable[[Item], bytes]) -> bytes:
-    if len(items) == 1:  # the most common batch by far, where requests come one after the other
-        item = items[0]
-        return _HEADER.pack(1, 1, element_type, 1, 1) + (_NULL if item is None else encode(item))
-    if not items:
-        return _EMPTY.pack(0, 0, element_type)
-    pieces = [_HEADER.pack(1, 1, element_type, len(items), 1)]
-    pieces += [_NULL if item is None else encode(item) for item in items]
-    return b"".join(pieces)
-
-
 def _text(item: str) -> bytes:
     encoded = item.encode()
     return _LENGTH.pack(len(encoded)) + encoded
@@ -47,56 +35,61 @@ def _bytes(item: bytes) -> bytes:
     return _LENGTH.pack(len(item)) + item
 
 
+def _integer(item: int) -> bytes:
+    return _INT8.pack(8, item)
+
+
+def _boolean(item: bool) -> bytes:
+    return _TRUE if item else _FALSE
+
+
 def _instant(item: datetime) -> bytes:
+    """To the microsecond, of an aware instant."""
     since = item - _POSTGRES_EPOCH
     return _INT8.pack(8, (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
-def text_array(items: Sequence[str | None]) -> bytes:
-    """``text[]``. The caller keeps NUL out (canonical JSON escapes it)."""
-    return _array(_TEXT, items, _text)
-
-
-def utf8_array(items: Sequence[bytes | None]) -> bytes:
-    """``text[]`` of strings that are UTF-8 already."""
-    return _array(_TEXT, items, _bytes)
-
-
-def bytea_array(items: Sequence[bytes | None]) -> bytes:
-    """``bytea[]``."""
-    return _array(_BYTEA, items, _bytes)
-
-
-def int8_array(items: Sequence[int | None]) -> bytes:
-    """``bigint[]``."""
-    return _array(_INT8_OID, items, lambda item: _INT8.pack(8, item))
-
-
-def bool_array(items: Sequence[bool | None]) -> bytes:
-    """``boolean[]``."""
-    return _array(_BOOL, items, lambda item: _TRUE if item else _FALSE)
-
-
-def timestamptz_array(items: Sequence[datetime | None]) -> bytes:
-    """``timestamptz[]`` of aware instants, to the microsecond."""
-    return _array(_TIMESTAMPTZ, items, _instant)
-
-
 class Column(NamedTuple):
-    """One parameter of a batch: ``array_type`` is for preparing the statement, ``encode`` makes its value."""
+    """One parameter of a batch: ``array_type`` is for preparing the statement, ``element`` encodes one of its values.
+
+    ``of_one`` is what the array of one row begins with: the most common batch by far, where requests come one after the
+    other.
+    """
 
     array_type: int
-    encode: Callable[[Sequence[Any]], bytes]
+    element_type: int
+    element: Callable[[Any], bytes]
+    of_one: bytes
+
+    def array(self, values: Sequence[object]) -> bytes:
+        """The array of several rows."""
+        pieces = [_HEADER.pack(1, 1, self.element_type, len(values), 1)]
+        pieces += [_NULL if value is None else self.element(value) for value in values]
+        return b"".join(pieces)
+
+
+def _column(array_type: int, element_type: int, element: Callable[[Any], bytes]) -> Column:
+    return Column(array_type, element_type, element, _HEADER.pack(1, 1, element_type, 1, 1))
 
 
 _COLUMNS: Final[dict[object, Column]] = {
-    str: Column(_TEXT_ARRAY, text_array),
-    Utf8: Column(_TEXT_ARRAY, utf8_array),
-    bytes: Column(_BYTEA_ARRAY, bytea_array),
-    int: Column(_INT8_ARRAY, int8_array),
-    bool: Column(_BOOL_ARRAY, bool_array),
-    datetime: Column(_TIMESTAMPTZ_ARRAY, timestamptz_array),
+    str: _column(_TEXT_ARRAY, _TEXT, _text),  # the caller keeps NUL out (canonical JSON escapes it)
+    Utf8: _column(_TEXT_ARRAY, _TEXT, _bytes),
+    bytes: _column(_BYTEA_ARRAY, _BYTEA, _bytes),
+    int: _column(_INT8_ARRAY, _INT8_OID, _integer),
+    bool: _column(_BOOL_ARRAY, _BOOL, _boolean),
+    datetime: _column(_TIMESTAMPTZ_ARRAY, _TIMESTAMPTZ, _instant),
 }
+
+
+def encode_rows(columns: Sequence[Column], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
+    """A batch of rows, at least one, as parameters: each field becomes an array."""
+    if len(rows) == 1:
+        return [
+            of_one + (_NULL if value is None else element(value))
+            for (_, _, element, of_one), value in zip(columns, rows[0], strict=True)
+        ]
+    return [column.array(values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]
 
 
 def columns_of(row: type[tuple[object, ...]]) -> tuple[Column, ...]:

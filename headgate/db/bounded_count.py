@@ -17,14 +17,53 @@ class BoundedCount(NamedTuple):
     is_minimum: bool
 
 
-async def count_rows(
-    connection: Connection, source: sql.Composable, parameters: Mapping[str, object], *, exact: bool
+class Shown(NamedTuple):
+    """What one page of a list shows: how many ``rows``, of at most ``limit``, behind ``offset`` or ``cursor``."""
+
+    rows: int
+    limit: int
+    offset: int = 0
+    cursor: object = None
+
+    @property
+    def total(self) -> BoundedCount | None:
+        """Of a first page that is not full: it is all there is, and what found it need not be asked again. None: the
+        list is to be counted."""
+        is_whole = self.rows < self.limit and self.rows <= EXACT_TOTAL_LIMIT and not self.offset and self.cursor is None
+        return BoundedCount(self.rows, is_minimum=False) if is_whole else None
+
+
+async def count_list(
+    connection: Connection,
+    source: sql.Composable,
+    parameters: Mapping[str, object],
+    shown: Shown,
+    *,
+    exact: bool,
+    most: int | None = None,
+    prepare: bool | None = None,
 ) -> BoundedCount:
-    """Count the rows of ``source`` (``table WHERE conditions``), without the limit where ``exact`` is asked for."""
+    """As ``count_rows``, where a page of the list does not tell already."""
+    return shown.total or await count_rows(connection, source, parameters, exact=exact, most=most, prepare=prepare)
+
+
+async def count_rows(
+    connection: Connection,
+    source: sql.Composable,
+    parameters: Mapping[str, object],
+    *,
+    exact: bool,
+    most: int | None = None,
+    prepare: bool | None = None,
+) -> BoundedCount:
+    """Count the rows of ``source`` (``table WHERE conditions``), without the limit where ``exact`` is asked for.
+    ``prepare`` False: planned for these very values, where a plan for any values would miss a partial index."""
+    most = EXACT_TOTAL_LIMIT if most is None else most
     query = sql.SQL("SELECT count(*) AS total FROM (SELECT FROM {} LIMIT %(count_limit)s) matching").format(source)
-    limit = None if exact else EXACT_TOTAL_LIMIT + 1  # LIMIT NULL is none
-    row = await (await connection.execute(query, {**parameters, "count_limit": limit})).fetchone()
+    limit = None if exact else most + 1  # LIMIT NULL is none
+    values = {**parameters, "count_limit": limit}
+    row = await (await connection.execute(query, values, prepare=prepare)).fetchone()
     total = 0 if row is None else int(row["total"])
-    if exact or total <= EXACT_TOTAL_LIMIT:
+    if exact or total <= most:
         return BoundedCount(total, is_minimum=False)
-    return BoundedCount(EXACT_TOTAL_LIMIT, is_minimum=True)
+    return BoundedCount(most, is_minimum=True)

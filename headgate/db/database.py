@@ -1,11 +1,14 @@
 """Connections and transactions. Every transaction belongs to one organization, or says that it belongs to none.
 
 Third-party exceptions end here: what a caller sees is UnavailableError (the server is out of reach, too slow,
-or refuses) or what it asked for itself. Constraint violations pass through as ConstraintError for stores to name.
+or refuses) or what it asked for itself. Constraint violations pass through as ConstraintError for stores to name; a
+database that changes nothing (a standby, an inspected record) answers with ConflictError.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import psycopg
@@ -13,12 +16,17 @@ from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from headgate.db.thread_wait import wait_in_thread
 from headgate.kernel.errors import ConflictError, HeadgateError, UnavailableError
 from headgate.kernel.secrets import Secret
 
 type Connection = psycopg.AsyncConnection[DictRow]
 
 _CHECK_SECONDS: Final = 2.0
+
+# A command sets up no logging, and the standard library then prints a library's warnings on stderr as they are ("Python
+# logging HOWTO", "What happens if no configuration is provided"): why a connection failed is said once, by the command.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class ConstraintError(ConflictError):
@@ -30,15 +38,42 @@ class _TimedConnection(psycopg.AsyncConnection[DictRow]):
     connection, and the limits that the server keeps (statement_timeout) are then kept by nobody."""
 
     answer_seconds: float | None = None
+    waits_in_thread: bool = False
 
     async def wait[RV](self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         if timeout is not None:
             return await super().wait(gen, interval, timeout)
         try:
+            if self.waits_in_thread:
+                return await wait_in_thread(self, gen, interval, self.answer_seconds)
             return await super().wait(gen, interval, self.answer_seconds)
         except psycopg.errors._WaitTimeout as error:
             self.pgconn.finish()  # what the server makes of the statement is unknown: nobody uses this one again
             raise psycopg.OperationalError(f"no answer within {self.answer_seconds} s") from error
+
+
+@contextmanager
+def awaited_in_thread(connection: Connection) -> Iterator[None]:
+    """For statements with large answers."""
+    if not isinstance(connection, _TimedConnection):
+        raise TypeError("not a connection of a Database")
+    connection.waits_in_thread = True
+    try:
+        yield
+    finally:
+        connection.waits_in_thread = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFigures:
+    """Connections of this process. ``waiting``: callers that have none yet; the last two only rise."""
+
+    size: int
+    idle: int
+    most: int
+    waiting: int
+    requests: int
+    errors: int
 
 
 class Database:
@@ -46,10 +81,21 @@ class Database:
 
     ``max_connections`` bounds what this process takes from the server; ``timeout_seconds`` is how long a
     caller waits for a connection, and a statement may take, before UnavailableError; a server that does not even
-    say that is waited for twice as long.
+    say that is waited for twice as long. ``connect_seconds`` is the wait for a connection, where a statement may take
+    longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
+    UnavailableError, and a transaction one question less: for work that is tried again anyway.
     """
 
-    def __init__(self, dsn: Secret, *, max_connections: int = 8, timeout_seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        dsn: Secret,
+        *,
+        max_connections: int = 8,
+        timeout_seconds: float = 5.0,
+        connect_seconds: float | None = None,
+        checked: bool = True,
+    ) -> None:
+        connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
             dsn.reveal(),
@@ -57,11 +103,11 @@ class Database:
             configure=self._configure,
             min_size=1,
             max_size=max_connections,
-            timeout=timeout_seconds,
+            timeout=connect_seconds,
             open=False,
-            kwargs={"row_factory": dict_row, "connect_timeout": max(2, int(timeout_seconds))},
+            kwargs={"row_factory": dict_row, "connect_timeout": max(2, int(connect_seconds))},
             # A connection that died while it was idle is replaced before a caller gets it.
-            check=self._check,
+            check=self._check if checked else None,
         )
 
     async def open(self) -> None:
@@ -79,6 +125,18 @@ class Database:
         connection.answer_seconds = min(_CHECK_SECONDS, self._timeout_seconds / 2)
         await AsyncConnectionPool.check_connection(connection)
         await self._configure(connection)
+
+    def pool_figures(self) -> PoolFigures:
+        """Of this moment; nothing is asked of the server."""
+        figures = self._pool.get_stats()
+        return PoolFigures(
+            size=figures.get("pool_size", 0),
+            idle=figures.get("pool_available", 0),
+            most=figures.get("pool_max", 0),
+            waiting=figures.get("requests_waiting", 0),
+            requests=figures.get("requests_num", 0),
+            errors=figures.get("requests_errors", 0),
+        )
 
     @asynccontextmanager
     async def transaction(self, org_id: str) -> AsyncIterator[Connection]:
@@ -104,9 +162,16 @@ class Database:
                 yield connection
         except HeadgateError:
             raise
+        except psycopg.errors.ReadOnlySqlTransaction as error:
+            raise ConflictError(f"nothing can be changed here: {error.diag.message_primary}") from error
         except psycopg.errors.IntegrityError as error:
             constraint = error.diag.constraint_name or "unknown"
             raise ConstraintError(f"a row breaks {constraint}", details={"constraint": constraint}) from error
+        except psycopg.errors.DiskFull as error:
+            raise UnavailableError(
+                "the database's disk is full: nothing was changed; make room on the disk that holds its data",
+                retry_after_seconds=1,
+            ) from error
         except (psycopg.Error, PoolTimeout) as error:
             raise UnavailableError(
                 "the database is out of reach or too slow: nothing was changed; try again", retry_after_seconds=1

@@ -6,6 +6,7 @@ deadlocks with CREATE INDEX CONCURRENTLY (measured).
 
 import asyncio
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -16,11 +17,14 @@ from headgate.kernel.errors import UnavailableError
 _LOCK_KEY = 0x68656164_67617465  # "headgate"
 _OLDEST_SERVER = 18_00_00  # uuidv7(), cached plans of SQL functions
 _LOCK_POLL_SECONDS = 0.05
+_INCLUDE = re.compile(r"^-- include ([\w.]+)/([\w.]+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file of ``headgate/db/migrations``: ``0001_what_it_does.sql``."""
+    """One file of ``headgate/db/migrations``: ``0001_what_it_does.sql``. A line ``-- include package/file`` stands for
+    that file of an installed package; the checksum is of what stands here.
+    """
 
     name: str
     sql: str
@@ -28,6 +32,10 @@ class Migration:
     @property
     def checksum(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def statements(self) -> str:
+        return _INCLUDE.sub(lambda found: (resources.files(found[1]) / found[2]).read_text("utf-8"), self.sql)
 
 
 class MigrationError(UnavailableError):
@@ -74,25 +82,31 @@ async def _try_lock(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> 
     return row is not None and row[0] is True
 
 
-async def _apply_missing(
-    connection: psycopg.AsyncConnection[tuple[object, ...]], wanted: list[Migration], applied: dict[str, str]
-) -> list[str]:
+def _refuse_other_versions(wanted: list[Migration], applied: dict[str, str]) -> None:
+    """What was changed is told before what is not known here: only where all of the rest is the same is it later."""
+    for migration in wanted:
+        if applied.get(migration.name, migration.checksum) != migration.checksum:
+            raise MigrationError(
+                f"migration {migration.name} was changed after it had been applied to this database"
+                f" (applied {applied[migration.name][:12]}, now {migration.checksum[:12]}): use the version"
+                " of Headgate that made this data, or another database or --data-dir"
+            )
     if unknown := sorted(set(applied) - {migration.name for migration in wanted}):
         raise MigrationError(
             f"the database is of a later version of Headgate (it has {', '.join(unknown)}): upgrade this installation"
         )
+
+
+async def _apply_missing(
+    connection: psycopg.AsyncConnection[tuple[object, ...]], wanted: list[Migration], applied: dict[str, str]
+) -> list[str]:
+    _refuse_other_versions(wanted, applied)
     done: list[str] = []
     for migration in wanted:
         if migration.name in applied:
-            if applied[migration.name] != migration.checksum:
-                raise MigrationError(
-                    f"migration {migration.name} was changed after it had been applied to this database"
-                    f" (applied {applied[migration.name][:12]}, now {migration.checksum[:12]}): use the version"
-                    " of Headgate that made this data, or another database or --data-dir"
-                )
             continue
         async with connection.transaction():
-            await connection.execute(migration.sql.encode())
+            await connection.execute(migration.statements.encode())
             await connection.execute(
                 "INSERT INTO schema_migrations (name, checksum) VALUES (%s, %s)", [migration.name, migration.checksum]
             )

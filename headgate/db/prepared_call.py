@@ -52,7 +52,8 @@ class PreparedCall:
         self._socket = -1
         self._answered: Answered | None = None
         self._result: pq.abc.PGresult | None = None
-        self._deadline: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._look: asyncio.TimerHandle | None = None
         self._writing = False
         self._tasks = TaskSet(self._reconnecting_failed)
         self._closed = False
@@ -73,6 +74,8 @@ class PreparedCall:
         self._closed = True
         await self._tasks.close()
         self._drop(UnavailableError("the process is stopping"))
+        if self._look is not None:
+            self._look.cancel()
 
     def call(self, parameters: Sequence[bytes], answered: Answered) -> None:
         """Send; ``answered`` is called once, never before this returns.
@@ -90,7 +93,9 @@ class PreparedCall:
         if self._answered is not None:
             raise RuntimeError("one call at a time")
         self._answered = answered
-        self._deadline = loop.call_later(self._deadline_seconds, self._missed_deadline)
+        self._due = loop.time() + self._deadline_seconds
+        if self._look is None:
+            self._look = loop.call_at(self._due, self._look_at_deadline)
         try:
             self._connection.pgconn.send_query_prepared(_STATEMENT, parameters, self._formats, pq.Format.BINARY)
             self._write()
@@ -151,12 +156,19 @@ class PreparedCall:
 
     def _answer(self, answer: pq.abc.PGresult | UnavailableError) -> None:
         answered, self._answered = self._answered, None
-        if self._deadline is not None:
-            self._deadline.cancel()
         if answered is not None:
             answered(answer)
 
-    def _missed_deadline(self) -> None:
+    def _look_at_deadline(self) -> None:
+        """One timer for many calls: it is set again for the call that is under way when it fires. A timer for each,
+        cancelled with its answer, stays in the event loop's heap and is sorted with the others."""
+        self._look = None
+        if self._answered is None:
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._due:
+            self._look = loop.call_at(self._due, self._look_at_deadline)
+            return
         _log.error("record_deadline_missed", deadline_seconds=self._deadline_seconds)
         self._lost(TimeoutError())
 
@@ -178,8 +190,6 @@ class PreparedCall:
             connection.pgconn.finish()
         if self._answered is not None:
             answered, self._answered = self._answered, None
-            if self._deadline is not None:
-                self._deadline.cancel()
             asyncio.get_running_loop().call_soon(answered, error)
 
     def _stop_watching(self) -> None:

@@ -33,10 +33,11 @@ def _emails(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for match in _EMAIL.finditer(buffer):
         if not budget.allows_candidate():
             return
-        local, _, domain = match[0].rpartition(b"@")
+        start, end = match.span()
+        local, _, domain = buffer[start:end].rpartition(b"@")
         if local.lower() in _NOBODY or domain.rpartition(b".")[2].lower() in _FILE_ENDINGS:
             continue
-        yield Match("email", match.start(), match.end(), 0.95)
+        yield Match("email", start, end, 0.95)
 
 
 def _machines(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
@@ -44,7 +45,7 @@ def _machines(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Ma
         if not budget.allows_candidate():
             return
         start, end = match.span()
-        if _continues(buffer, start, end) or not _is_somebodys(match[0].decode()):
+        if _continues(buffer, start, end) or not _is_somebodys(buffer[start:end].decode()):
             continue
         if words.before("not_an_address", start, buffer, within=24):
             continue
@@ -54,7 +55,7 @@ def _machines(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Ma
             if not budget.allows_candidate():
                 return
             start, end = match.span()
-            text = match[0].decode()
+            text = buffer[start:end].decode()
             if kind == "mac_address":
                 is_one = text.replace(":", "").replace("-", "").lower() not in _NO_DEVICE
             else:

@@ -14,7 +14,7 @@ from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
 _INTEGER_MIN: Final = 100_000
-_NAME_WORTH_LOOKING: Final = 8
+_LONG_NAME: Final = 8
 _JSON_STARTS: Final = ("{", "[")
 _PERCENT: Final = re2.compile(rb"[!-;=?-~]*%[0-9A-Fa-f]{2}[!-;=?-~]*")
 _ESCAPES: Final = re2.compile(rb"""\\(?:u00[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|["/])""")
@@ -53,12 +53,17 @@ def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Bud
         elif isinstance(one, int | float) and abs(one) >= _INTEGER_MIN and one == one // 1:
             _add_text(document, str(int(one)), Origin(origin.outer, origin.step, node), budget)
         else:
-            if node is not None and isinstance(node.key, str) and len(node.key) >= _NAME_WORTH_LOOKING:
+            if node is not None and isinstance(node.key, str) and _is_worth_naming(document, node.key):
                 _add_text(document, "", Origin(origin.outer, origin.step, node), budget)
             if isinstance(one, dict):
                 stack.extend((member, Node(node, name)) for name, member in reversed(one.items()))
             elif isinstance(one, list):
                 stack.extend((item, Node(node, position)) for position, item in reversed(list(enumerate(one))))
+
+
+def _is_worth_naming(document: Document, name: str) -> bool:
+    """A long name may hold anything; short ones are the same few again and again, and are looked at once."""
+    return len(name) >= _LONG_NAME or document.is_new_name(name)
 
 
 def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> None:
@@ -90,10 +95,12 @@ def _decode_level(document: Document, first: int, budget: Budget) -> None:
     base = document.pieces[first].start
     buffer = document.buffer(first)
     budget.new_pass(len(buffer))
-    for start, step, encoded in _decoded(buffer):
+    for start, end, step, encoded in _decoded(buffer):
         if not budget.allows_candidate() or not budget.allows_decoded(len(encoded)):
             return
-        _add_decoded(document, encoded, Origin(document.piece_at(base + start).origin, step, None), budget)
+        outer = document.piece_at(base + start).origin
+        origin = Origin(outer, step, None, base + start, base + end, len(encoded))
+        _add_decoded(document, encoded, origin, budget)
 
 
 def _add_decoded(document: Document, data: bytes, origin: Origin, budget: Budget) -> None:
@@ -104,41 +111,41 @@ def _add_decoded(document: Document, data: bytes, origin: Origin, budget: Budget
             if not all_of_it:
                 budget.note(GapReason.DECODED_SIZE, "what is compressed inside is larger than what may be decoded")
             if budget.allows_decoded(len(content)) and (text := encodings.as_text(content)) is not None:
-                _add_text(document, text, Origin(origin, "gzip", None), budget)
+                _add_text(document, text, Origin(origin, "gzip", None, size=len(content)), budget)
             return
     text = encodings.as_text(data)
     if text is not None:
         _add_text(document, text, origin, budget)
 
 
-def _decoded(buffer: bytes) -> Iterator[tuple[int, str, bytes]]:
-    """What is encoded in the buffer: where, how, and the bytes that it encodes. Cheap tests come first."""
+def _decoded(buffer: bytes) -> Iterator[tuple[int, int, str, bytes]]:
+    """What is encoded in the buffer: from where to where, how, and the bytes that it encodes. Cheap tests first."""
     if b"%" in buffer:
         for match in _PERCENT.finditer(buffer):
-            yield match.start(), "url", encodings.from_percent(match[0])
+            yield match.start(), match.end(), "url", encodings.from_percent(match[0])
     if b"\\" in buffer and _ESCAPES.search(buffer) is not None:
         for match in _LINE_WITH_ESCAPE.finditer(buffer):
             text = match[0].decode("utf-8", "replace")
-            yield match.start(), "escapes", encodings.from_escapes(text).encode("utf-8", "replace")
+            yield match.start(), match.end(), "escapes", encodings.from_escapes(text).encode("utf-8", "replace")
     for match in _BASE64.finditer(buffer):
         yield from _from_token(match.start(), match[0])
 
 
-def _from_token(start: int, token: bytes) -> Iterator[tuple[int, str, bytes]]:
+def _from_token(start: int, token: bytes) -> Iterator[tuple[int, int, str, bytes]]:
     hexadecimal = encodings.from_hexadecimal(token)
     if hexadecimal is not None and _is_worth(hexadecimal):
-        yield start, "hex", hexadecimal
+        yield start, start + len(token), "hex", hexadecimal
         return
     if _PLAIN_WORD.fullmatch(token) is not None:
         return
     whole = encodings.from_base64(token)
     if whole is not None and _is_worth(whole):
-        yield start, "base64", whole
+        yield start, start + len(token), "base64", whole
     elif b"/" in token:  # a path, one part of which may be base64
         at = start
         for part in token.split(b"/"):
             if len(part) >= _BASE64_PART_MIN and (data := encodings.from_base64(part)) is not None and _is_worth(data):
-                yield at, "base64", data
+                yield at, at + len(part), "base64", data
             at += len(part) + 1
 
 

@@ -6,9 +6,8 @@ member's name stands before its value as a label does in a form: ``iban: DE…``
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from headgate.detectors.model import Place, masked_sample
 from headgate.detectors.visible import visible
@@ -23,8 +22,7 @@ _NAME_MAX: Final = 64
 _GENERIC_NAMES: Final = frozenset(("value", "number", "no", "text", "content", "data", "raw", "id", "#text"))
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One step into a JSON value; None is its root. Written out only for what is found."""
 
     parent: "Node | None"
@@ -59,13 +57,19 @@ def json_path(node: Node | None) -> str:
     return "$" + "".join(reversed(steps))
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a text came from: ``outer`` is what it was decoded from, by ``step``."""
+class Origin(NamedTuple):
+    """Where a text came from: ``outer`` is what it was decoded from, by ``step``.
+
+    ``start`` and ``end``: where in the buffer that stands, and ``size``, how many bytes it decodes to; 0 where nothing
+    was decoded, or a whole text (``json``).
+    """
 
     outer: "Origin | None"
     step: str | None
     node: Node | None
+    start: int = 0
+    end: int = 0
+    size: int = 0
 
     @property
     def depth(self) -> int:
@@ -75,8 +79,7 @@ class Origin:
 ROOT: Final = Origin(None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One text: ``text_start`` is where its value begins in the buffer, after its label."""
 
     origin: Origin
@@ -89,9 +92,10 @@ class Piece:
 class Document:
     """The buffer while it grows, and the way back from it."""
 
-    __slots__ = ("_chunks", "_starts", "pieces", "size")
+    __slots__ = ("_chunks", "_names", "_starts", "pieces", "size")
 
     def __init__(self) -> None:
+        self._names: set[str] = set()
         self._chunks: list[bytes] = []
         self._starts: list[int] = []
         self.pieces: list[Piece] = []
@@ -106,6 +110,13 @@ class Document:
         end = start + len(label) + len(value)
         self.pieces.append(Piece(origin, folded, start, start + len(label), end))
         self.size = end + len(SEPARATOR)
+
+    def is_new_name(self, name: str) -> bool:
+        """Whether nobody has asked about it before."""
+        if name in self._names:
+            return False
+        self._names.add(name)
+        return True
 
     def buffer(self, first_piece: int = 0) -> bytes:
         """The bytes from this piece on."""
@@ -129,9 +140,30 @@ def _label(name: str) -> bytes:
     return f"{shown}: ".encode("utf-8", "replace")
 
 
-def place_of(piece: Piece, buffer: bytes, start: int) -> Place:
-    """Where the match that starts at ``start`` of the whole buffer stands, as a reader finds it again."""
-    offset = len(buffer[piece.text_start : start].decode("utf-8", "replace")) if start >= piece.text_start else None
+class Places:
+    """Where matches stand, asked for in the order of the buffer: each text's characters are counted once."""
+
+    __slots__ = ("_buffer", "_characters", "_counted_to", "_document", "_piece")
+
+    def __init__(self, document: Document, buffer: bytes) -> None:
+        self._document = document
+        self._buffer = buffer
+        self._piece: Piece | None = None
+        self._counted_to = self._characters = 0
+
+    def of(self, start: int) -> Place:
+        """Of the match that starts at ``start`` of the whole buffer, as a reader finds it again."""
+        piece = self._document.piece_at(start)
+        if start < piece.text_start:
+            return _place(piece, None)
+        if piece is not self._piece:
+            self._piece, self._counted_to, self._characters = piece, piece.text_start, 0
+        self._characters += len(self._buffer[self._counted_to : start].decode("utf-8", "replace"))
+        self._counted_to = start
+        return _place(piece, self._characters)
+
+
+def _place(piece: Piece, offset: int | None) -> Place:
     steps = ["unicode"] if piece.folded else []
     origin = piece.origin
     while origin.outer is not None:

@@ -1,10 +1,11 @@
 """One inspection: a text or a JSON value, some detectors, everything that they found and what they could not see."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from headgate.detectors.decode import document_of
-from headgate.detectors.document import Document, place_of
+from headgate.detectors.document import Document, Places
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
 from headgate.detectors.prepare import prepare
@@ -36,17 +37,25 @@ def inspect(value: JsonValue, detectors: Sequence[Detector], limits: Limits = DE
 
 def _findings(document: Document, buffer: bytes, matches: list[Match], budget: Budget) -> list[Finding]:
     findings: list[Finding] = []
-    for match in sorted(without_overlaps(matches), key=lambda one: one.start):
-        piece = document.piece_at(match.start)
-        if match.end > piece.end:
-            continue
+    places = Places(document, buffer)
+    for match in sorted(in_one_piece(document, matches), key=lambda one: one.start):
         if len(findings) >= budget.limits.findings_max:
             budget.note(GapReason.FINDINGS, f"more than {budget.limits.findings_max} findings")
             break
         text = buffer[match.start : match.end].decode("utf-8", "replace")
-        place = place_of(piece, buffer, match.start)
-        findings.append(Finding(match.kind, match.confidence, place, masked_sample(text)))
+        findings.append(Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)))
     return findings
+
+
+def in_one_piece(document: Document, matches: Iterable[Match]) -> list[Match]:
+    """Without overlaps. What reaches over two texts stands in neither, and must not take the place of what does; the
+    line break that ends a text is in none."""
+    kept: list[Match] = []
+    for one in matches:
+        end = document.piece_at(one.start).end
+        if one.end <= end + 1:
+            kept.append(one if one.end <= end else replace(one, end=end))
+    return without_overlaps(kept)
 
 
 def without_overlaps(matches: list[Match]) -> list[Match]:

@@ -26,6 +26,7 @@ class GapReason(StrEnum):
     FINDINGS = "findings"
     TIME = "time"
     COMBINING_MARKS = "combining_marks"
+    MASKED = "masked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from headgate.kernel.errors import ValidationError
 _NEAR: Final = 0.95
 _STRICT: Final = 0.75
 _DIGITS_MIN_UNCHECKED: Final = 4
+_REACH_BYTES: Final = 48  # from the word to the number
+_LONGEST_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +66,39 @@ def _pattern(section: Section, key: str) -> re2._Regexp | None:
 
 def find_national_numbers(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
     for number in national_numbers():
-        near = words.has(number.kind)
         if number.strict is not None:
-            yield from _find(number, number.strict, buffer, words, budget, needs_context=False)
-        if number.loose is not None and near:
-            yield from _find(number, number.loose, buffer, words, budget, needs_context=True)
+            yield from _find(number, number.strict.finditer(buffer), buffer, words, budget)
+        if number.loose is not None:
+            yield from _after_words(number, number.loose, buffer, words, budget)
 
 
 def _find(
-    number: NationalNumber,
-    pattern: re2._Regexp,
-    buffer: bytes,
-    words: ContextWords,
-    budget: Budget,
-    *,
-    needs_context: bool,
+    number: NationalNumber, found: Iterator[re2._Match], buffer: bytes, words: ContextWords, budget: Budget
 ) -> Iterator[Match]:
-    for match in pattern.finditer(buffer):
+    for match in found:
         if not budget.allows_candidate():
             return
         start, end = match.span()
-        if needs_context and not words.before(number.kind, start, buffer, within=48):
-            continue
-        if not stands_alone(buffer, start, end) or not number.is_valid(match[0].decode()):
-            continue
-        near = needs_context or words.near(number.kind, start, end, buffer)
-        yield Match(number.kind, start, end, _NEAR if near else _STRICT)
+        if stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
+            near = words.near(number.kind, start, end, buffer)
+            yield Match(number.kind, start, end, _NEAR if near else _STRICT)
+
+
+def _after_words(
+    number: NationalNumber, pattern: re2._Regexp, buffer: bytes, words: ContextWords, budget: Budget
+) -> Iterator[Match]:
+    """Weak forms: going from word to word, not from number to number, of which there may be very many."""
+    searched = 0
+    for word_end in words.ends.get(number.kind, ()):
+        start_at = max(searched, word_end)
+        for match in pattern.finditer(buffer, start_at, min(len(buffer), word_end + _REACH_BYTES + _LONGEST_BYTES)):
+            if not budget.allows_candidate():
+                return
+            start, end = match.span()
+            if start > word_end + _REACH_BYTES:
+                break
+            searched = end
+            if not words.before(number.kind, start, buffer, within=_REACH_BYTES):
+                continue
+            if stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
+                yield Match(number.kind, start, end, _NEAR)

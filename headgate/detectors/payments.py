@@ -1,20 +1,28 @@
 """Payment cards (ISO/IEC 7812: scheme, length, Luhn) and bank accounts (ISO 13616: IBAN)."""
 
+import re
 from collections.abc import Iterator
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import re2
-from stdnum import iban, luhn
+from stdnum import get_cc_module, numdb
 
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
+if TYPE_CHECKING:
+    from stdnum.util import NumberValidationModule
+
 _CARD: Final = re2.compile(
     rb"\b(?:[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{13,19})\b"
 )
 _IBAN: Final = re2.compile(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
+_DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+_STRUCTURE: Final = re.compile("([1-9][0-9]*)!([nac])")  # ISO 13616-1, 5.1
+_CHARACTERS: Final = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Za-z0-9]"}
 _IBAN_COUNTRIES: Final = (
     "AD AE AL AT AZ BA BE BG BH BR BY CH CR CY CZ DE DK DO EE ES FI FO FR GB GE GI GL GR GT HR HU IE IL IQ IS IT JO KW "
     "KZ LB LC LI LT LU LV MC MD ME MK MR MT MU NL NO PK PL PS PT QA RO RS SA SC SE SI SK SM TN TR UA VA VG XK"
@@ -31,14 +39,20 @@ def _cards(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match
         if not budget.allows_candidate():
             return
         start, end = match.span()
-        number = match[0].translate(None, b" -").decode()
+        number = buffer[start:end].translate(None, b" -").decode()
         sure = scheme(number)
-        if sure is None or not stands_alone(buffer, start, end) or not luhn.is_valid(number):
+        if sure is None or not stands_alone(buffer, start, end) or not passes_luhn(number):
             continue
         if words.near("payment_card", start, end, buffer):
             yield Match("payment_card", start, end, 0.97)
         elif sure:
             yield Match("payment_card", start, end, 0.75)
+
+
+def passes_luhn(number: str) -> bool:
+    """ISO/IEC 7812-1, annex B: from the right, every second digit doubled, and its own digits added."""
+    digits = [int(one) for one in reversed(number)]
+    return (sum(digits[::2]) + sum(_DOUBLED[one] for one in digits[1::2])) % 10 == 0
 
 
 def scheme(number: str) -> bool | None:
@@ -64,14 +78,34 @@ def _accounts(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for match in _IBAN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        start, text = match.start(), match[0]
+        start, stop = match.span()
+        text = buffer[start:stop]
         if f"{text[:2].decode().upper()} " not in _IBAN_COUNTRIES + " ":
             continue
         # What follows an account in a sentence may look like its last group.
         for end in _ends(text):
-            if iban.is_valid(text[:end].decode()):
+            if is_account(text[:end].translate(None, b" -").decode().upper()):
                 yield Match("iban", start, start + end, 0.98)
                 break
+
+
+def is_account(number: str) -> bool:
+    """As python-stdnum's ``iban.is_valid``, whose lists are read here, at a third of its cost: the checksum comes
+    first (ISO 7064, MOD 97-10, over letters as numbers from 10 on), and each country's form is looked up once."""
+    if int("".join(str(int(one, 36)) for one in number[4:] + number[:4])) % 97 != 1:
+        return False
+    form, country = _form_of(number[:2])
+    return form is not None and form.fullmatch(number[4:]) is not None and (country is None or country.is_valid(number))
+
+
+@cache
+def _form_of(country: str) -> "tuple[re.Pattern[str] | None, NumberValidationModule | None]":
+    """How accounts are written there, and what else that country checks."""
+    structure = numdb.get("iban").info(country + "00")[0][1].get("bban")
+    if structure is None:
+        return None, None
+    form = "".join(f"{_CHARACTERS[kind]}{{{length}}}" for length, kind in _STRUCTURE.findall(structure))
+    return re.compile(form), get_cc_module(country.lower(), "iban")
 
 
 def _ends(text: bytes) -> Iterator[int]:

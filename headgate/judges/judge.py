@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple
 
 import httpx
 
 from headgate.judges.answer import parse_judgement
 from headgate.judges.anthropic import Anthropic
-from headgate.judges.breaker import Breaker
+from headgate.judges.breaker import Breaker, BreakerState
 from headgate.judges.gemini import Gemini
 from headgate.judges.model import (
     DEADLINE_SECONDS,
@@ -27,6 +27,7 @@ from headgate.judges.prompt import repair_message, system_message, user_messages
 from headgate.judges.transport import FormRefusedError, exchange
 from headgate.judges.verdict_cache import VerdictCache
 from headgate.judges.wire import Adapter, Form, Role, Turn, WireAnswer
+from headgate.kernel.tasks import TaskSet
 
 _ADAPTERS: Final[dict[ProviderKind, Adapter]] = {
     ProviderKind.OPENAI_COMPATIBLE: OpenAiCompatible(),
@@ -34,9 +35,15 @@ _ADAPTERS: Final[dict[ProviderKind, Adapter]] = {
     ProviderKind.GEMINI: Gemini(),
 }
 _CONCURRENT_MAX: Final = 16
+_REHEARSED_AT_ONCE: Final = 4
 _COUNTS_AGAINST_PROVIDER: Final = frozenset(
     (Failure.TIMEOUT, Failure.UNREACHABLE, Failure.RATE_LIMITED, Failure.PROVIDER_ERROR)
 )
+
+
+async def always() -> bool:
+    """A budget that never ends."""
+    return True
 
 
 class Judges:
@@ -53,39 +60,60 @@ class Judges:
         self._clock = clock
         self._deadline_seconds = deadline_seconds
         self._cache = VerdictCache(clock)
-        self._breakers: dict[str, Breaker] = {}
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._breakers: dict[Lane, Breaker] = {}
+        self._slots: dict[Lane, asyncio.Semaphore] = {}
+        self._rehearsals = asyncio.Semaphore(_REHEARSED_AT_ONCE)
+        self._rehearsing = TaskSet(lambda name, error: None)  # whoever waits for it is told
         self._forms: dict[tuple[str, str], Form] = {}
 
     async def ask(
-        self, question: Question, *, may_ask: Callable[[], bool] = lambda: True, use_cache: bool = True
+        self, question: Question, *, may_ask: Callable[[], Awaitable[bool]] = always, use_cache: bool = True
     ) -> Verdict:
         """``may_ask`` spends of a budget, where the answer is not known. Raises JudgeError, within the deadline."""
         if use_cache:
             return await self._cache.verdict(question, lambda: self._ask(question, may_ask))
         return await self._ask(question, may_ask)
 
+    def breakers(self) -> list[tuple["Lane", BreakerState]]:
+        """What is left alone at this moment, and what is not."""
+        return [(lane, breaker.state) for lane, breaker in self._breakers.items()]
+
+    async def rehearse(self, question: Question, *, may_ask: Callable[[], Awaitable[bool]]) -> Verdict:
+        """What ``ask`` would answer now, while cache and breaker stay as they are: a call that nobody makes must
+        neither shut the provider for those that are made, nor answer in their place. Raises JudgeError."""
+        if (known := self._cache.peek(question)) is not None:
+            return known
+        breaker = self._breakers.get(_lane(question))
+        if breaker is not None and not breaker.would_allow():
+            raise _left_alone()
+        if not await may_ask():
+            raise _used_up()
+        asking = self._rehearsing.start(self._within_deadline(question, self._rehearsals), name="rehearse_judge")
+        # Shielded, as in the cache: who waits may be told of another's deny first, and a request that is broken off
+        # while it connects would leave its socket behind.
+        verdict = await asyncio.shield(asking)
+        assert isinstance(verdict, Verdict)  # noqa: S101 - what _within_deadline returns
+        return verdict
+
     async def close(self) -> None:
         await self._cache.close()
+        await self._rehearsing.close()
 
-    async def _ask(self, question: Question, may_ask: Callable[[], bool]) -> Verdict:
+    async def _ask(self, question: Question, may_ask: Callable[[], Awaitable[bool]]) -> Verdict:
         lane = _lane(question)
         breaker = self._breakers.setdefault(lane, Breaker(self._clock))
         if not breaker.allows():
-            raise JudgeError(Failure.BREAKER_OPEN, "the provider failed repeatedly and is left alone for some seconds")
-        if not may_ask():
-            breaker.gave_up()
-            raise JudgeError(Failure.BUDGET_EXHAUSTED, "the policy's questions of this day are used up")
+            raise _left_alone()
         try:
-            async with asyncio.timeout(self._deadline_seconds):
-                async with self._slots.setdefault(lane, asyncio.Semaphore(_CONCURRENT_MAX)):
-                    verdict = await self._ask_all_parts(question)
-        except TimeoutError as error:
-            breaker.failed()
-            raise JudgeError(Failure.TIMEOUT, f"no judgement within {self._deadline_seconds:g} s") from error
+            if not await may_ask():
+                raise _used_up()
+            slots = self._slots.setdefault(lane, asyncio.Semaphore(_CONCURRENT_MAX))
+            verdict = await self._within_deadline(question, slots)
         except JudgeError as error:
             if error.failure in _COUNTS_AGAINST_PROVIDER:
                 breaker.failed()
+            elif error.failure is Failure.BUDGET_EXHAUSTED:
+                breaker.gave_up()
             else:
                 breaker.succeeded()
             raise
@@ -94,6 +122,13 @@ class Judges:
             raise
         breaker.succeeded()
         return verdict
+
+    async def _within_deadline(self, question: Question, slots: asyncio.Semaphore) -> Verdict:
+        try:
+            async with asyncio.timeout(self._deadline_seconds), slots:
+                return await self._ask_all_parts(question)
+        except TimeoutError as error:
+            raise JudgeError(Failure.TIMEOUT, f"no judgement within {self._deadline_seconds:g} s") from error
 
     async def _ask_all_parts(self, question: Question) -> Verdict:
         system, parts = system_message(question), user_messages(question)
@@ -138,10 +173,24 @@ class Judges:
         raise JudgeError(Failure.REFUSED, f"the provider answered {status} in every form: does the model exist?")
 
 
-def _lane(question: Question) -> str:
+def _left_alone() -> JudgeError:
+    return JudgeError(Failure.BREAKER_OPEN, "the provider failed repeatedly and is left alone for some seconds")
+
+
+def _used_up() -> JudgeError:
+    return JudgeError(Failure.BUDGET_EXHAUSTED, "the policy's questions of this day are used up")
+
+
+class Lane(NamedTuple):
     """What shares a breaker and slots: a provider as one organization uses it. Another's exhausted quota, or its many
     questions, are not this one's trouble."""
-    return f"{question.identity[0] if question.identity else ''} {_address(question.provider)}"
+
+    org_id: str | None
+    provider: str
+
+
+def _lane(question: Question) -> Lane:
+    return Lane(question.identity[0] if question.identity else None, _address(question.provider))
 
 
 def _address(provider: Provider) -> str:

@@ -10,6 +10,8 @@ from headgate.judges.model import CONNECT_SECONDS, DEADLINE_SECONDS, Failure, Ju
 from headgate.judges.wire import WireRequest
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.public_roots import public_roots
+from headgate.kernel.retry_after import seconds_of
 
 _ANSWER_MAX_BYTES: Final = 256 * 1024
 _RETRY_PAUSE_SECONDS: Final = 0.1
@@ -27,6 +29,7 @@ class FormRefusedError(Exception):
 def open_client(*, connections: int = 32) -> httpx.AsyncClient:
     """For all judges of a process. No proxy of the environment: the gate does not call through itself."""
     return httpx.AsyncClient(
+        verify=public_roots(),
         trust_env=False,
         follow_redirects=False,
         timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
@@ -95,7 +98,7 @@ def _refusal(response: httpx.Response) -> Exception:
         Failure.RATE_LIMITED if limited else Failure.PROVIDER_ERROR if status >= 500 else Failure.REFUSED,
         f"the provider answered {status}",
     )
-    after = response.headers.get("retry-after", "")
-    if after.isascii() and after.isdigit() and len(after) <= 6:
+    after = seconds_of(response.headers.get("retry-after", ""))
+    if after is not None:
         error.retry_after_seconds = int(after)
     return error

@@ -50,20 +50,29 @@ class VerdictCache:
         task = self._asking.get(key)
         if task is None:
             task = self._tasks.start(self._ask(key, ask), name="ask_judge")
-            self._asking[key] = task
+            if not task.done():  # a loop with eager tasks (mitmproxy's) has perhaps run it to its end already
+                self._asking[key] = task
         # Shielded: whoever asked first may go away while others wait for the same answer.
         verdict = await asyncio.shield(task)
         assert isinstance(verdict, Verdict)  # noqa: S101 - what _ask returns
         return verdict
 
+    def peek(self, question: Question) -> Verdict | None:
+        """The answer of before, which is not thereby kept any longer."""
+        entry = self._entries.get(question_key(question))
+        return replace(entry[1], cached=True) if entry is not None and not self._is_over(entry[0]) else None
+
     async def close(self) -> None:
         await self._tasks.close()
+
+    def _is_over(self, since: float) -> bool:
+        return self._clock() - since > LIFETIME_SECONDS
 
     def _known(self, key: bytes) -> Verdict | None:
         entry = self._entries.get(key)
         if entry is None:
             return None
-        if self._clock() - entry[0] > LIFETIME_SECONDS:
+        if self._is_over(entry[0]):
             del self._entries[key]
             return None
         self._entries.move_to_end(key)
@@ -73,7 +82,7 @@ class VerdictCache:
         try:
             verdict = await ask()
         finally:
-            del self._asking[key]
+            self._asking.pop(key, None)
         self._entries[key] = (self._clock(), verdict)
         while len(self._entries) > self._entries_max:
             self._entries.popitem(last=False)

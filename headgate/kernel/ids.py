@@ -4,9 +4,11 @@ They are opaque to clients and text everywhere, in the database too, so that a l
 answer show the same identifier.
 """
 
+import json
 import os
 import re
 import time
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -30,6 +32,17 @@ class IdPrefix(StrEnum):
     INSTANCE = "ins"
     REPLAY = "rpl"
     NLP_POLICY = "nlp"
+    GRANT = "grt"
+    BREAK_GLASS = "brk"
+    ABSENCE = "abs"
+    WEBHOOK = "whk"
+    DELIVERY = "dlv"
+    CONNECTION = "con"
+    LEGAL_HOLD = "hld"
+    REPORT = "rep"
+    EXCHANGE = "exc"
+    SESSION = "ses"
+    INVITATION = "inv"
 
 
 def new_id(prefix: IdPrefix) -> str:
@@ -40,6 +53,12 @@ def new_id(prefix: IdPrefix) -> str:
     value = value & ~(0x3 << 62) | 2 << 62
     digits = f"{value:032x}"
     return f"{prefix}_{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def earliest_id(prefix: IdPrefix, moment: datetime) -> str:
+    """What sorts at or before every identifier of this type that is made at ``moment`` or later."""
+    digits = f"{max(int(moment.timestamp() * 1000), 0):012x}"
+    return f"{prefix}_{digits[:8]}-{digits[8:12]}"
 
 
 def parse_id(prefix: IdPrefix, text: str) -> str:
@@ -53,6 +72,6 @@ def parse_id(prefix: IdPrefix, text: str) -> str:
     if _BARE_UUID.fullmatch(text) is not None:
         return f"{prefix}_{text}"
     raise ValidationError(
-        f"not an identifier of this type: expected {prefix}_ and a UUID in lower case",
+        f"{json.dumps(text[:64])} is not an identifier of this type: expected {prefix}_ and a UUID in lower case",
         details={"expected_prefix": f"{prefix}_", "got": text[:64]},
     )

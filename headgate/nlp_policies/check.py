@@ -1,11 +1,13 @@
 """Whether a draft can be a policy."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from headgate.detectors.assess import EmbeddedModel
 from headgate.detectors.keywords import parse_keywords
+from headgate.detectors.secret_checks import DOUBTFUL
+from headgate.judges.model import ProviderKind
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import (
     EMBEDDED,
@@ -16,6 +18,7 @@ from headgate.nlp_policies.model import (
     NlpDraft,
     NlpPolicyType,
 )
+from headgate.nlp_policies.provider_settings import ProviderSetting
 from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
 
 _DEFAULT_MODELS: Final = {
@@ -32,15 +35,17 @@ _MODELS: Final = {
 _UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
 
 
-def checked_draft(draft: NlpDraft, providers: Collection[str]) -> NlpDraft:
-    """The draft with its model settled. ``providers``: those that are configured. Raises ValidationError."""
+def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> NlpDraft:
+    """The draft with its model settled. ``providers``: those that are configured; a policy may also name a kind before
+    it is, and what it concerns is held until then (``on_error``). Raises ValidationError.
+    """
     _check("name", 1 <= len(draft.name) <= NAME_MAX_CHARACTERS, f"1 to {NAME_MAX_CHARACTERS} characters")
     _check(
         "description",
         len(draft.description or "") <= DESCRIPTION_MAX_CHARACTERS,
         f"at most {DESCRIPTION_MAX_CHARACTERS} characters",
     )
-    _check("threshold", 0 < draft.threshold <= 1, "a number above 0, and at most 1")
+    _check("threshold", 0 <= draft.threshold <= 1, "a number from 0 to 1")
     _check("prompt", len(draft.prompt or "") <= PROMPT_MAX_CHARACTERS, f"at most {PROMPT_MAX_CHARACTERS} characters")
     _check("on_match", draft.on_match is not Verdict.ALLOW, "deny or require_approval")
     _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
@@ -53,18 +58,29 @@ def checked_draft(draft: NlpDraft, providers: Collection[str]) -> NlpDraft:
         _check(name, not _UNSTORABLE & set(text or ""), "text without NUL and lone surrogates")
     if draft.provider == EMBEDDED:
         return _embedded(draft)
-    known = ", ".join(sorted({EMBEDDED, *providers}))
-    _check("provider", draft.provider in providers, f"a configured provider ({known})")
+    known = {*ProviderKind, *providers}
+    _check("provider", draft.provider in known, f"one of {', '.join(sorted(known))}")
     _check("model", 0 < len(draft.model or "") <= MODEL_MAX_CHARACTERS, "the name of one of the provider's models")
+    setting = providers.get(draft.provider)
+    if setting is not None and setting.models:
+        _check("model", draft.model in setting.models, f"one of {', '.join(setting.models)}, as the settings say")
     if draft.type is NlpPolicyType.CUSTOM:
         _check("prompt", bool((draft.prompt or "").strip()), "given for the type custom: it is the policy")
     return draft
 
 
-def warnings_about(draft: NlpDraft) -> Iterator[str]:
-    """What a policy does not do, in sentences."""
-    if draft.scope.direction is not Direction.REQUEST:
-        yield "responses are not inspected by this version: the policy is asked about requests only, or about nothing"
+def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]:
+    """What a policy does not do, in sentences. ``providers``: those that are configured."""
+    if draft.provider != EMBEDDED and draft.provider not in providers:
+        yield f"the provider {draft.provider} is not set: on_error answers for it until it is"
+    if draft.scope.direction is not Direction.REQUEST and Verdict.REQUIRE_APPROVAL in (draft.on_match, draft.on_error):
+        yield "an answer cannot be held for a person: require_approval withholds it, as deny does"
+    if draft.scope.direction is Direction.RESPONSE and not (draft.scope.tools or draft.scope.operations):
+        yield "it looks at the answers of all calls: those that are not text, or are large, are withheld"
+    if draft.provider == EMBEDDED and draft.model == EmbeddedModel.SECRETS and draft.threshold > DOUBTFUL:
+        yield f"the threshold is above {DOUBTFUL}, which is what tokens score whose checksum does not fit"
+    if draft.provider == EMBEDDED and draft.model == EmbeddedModel.PII:
+        yield "names, postal addresses and health data are not looked for: they need a language model"
     if draft.provider == EMBEDDED and draft.model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT):
         yield "the model knows phrases, not meanings: a heuristic"
 

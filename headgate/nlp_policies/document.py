@@ -32,6 +32,11 @@ def draft_of(text: str) -> NlpDraft:
     """What ``stored_text`` wrote; our own, so that another form is a defect."""
     document = parse_strict(text.encode())
     assert isinstance(document, dict)  # noqa: S101 - written by stored_text
+    return draft_of_document(document)
+
+
+def draft_of_document(document: JsonObject) -> NlpDraft:
+    """What ``document_of`` made."""
     scope = document["scope"]
     assert isinstance(scope, dict)  # noqa: S101 - as above
     threshold, daily_limit = document["threshold"], document["daily_limit"]

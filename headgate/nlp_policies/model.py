@@ -113,6 +113,8 @@ class NlpResult:
     """What one policy said about one content. ``error`` is why it could not say; then the score counts as the worst.
 
     ``engine``: detector, heuristic or judge. ``findings`` only from detectors; never what was found itself.
+    ``question``: a digest of everything that a judge's answer depends on; ``template``: the version of its prompt;
+    ``cached``: nobody was asked for this answer.
     """
 
     policy_id: str
@@ -132,10 +134,12 @@ class NlpResult:
     usage: Usage = NO_USAGE
     cost_usd: float | None = None
     cached: bool = False
+    template: str | None = None
+    question: str | None = None
 
     def record(self) -> JsonObject:
-        """An entry of ``nlp`` in the decision and its event."""
-        return {
+        """An entry of ``nlp`` in the decision and its event; a judge's says what its answer took, and to what."""
+        entry: JsonObject = {
             "policy_id": self.policy_id,
             "version": self.version,
             "provider": self.provider,
@@ -147,6 +151,17 @@ class NlpResult:
             "reasoning": self.reasoning,
             "error": self.error,
             "latency_ms": self.latency_ms,
+        }
+        if self.question is None:
+            return entry
+        return entry | {
+            "confidence": self.confidence,
+            "template": self.template,
+            "question": self.question,
+            "input_tokens": self.usage.input_tokens,
+            "output_tokens": self.usage.output_tokens,
+            "cost_usd": self.cost_usd,
+            "cached": self.cached,
         }
 
 

@@ -1,19 +1,18 @@
 """Setting and loading an organization's providers."""
 
-from headgate.audit.model import Actor, Event, EventType
-from headgate.audit.store import append
+from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.judges.model import Provider
-from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
-from headgate.kernel.clock import Clock
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.nlp_policies.provider_settings import (
     ProviderSetting,
     parse_providers,
     require_keys_again,
     vault_name,
 )
+from headgate.organizations.change_setting import change_setting
 from headgate.organizations.model import SettingName
-from headgate.organizations.store import bump_generation, get_setting, put_setting
+from headgate.organizations.store import bump_generation, get_setting
 from headgate.vault.service import Vault
 
 
@@ -38,20 +37,13 @@ async def load_providers(connection: Connection, org_id: str, vault: Vault) -> d
 
 
 async def put_providers(
-    connection: Connection,
-    org_id: str,
-    document: JsonValue,
-    vault: Vault,
-    *,
-    actor: Actor,
-    user_id: str | None,
-    clock: Clock,
+    connection: Connection, change: Change, document: JsonValue, vault: Vault
 ) -> dict[str, ProviderSetting]:
     """In place of all that were set. Keys that are not given stay, those of providers that go are forgotten.
 
     Raises ValidationError, UnavailableError.
     """
-    draft = parse_providers(document)
+    draft, org_id = parse_providers(document), change.org_id
     generation = await bump_generation(connection, org_id)  # locks: changes of one organization are ordered
     kept = await names_with_keys(connection, org_id, vault)
     require_keys_again(draft, await provider_settings(connection, org_id), kept)
@@ -62,16 +54,7 @@ async def put_providers(
             await vault.forget(connection, org_id, vault_name(name))
         else:
             await vault.keep(connection, org_id, vault_name(name), key)
-    stored: JsonObject = {"providers": {name: one.record() for name, one in draft.providers.items()}}
-    setting = await put_setting(
-        connection, org_id, SettingName.NLP_PROVIDERS, canonical_bytes(stored).decode(), user_id
-    )
-    data: JsonObject = {
-        "document": stored,
-        "generation": generation,
-        "keys_changed": list[JsonValue](sorted(draft.keys)),
-        "name": setting.name.value,
-        "version": setting.version,
-    }
-    await append(connection, org_id, [Event(EventType.SETTING_CHANGED, clock(), actor, data)])
+    stored: JsonObject = {name: one.record() for name, one in draft.providers.items()}
+    told: JsonObject = {"generation": generation, "keys_changed": list[JsonValue](sorted(draft.keys))}
+    await change_setting(connection, change, SettingName.NLP_PROVIDERS, stored, moves_generation=False, told=told)
     return draft.providers

@@ -10,12 +10,15 @@ from headgate.judges.model import Provider, ProviderKind
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
 
 PROVIDERS_MAX: Final = 20
 _KEY_MAX_CHARACTERS: Final = 4096
+_SHOWN_CHARACTERS: Final = 64
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _REMOTE: Final = tuple(one.value for one in ProviderKind if one is not ProviderKind.EMBEDDED)
-_MEMBERS: Final = ("kind", "base_url", "api_key", "input_price", "output_price")
+_MEMBERS: Final = ("kind", "base_url", "api_key", "models", "input_price", "output_price")
+_MODELS_MAX: Final = 100
 _DEFAULT_URLS: Final = {
     ProviderKind.OPENAI_COMPATIBLE: "https://api.openai.com/v1",
     ProviderKind.ANTHROPIC: "https://api.anthropic.com",
@@ -25,10 +28,13 @@ _DEFAULT_URLS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderSetting:
-    """One provider as it is set. Prices: US dollars for a million tokens."""
+    """One provider as it is set. ``models``: those that policies may name; none: any. Prices: US dollars for a
+    million tokens.
+    """
 
     kind: ProviderKind
     base_url: str
+    models: tuple[str, ...]
     input_price: float | None
     output_price: float | None
 
@@ -36,6 +42,7 @@ class ProviderSetting:
         return {
             "kind": self.kind.value,
             "base_url": self.base_url,
+            "models": list[JsonValue](self.models),
             "input_price": self.input_price,
             "output_price": self.output_price,
         }
@@ -53,23 +60,22 @@ class ProvidersDraft:
 
 
 def parse_providers(document: JsonValue) -> ProvidersDraft:
-    """``{"providers": {NAME: {kind, base_url?, api_key?, input_price?, output_price?}}}``. Raises ValidationError."""
-    if not isinstance(document, dict) or list(document) != ["providers"]:
-        raise _fail("providers", "the body is an object with the one member providers")
-    entries = document["providers"]
-    if not isinstance(entries, dict) or len(entries) > PROVIDERS_MAX:
-        raise _fail("providers", f"an object of at most {PROVIDERS_MAX} providers, by their names")
+    """``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``; a name that is a kind is of that
+    kind. Raises ValidationError.
+    """
+    if not isinstance(document, dict) or len(document) > PROVIDERS_MAX:
+        raise _fail("body", f"an object of at most {PROVIDERS_MAX} providers, by their names")
     providers: dict[str, ProviderSetting] = {}
     keys: dict[str, Secret | None] = {}
-    for name, entry in entries.items():
-        where = f"providers.{name}"
+    for name, entry in document.items():
+        where = name[:_SHOWN_CHARACTERS]
         if _NAME.fullmatch(name) is None or name == ProviderKind.EMBEDDED:
             raise _fail(where, "a name is lower case letters, digits, _ and -, and not embedded, which is always there")
         if not isinstance(entry, dict):
             raise _fail(where, "an object is required")
         if unknown := [one for one in entry if one not in _MEMBERS]:
             raise _fail(where, f"unknown: {', '.join(unknown)}; known: {', '.join(_MEMBERS)}")
-        providers[name] = _setting(where, entry)
+        providers[name] = _setting(where, name, entry)
         if "api_key" in entry:
             keys[name] = _key(where, entry["api_key"])
     return ProvidersDraft(providers, keys)
@@ -86,17 +92,18 @@ def require_keys_again(draft: ProvidersDraft, before: Mapping[str, ProviderSetti
         known = before.get(name)
         moved = known is None or (known.kind, _origin(known.base_url)) != (setting.kind, _origin(setting.base_url))
         if name in kept and name not in draft.keys and moved:
-            raise _fail(f"providers.{name}.api_key", "the address has changed: give the key again, or null for none")
+            raise _fail(f"{name}.api_key", "the address has changed: give the key again, or null for none")
 
 
-def _setting(where: str, entry: JsonObject) -> ProviderSetting:
-    kind = entry.get("kind")
+def _setting(where: str, name: str, entry: JsonObject) -> ProviderSetting:
+    kind = entry.get("kind", name)
     if not isinstance(kind, str) or kind not in _REMOTE:
         raise _fail(f"{where}.kind", f"one of {', '.join(_REMOTE)}")
     base_url = entry.get("base_url", _DEFAULT_URLS[ProviderKind(kind)])
     return ProviderSetting(
         ProviderKind(kind),
         _base_url(where, base_url),
+        _models(f"{where}.models", entry.get("models")),
         _price(f"{where}.input_price", entry.get("input_price")),
         _price(f"{where}.output_price", entry.get("output_price")),
     )
@@ -123,6 +130,15 @@ def _key(where: str, value: JsonValue) -> Secret | None:
     if not isinstance(value, str) or not printable or not 0 < len(value) <= _KEY_MAX_CHARACTERS:
         raise _fail(f"{where}.api_key", "a key as the provider gave it, or null")
     return Secret(value)
+
+
+def _models(where: str, value: JsonValue) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    names = value if isinstance(value, list) and len(value) <= _MODELS_MAX else [None]
+    if not all(isinstance(one, str) and one.isprintable() and 0 < len(one) <= MODEL_MAX_CHARACTERS for one in names):
+        raise _fail(where, f"a list of at most {_MODELS_MAX} names of models")
+    return tuple(dict.fromkeys(str(one) for one in names))
 
 
 def _price(where: str, value: JsonValue) -> float | None:

@@ -21,6 +21,7 @@ from headgate.nlp_policies.store import (
     update_nlp_policy,
 )
 from headgate.organizations.store import bump_generation
+from headgate.policies.versions import ExpectedVersion
 
 
 async def create_nlp_policy(
@@ -46,11 +47,14 @@ async def change_nlp_policy(
     actor: Actor,
     user_id: str | None,
     clock: Clock,
+    expected: ExpectedVersion | None = None,
 ) -> NlpPolicy:
     """``draft`` as the next version of ``policy``; the same one where nothing differs.
 
-    Raises ValidationError, and ConflictError where somebody changed it meanwhile.
+    Raises ValidationError, and ConflictError or PreconditionFailedError where somebody changed it meanwhile.
     """
+    if expected is not None:
+        expected.require(policy.version)
     generation = await bump_generation(connection, policy.org_id)
     checked = checked_draft(draft, await provider_settings(connection, policy.org_id))
     if checked == policy.draft:
@@ -63,11 +67,19 @@ async def change_nlp_policy(
 
 
 async def delete_nlp_policy(
-    connection: Connection, org_id: str, policy_id: str, *, actor: Actor, clock: Clock
+    connection: Connection,
+    org_id: str,
+    policy_id: str,
+    *,
+    actor: Actor,
+    clock: Clock,
+    expected: ExpectedVersion | None = None,
 ) -> NlpPolicy:
-    """It judges no more; its versions stay. Raises NotFoundError."""
-    await get_nlp_policy(connection, org_id, policy_id)
-    generation = await bump_generation(connection, org_id)
+    """It judges no more; its versions stay. Raises NotFoundError, ConflictError, PreconditionFailedError."""
+    generation = await bump_generation(connection, org_id)  # locks: what is compared next stays as it is
+    before = await get_nlp_policy(connection, org_id, policy_id)
+    if expected is not None:
+        expected.require(before.version)
     policy = await mark_nlp_policy_deleted(connection, org_id, policy_id)
     await append(connection, org_id, [_event(EventType.NLP_POLICY_DELETED, policy, generation, actor, clock)])
     return policy

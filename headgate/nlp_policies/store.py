@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
+from headgate.db.rows import insert_row
 from headgate.kernel.errors import ConflictError, NotFoundError
 from headgate.nlp_policies.document import draft_of, stored_text
 from headgate.nlp_policies.model import NlpPolicy
@@ -26,11 +27,12 @@ class NlpPolicyPage:
 
 async def insert_nlp_policy(connection: Connection, policy: NlpPolicy, created_by: str | None) -> None:
     """The policy and the row of this version of it, which stays when the policy has gone."""
-    await connection.execute(
-        "INSERT INTO nlp_policies (org_id, policy_id, version, name, enabled, document, created_by, created_at,"
-        " updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [*_values(policy), created_by, policy.created_at, policy.updated_at],
-    )
+    row = _content(policy) | {
+        "created_by": created_by,
+        "created_at": policy.created_at,
+        "updated_at": policy.updated_at,
+    }
+    await insert_row(connection, "nlp_policies", row)
     await _insert_version(connection, policy, created_by)
 
 
@@ -106,16 +108,21 @@ async def mark_nlp_policy_deleted(connection: Connection, org_id: str, policy_id
 
 
 async def _insert_version(connection: Connection, policy: NlpPolicy, created_by: str | None) -> None:
-    await connection.execute(
-        "INSERT INTO nlp_policy_versions (org_id, policy_id, version, name, enabled, document, created_by, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-        [*_values(policy), created_by, policy.updated_at],
-    )
+    row = _content(policy) | {"created_by": created_by, "created_at": policy.updated_at}
+    await insert_row(connection, "nlp_policy_versions", row)
 
 
-def _values(policy: NlpPolicy) -> list[object]:
+def _content(policy: NlpPolicy) -> dict[str, object]:
+    """What a policy and each of its versions have, by column."""
     draft = policy.draft
-    return [policy.org_id, policy.policy_id, policy.version, draft.name, draft.enabled, stored_text(draft)]
+    return {
+        "org_id": policy.org_id,
+        "policy_id": policy.policy_id,
+        "version": policy.version,
+        "name": draft.name,
+        "enabled": draft.enabled,
+        "document": stored_text(draft),
+    }
 
 
 def _found(row: DictRow | None, policy_id: str) -> NlpPolicy:

@@ -11,6 +11,12 @@ from typing import Final
 type Address = IPv4Address | IPv6Address
 
 
+METADATA_MEANING: Final = (
+    "where a cloud hands this machine's own credentials to whoever asks, so hardly anything but an attack wants it"
+)
+"""Of ``AddressKind.METADATA``, for people who are asked to permit it (CWE-918)."""
+
+
 class AddressKind(StrEnum):
     """What an address is to the guard; everything but PUBLIC needs an entry of the allowlist."""
 

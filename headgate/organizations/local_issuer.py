@@ -6,6 +6,7 @@ with the database's own files. Tokens are JWTs (RFC 7519) signed with EdDSA (RFC
 
 import base64
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +24,8 @@ from headgate.organizations.model import Role
 
 LOCAL_ISSUER: Final = "headgate"
 AUDIENCE: Final = "headgate"
+TICKET_AUDIENCE: Final = "headgate-login"
+"""Of tokens that open one browser session and are good for nothing else."""
 KEY_FILE: Final = "local-issuer.pem"
 
 
@@ -53,16 +56,19 @@ class LocalIssuer:
         email: str | None = None,
         name: str | None = None,
         aal: str = "aal1",
+        audience: str = AUDIENCE,
     ) -> Secret:
         """A token for this person. ``aal``: how they proved themselves (NIST SP 800-63B)."""
         claims: dict[str, object] = {
             "iss": LOCAL_ISSUER,
-            "aud": AUDIENCE,
+            "aud": audience,
             "sub": subject,
             "org_id": org_id,
             "roles": sorted(role.value for role in roles),
             "aal": aal,
-            "iat": int(now.timestamp()),
+            # With its fraction (RFC 7519, section 2): sessions that are closed end at a moment, not at a second.
+            "iat": now.timestamp(),
+            "jti": os.urandom(12).hex(),
             "exp": int((now + lifetime).timestamp()),
         }
         claims |= {claim: value for claim, value in (("email", email), ("name", name)) if value is not None}

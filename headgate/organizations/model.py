@@ -11,17 +11,39 @@ without a look across organizations, which no role can make."""
 
 
 class Role(StrEnum):
-    """What a person is to an organization; which scopes that means: ``agents.scopes``."""
+    """What a person is to an organization; which scopes that means: ``agents.scopes``. An operator looks after the
+    organizations themselves, and only an issuer that is trusted with that may say who is one."""
 
     ADMIN = "admin"
     APPROVER = "approver"
     AUDITOR = "auditor"
     VIEWER = "viewer"
+    BREAK_GLASS = "break_glass"
+    OPERATOR = "operator"
 
 
 class SettingName(StrEnum):
     ALLOWLIST = "allowlist"
     NLP_PROVIDERS = "nlp_providers"
+    EXECUTIONS = "executions"
+    NOTIFICATIONS = "notifications"
+    KILL_SWITCH = "kill_switch"
+    RETENTION = "retention"
+    CAPTURES = "captures"
+    JIRA = "jira"
+    LINEAR = "linear"
+    SERVICENOW = "servicenow"
+    SLACK = "slack"
+    TEAMS = "teams"
+    DISCORD = "discord"
+    GITHUB_ACTIONS = "github-actions"
+    GITHUB = "github"
+    SIEM = "siem"
+
+
+GRANTABLE_ROLES: Final = frozenset(Role) - {Role.OPERATOR, Role.BREAK_GLASS}
+"""What an organization gives to its own members. Not what ``admin:*`` does not include: an administrator would give it
+to themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +67,9 @@ class TokenIdentity:
 
 @dataclass(frozen=True, slots=True)
 class User:
+    """A person: as their newest token said, with the roles that they were ``granted`` here besides, which ``roles``
+    includes. ``deactivated_at``: an administrator has shut them out since. ``last_seen_at``: a token of theirs was."""
+
     org_id: str
     user_id: str
     issuer: str
@@ -52,6 +77,9 @@ class User:
     email: str | None
     name: str | None
     roles: frozenset[Role]
+    deactivated_at: datetime | None = None
+    granted: frozenset[Role] = frozenset()
+    last_seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

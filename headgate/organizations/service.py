@@ -1,49 +1,71 @@
 """What is done with an organization's settings and people."""
 
+from datetime import datetime
+
+from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType, Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
-from headgate.kernel.clock import Clock
+from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ForbiddenError
+from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Setting, SettingName, TokenIdentity, User
-from headgate.organizations.store import bump_generation, find_organization, put_setting, upsert_user
+from headgate.organizations.store import find_organization, find_users_by_email, upsert_user
 
 
-async def put_allowlist(
-    connection: Connection, org_id: str, document: JsonValue, *, actor: Actor, user_id: str | None, clock: Clock
-) -> Setting:
+async def put_allowlist(connection: Connection, change: Change, document: JsonValue) -> Setting:
     """Check and store the organization's allowlist; decisions made on the one before become stale.
 
     Raises ValidationError, which names the entry.
     """
-    text = canonical_bytes(document).decode()
-    parse_allowlist(text)
-    generation = await bump_generation(connection, org_id)
-    setting = await put_setting(connection, org_id, SettingName.ALLOWLIST, text, user_id)
-    data: dict[str, JsonValue] = {
-        "document": document,
-        "generation": generation,
-        "name": setting.name.value,
-        "version": setting.version,
-    }
-    await append(connection, org_id, [Event(EventType.SETTING_CHANGED, clock(), actor, data)])
-    return setting
+    parse_allowlist(canonical_bytes(document).decode())
+    return await change_setting(connection, change, SettingName.ALLOWLIST, document, moves_generation=True)
 
 
-async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock) -> User:
-    """The user of a verified token, made at the first sight of it.
+async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock, issued_at: float | None = None) -> User:
+    """The user of a verified token, made at the first sight of it, with the roles that this token names. What is kept
+    of the person is what their newest token said: ``issued_at``, where it says so.
 
-    Raises ForbiddenError where the token's organization does not exist here: an issuer cannot make one.
+    Raises ForbiddenError where the token's organization does not exist here (an issuer cannot make one), and where
+    the person was deactivated.
     """
     async with database.transaction(identity.org_id) as connection:
-        if await find_organization(connection, identity.org_id) is None:
-            raise ForbiddenError("the organization that this token names does not exist here")
-        user, is_new = await upsert_user(connection, identity)
-        if is_new:
-            await append(connection, user.org_id, [_user_created(user, clock)])
-        return user
+        return await sign_in_as(connection, identity, clock=clock, issued_at=issued_at)
+
+
+async def sign_in_as(
+    connection: Connection, identity: TokenIdentity, *, clock: Clock, issued_at: float | None = None
+) -> User:
+    """``sign_in`` within a transaction of the identity's organization."""
+    if await find_organization(connection, identity.org_id) is None:
+        raise ForbiddenError("the organization that this token names does not exist here")
+    user, is_new = await upsert_user(connection, identity, issued_at)
+    require_active(user.user_id, user.deactivated_at)
+    if is_new:
+        await _refuse_shut_out(connection, user)
+        await append(connection, user.org_id, [_user_created(user, clock)])
+    return user
+
+
+async def _refuse_shut_out(connection: Connection, user: User) -> None:
+    """Who was shut out does not come in through an issuer that has not brought them before. Raises ForbiddenError."""
+    if user.email is None:
+        return
+    same = await find_users_by_email(connection, user.org_id, user.email)
+    others = [one for one in same if one.user_id != user.user_id]
+    if others and all(one.deactivated_at is not None for one in others):
+        require_active(others[0].user_id, others[0].deactivated_at)
+
+
+def require_active(user_id: str, deactivated_at: datetime | None) -> None:
+    """Raises ForbiddenError."""
+    if deactivated_at is not None:
+        raise ForbiddenError(
+            f"{user_id} was deactivated at {rfc3339(deactivated_at)}: an administrator can undo that",
+            details={"user_id": user_id, "deactivated_at": rfc3339(deactivated_at)},
+        )
 
 
 def _user_created(user: User, clock: Clock) -> Event:

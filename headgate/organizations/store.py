@@ -1,16 +1,26 @@
 """Rows of organizations, people, settings and generations. All of it inside a transaction of the organization."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
+from psycopg import sql
 from psycopg.rows import DictRow
 
+from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Organization, Role, Setting, SettingName, TokenIdentity, User
 
 _USER: Final = "org_id, user_id, issuer, subject, email, name, roles"
+_IS_OLDER: Final = "excluded.token_issued_at < u.token_issued_at"
+"""Not known where one of the two does not say when it was issued: then what comes is the newest."""
+_READ: Final = (
+    "org_id, user_id, issuer, subject, email, name, roles || granted_roles AS roles, granted_roles, deactivated_at,"
+    " last_seen_at"
+)
 
 
 async def insert_organization(connection: Connection, org_id: str, name: str) -> bool:
@@ -26,6 +36,24 @@ async def find_organization(connection: Connection, org_id: str) -> Organization
     cursor = await connection.execute("SELECT org_id, name, created_at FROM organizations WHERE org_id = %s", [org_id])
     row = await cursor.fetchone()
     return None if row is None else Organization(row["org_id"], row["name"], row["created_at"])
+
+
+async def list_organizations(connection: Connection, *, before: str | None, limit: int) -> list[Organization]:
+    """Newest first, over all of them: for the operator."""
+    cursor = await connection.execute("SELECT * FROM organizations_listed(%s, %s)", [before, limit])
+    return [Organization(row["org_id"], row["name"], row["created_at"]) async for row in cursor]
+
+
+async def memberships(connection: Connection, issuer: str, subject: str) -> dict[str, str]:
+    """Where somebody made this person a member: the organizations' names by their ids, over all of them."""
+    cursor = await connection.execute("SELECT * FROM memberships(%s, %s)", [issuer, subject])
+    return {row["org_id"]: row["name"] async for row in cursor}
+
+
+async def set_granted_roles(connection: Connection, org_id: str, user_id: str, roles: Iterable[Role]) -> None:
+    await connection.execute(
+        "UPDATE users SET granted_roles = %s WHERE org_id = %s AND user_id = %s", [sorted(roles), org_id, user_id]
+    )
 
 
 async def generation(connection: Connection, org_id: str) -> int:
@@ -57,13 +85,20 @@ def _generation(row: DictRow | None, org_id: str) -> int:
     return int(row["generation"])
 
 
-async def upsert_user(connection: Connection, identity: TokenIdentity) -> tuple[User, bool]:
-    """The person whom this token names, with what it says of them now; and whether they are new here."""
+async def upsert_user(
+    connection: Connection, identity: TokenIdentity, issued_at: float | None = None
+) -> tuple[User, bool]:
+    """The person whom this token names, as it says; and whether they are new here. Kept is what the newest one said:
+    an older one, shown again, brings no right back to what asks for the person and not for the token."""
     cursor = await connection.execute(
-        f"INSERT INTO users ({_USER}) VALUES (%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608 - a constant of this file
-        " ON CONFLICT (org_id, issuer, subject) DO UPDATE SET email = excluded.email, name = excluded.name,"
-        " roles = excluded.roles, last_seen_at = clock_timestamp()"
-        f" RETURNING {_USER}",
+        f"INSERT INTO users AS u ({_USER}, token_issued_at)"  # noqa: S608 - a constant of this file
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, to_timestamp(%s))"
+        " ON CONFLICT (org_id, issuer, subject) DO UPDATE SET last_seen_at = clock_timestamp(),"
+        f" email = CASE WHEN {_IS_OLDER} THEN u.email ELSE excluded.email END,"
+        f" name = CASE WHEN {_IS_OLDER} THEN u.name ELSE excluded.name END,"
+        f" roles = CASE WHEN {_IS_OLDER} THEN u.roles ELSE excluded.roles END,"
+        " token_issued_at = greatest(u.token_issued_at, excluded.token_issued_at)"
+        f" RETURNING {_READ}",
         [
             identity.org_id,
             proposed := new_id(IdPrefix.USER),
@@ -72,20 +107,52 @@ async def upsert_user(connection: Connection, identity: TokenIdentity) -> tuple[
             identity.email,
             identity.name,
             sorted(identity.roles),
+            issued_at,
         ],
     )
     row = await cursor.fetchone()
     assert row is not None  # noqa: S101 - INSERT … DO UPDATE … RETURNING answers one row
-    return _user(row), row["user_id"] == proposed
+    user = _user(row)
+    said = replace(user, email=identity.email, name=identity.name, roles=identity.roles | user.granted)
+    return said, row["user_id"] == proposed
 
 
 async def find_users(connection: Connection, org_id: str, user_ids: Iterable[str]) -> dict[str, User]:
     """Those of these people who exist, by id."""
     cursor = await connection.execute(
-        f"SELECT {_USER} FROM users WHERE org_id = %s AND user_id = ANY (%s)",  # noqa: S608 - a constant of this file
+        f"SELECT {_READ} FROM users WHERE org_id = %s AND user_id = ANY (%s)",  # noqa: S608 - a constant of this file
         [org_id, list(user_ids)],
     )
     return {row["user_id"]: _user(row) async for row in cursor}
+
+
+async def list_users(
+    connection: Connection, org_id: str, *, limit: int, offset: int, exact_total: bool = False
+) -> tuple[list[User], BoundedCount]:
+    """In the order of their first token, with how many there are."""
+    cursor = await connection.execute(
+        f"SELECT {_READ} FROM users WHERE org_id = %s ORDER BY user_id LIMIT %s OFFSET %s",  # noqa: S608 - a constant of this file
+        [org_id, limit, offset],
+    )
+    found = [_user(row) for row in await cursor.fetchall()]
+    source = sql.SQL("users WHERE org_id = %(org)s")
+    return found, await count_rows(connection, source, {"org": org_id}, exact=exact_total)
+
+
+async def find_users_by_email(connection: Connection, org_id: str, email: str) -> list[User]:
+    """Several, where a person signs in through several issuers."""
+    cursor = await connection.execute(
+        f"SELECT {_READ} FROM users WHERE org_id = %s AND lower(email) = lower(%s) ORDER BY user_id",  # noqa: S608 - a constant of this file
+        [org_id, email],
+    )
+    return [_user(row) for row in await cursor.fetchall()]
+
+
+async def set_deactivated(connection: Connection, org_id: str, user_id: str, at: datetime | None) -> None:
+    """From ``at`` the person is shut out; None: let in again."""
+    await connection.execute(
+        "UPDATE users SET deactivated_at = %s WHERE org_id = %s AND user_id = %s", [at, org_id, user_id]
+    )
 
 
 def _user(row: DictRow) -> User:
@@ -97,6 +164,9 @@ def _user(row: DictRow) -> User:
         email=row["email"],
         name=row["name"],
         roles=frozenset(Role(role) for role in row["roles"]),
+        deactivated_at=row["deactivated_at"],
+        granted=frozenset(Role(role) for role in row["granted_roles"]),
+        last_seen_at=row["last_seen_at"],
     )
 
 
@@ -108,6 +178,15 @@ async def get_setting(connection: Connection, org_id: str, name: str) -> Setting
     )
     row = await cursor.fetchone()
     return None if row is None else _setting(row)
+
+
+async def get_settings(connection: Connection, org_id: str, names: Iterable[str]) -> dict[str, Setting]:
+    """Those of these that were ever set, by name."""
+    cursor = await connection.execute(
+        "SELECT name, version, document, updated_by, updated_at FROM settings WHERE org_id = %s AND name = ANY (%s)",
+        [org_id, list(names)],
+    )
+    return {row["name"]: _setting(row) for row in await cursor.fetchall()}
 
 
 async def put_setting(

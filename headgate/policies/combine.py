@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from headgate.policies.model import Decision, PolicyVerdict, Requirement, RiskLevel, Verdict
+from headgate.traffic.model import least
 
 NOBODY_SPOKE: Final = "no policy allows this action"
 
@@ -44,6 +45,7 @@ def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float =
         deciding[0].policy_id,
         evaluation_time_ms,
         tuple(spoken),
+        capture=spoken[0].capture if len(spoken) == 1 else least([one.capture for one in spoken if one.capture]),
     )
     return decision if verdict is not Verdict.REQUIRE_APPROVAL else _with_terms(decision, deciding)
 
@@ -81,11 +83,24 @@ def _with_terms(decision: Decision, asking: Sequence[PolicyVerdict]) -> Decision
         evaluation_time_ms=decision.evaluation_time_ms,
         spoken=decision.spoken,
         requirements=tuple(
-            Requirement(one.policy_id, one.version, one.terms.required_approvals, one.terms.assignees) for one in asking
+            Requirement(
+                one.policy_id,
+                one.version,
+                one.terms.required_approvals,
+                one.terms.assignees,
+                denials_required=one.terms.denials_required,
+                separation_of_duties=one.terms.separation_of_duties,
+                roles=one.terms.roles,
+                escalate_to=one.terms.escalate_to,
+                grants=one.terms.grants,
+            )
+            for one in asking
         ),
         hold_seconds=_shortest(one.terms.hold_seconds for one in asking),
         expires_in_seconds=_shortest(one.terms.expires_in_seconds for one in asking),
         escalate_after_seconds=_shortest(one.terms.escalate_after_seconds for one in asking),
+        remind_after_seconds=_shortest(one.terms.remind_after_seconds for one in asking),
+        capture=decision.capture,
     )
 
 

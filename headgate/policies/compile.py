@@ -9,14 +9,12 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 import regorus
-import structlog
 
 from headgate.kernel.errors import ValidationError
 from headgate.policies.conditions import UNKNOWN_CONDITIONS, Conditions, derive_conditions
 from headgate.policies.data import data_roots
-from headgate.policies.parse_syntax import UnknownSyntaxError, parse_module
-
-_log = structlog.get_logger(__name__)
+from headgate.policies.parse_syntax import parse_module
+from headgate.policies.tree import UnknownSyntaxError, character_column
 
 TIME_LIMIT_MILLISECONDS: Final = 50
 MEMORY_LIMIT_BYTES: Final = 64 << 20  # above the baseline (semantics.md, "Combining and voting")
@@ -94,7 +92,10 @@ def _engine(text: str, data: PolicyData, libraries: Libraries) -> regorus.Policy
 
 def refused(error: regorus.RegoError) -> PolicyRefusedError:
     """The engine's complaint as an error of ours: where, what, and the line itself."""
-    place = f"{error.path}:{error.line}:{error.column}: " if error.line is not None else ""
+    column = error.column
+    if column is not None and error.snippet is not None:
+        column = character_column(error.snippet, column)
+    place = f"{error.path}:{error.line}:{column}: " if error.line is not None else ""
     return PolicyRefusedError(
         f"{place}{error.message}",
         details={
@@ -102,7 +103,7 @@ def refused(error: regorus.RegoError) -> PolicyRefusedError:
             "reason": error.message,
             "file": error.path,
             "line": error.line,
-            "column": error.column,
+            "column": column,
             "source": error.snippet,
         },
     )
@@ -112,6 +113,9 @@ def _conditions(text: str, engine: regorus.Policy, roots: frozenset[str]) -> Con
     try:
         return derive_conditions(parse_module(engine.ast(), text), roots)
     except UnknownSyntaxError as error:
+        # Loaded where there is something to say: a child that tries a policy takes twice as long to start with it.
+        import structlog  # noqa: PLC0415
+
         # Slower, not wrong: without conditions the policy is asked about every call.
-        _log.warning("policy_conditions_unknown", error=str(error))
+        structlog.get_logger(__name__).warning("policy_conditions_unknown", error=str(error))
         return UNKNOWN_CONDITIONS

@@ -84,15 +84,15 @@ async def change_document(
         around = await load_surroundings(connection, org_id)
         policies = await load_enabled(connection, org_id)
     after = surroundings_with(around, change.kind, change.path, change.content)
-    _check_limits(change.kind, after)
+    check_limits(change.kind, after)
     if change.kind is DocumentKind.MODULE and change.content is not None:
-        await _check_module(change.path, change.content, after)
-    await _check_policies(policies, around, after)
+        await check_module(change.path, change.content, after)
+    await check_policies(policies, around, after)
     async with database.transaction(org_id) as connection:
-        return await _store(connection, org_id, change, generation, expected=expected, actor=actor, clock=clock)
+        return await store_change(connection, org_id, change, generation, expected=expected, actor=actor, clock=clock)
 
 
-async def _store(
+async def store_change(
     connection: Connection,
     org_id: str,
     change: DocumentChange,
@@ -102,6 +102,7 @@ async def _store(
     actor: Actor,
     clock: Clock,
 ) -> PolicyDocument:
+    """Store what was checked against ``generation``. Raises as ``change_document``."""
     found = await lock_document(connection, org_id, change.kind, change.path)
     before, was_deleted = (None, True) if found is None else found
     if expected is not None:
@@ -135,7 +136,8 @@ def _kind_of_change(change: DocumentChange, before: PolicyDocument | None) -> Ve
     return VersionChange.CREATED if before is None else VersionChange.UPDATED
 
 
-def _check_limits(kind: DocumentKind, after: Surroundings) -> None:
+def check_limits(kind: DocumentKind, after: Surroundings) -> None:
+    """Raises ValidationError."""
     if kind is DocumentKind.DATA:
         if len(after.documents) > DOCUMENTS_MAX:
             raise _over(f"at most {DOCUMENTS_MAX} data documents")
@@ -149,7 +151,7 @@ def _over(expected: str) -> ValidationError:
     return ValidationError(f"over the limit: {expected}", details={"field": "content", "reason": expected})
 
 
-async def _check_module(path: str, content: str, after: Surroundings) -> None:
+async def check_module(path: str, content: str, after: Surroundings) -> None:
     """That it compiles, in the package of its path. Raises PolicyRefusedError."""
     if len(content.encode()) > REGO_MAX_BYTES:
         raise _over(f"at most {REGO_MAX_BYTES} bytes of Rego")
@@ -161,7 +163,7 @@ async def _check_module(path: str, content: str, after: Surroundings) -> None:
         raise ValidationError(f"the module {reason}", details={"field": "content", "reason": reason})
 
 
-async def _check_policies(policies: Sequence[RulePolicy], around: Surroundings, after: Surroundings) -> None:
+async def check_policies(policies: Sequence[RulePolicy], around: Surroundings, after: Surroundings) -> None:
     """That each policy that works still works. Raises ValidationError, which names the first that would not."""
     for policy in policies:
         if policy.quarantine is not None:

@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from psycopg import sql
 from psycopg.rows import DictRow
 
-from headgate.db.bounded_count import BoundedCount
+from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.policies.documents import DocumentKind, DocumentVersion, PolicyDocument
@@ -91,21 +92,25 @@ async def save_document(connection: Connection, org_id: str, version: DocumentVe
 
 
 async def list_document_versions(
-    connection: Connection, org_id: str, kind: DocumentKind, path: str, *, limit: int, offset: int
+    connection: Connection,
+    org_id: str,
+    kind: DocumentKind,
+    path: str,
+    *,
+    limit: int,
+    offset: int,
+    exact_total: bool = False,
 ) -> tuple[list[DocumentVersion], BoundedCount]:
     """Newest first, of a deleted one too. Raises NotFoundError where there never was one."""
-    counted = await connection.execute(
-        "SELECT count(*) AS total FROM policy_document_versions WHERE org_id = %s AND kind = %s AND path = %s",
-        [org_id, kind.value, path],
-    )
-    row = await counted.fetchone()
-    total = 0 if row is None else int(row["total"])
-    if total == 0:
+    source = sql.SQL("policy_document_versions WHERE org_id = %(org)s AND kind = %(kind)s AND path = %(path)s")
+    values = {"org": org_id, "kind": kind.value, "path": path}
+    counted = await count_rows(connection, source, values, exact=exact_total)
+    if counted.total == 0:
         raise not_found(kind, path)
     cursor = await connection.execute(
         _SELECT_VERSION + " ORDER BY version DESC LIMIT %s OFFSET %s", [org_id, kind.value, path, limit, offset]
     )
-    return [_version(row) for row in await cursor.fetchall()], BoundedCount(total, is_minimum=False)
+    return [_version(row) for row in await cursor.fetchall()], counted
 
 
 async def get_document_version(

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from headgate.kernel.errors import ValidationError
-from headgate.policies.compile import Libraries, compile_policy
-from headgate.policies.conditions import UNKNOWN_CONDITIONS, Conditions
+from headgate.policies.compile import Libraries
+from headgate.policies.known_conditions import known_conditions
 from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadowing import hidden_by_allow
 
@@ -16,19 +15,10 @@ def hiding_warnings(
     if not _decides(policy):
         return ()
     return hidden_by_allow(
-        (policy, _conditions(policy, data, libraries)),
-        [(other, _conditions(other, data, libraries)) for other in others if _decides(other)],
+        (policy, known_conditions(policy, data, libraries)),
+        [(other, known_conditions(other, data, libraries)) for other in others if _decides(other)],
     )
 
 
 def _decides(policy: RulePolicy) -> bool:
     return policy.enabled and policy.mode is PolicyMode.ENFORCE
-
-
-def _conditions(policy: RulePolicy, data: bytes, libraries: Libraries) -> Conditions:
-    if policy.quarantine is not None:
-        return UNKNOWN_CONDITIONS
-    try:
-        return compile_policy(policy.rego_policy, data, libraries).conditions
-    except ValidationError:
-        return UNKNOWN_CONDITIONS  # it denies whatever it would have decided

@@ -33,8 +33,18 @@ _ACTION: Final[dict[str, Members | None]] = {
     "agent": Members({"id": _TEXT, "name": _TEXT}),
     "params": None,
     "context": None,
-    "delegation": Members({"orchestratorId": _TEXT, "workflowId": _TEXT, "stepName": _TEXT, "parentActionId": _TEXT}),
+    "delegation": Members(
+        {
+            "orchestratorId": _TEXT,
+            "workflowId": _TEXT,
+            "stepName": _TEXT,
+            "parentActionId": _TEXT,
+            "depth": _TEXT,
+            "chain": None,
+        }
+    ),
     "http": _CALL,
+    "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }
 INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})
 

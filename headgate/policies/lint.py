@@ -5,23 +5,36 @@ its line and column.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.conditions import Conditions, dead_bodies
+from headgate.policies.decision_rules import SKIPPED_TEST_PREFIX, TEST_PREFIX
 from headgate.policies.formula import can_hold_together
 from headgate.policies.impossible import impossible_values
 from headgate.policies.input_shape import unknown_part
 from headgate.policies.model import Verdict
-from headgate.policies.parse_syntax import UnknownSyntaxError, parse_module
-from headgate.policies.tree import Place, constant, mentions, nodes, place_of, reference
+from headgate.policies.parse_syntax import parse_module
+from headgate.policies.terms_lint import impossible_terms
+from headgate.policies.tree import (
+    Place,
+    UnknownSyntaxError,
+    character_column,
+    constant,
+    mentions,
+    nodes,
+    place_of,
+    reference,
+    tree_object,
+)
+from headgate.policies.written_rules import local_names, package_path, policy_tree, written_rules
 
-_ASKED: Final = (*(verdict.value for verdict in Verdict), "reason", "risk_level", "approval")
-_TEST_PREFIX: Final = "test_"
+_ASKED: Final = (*(verdict.value for verdict in Verdict), "reason", "risk_level", "approval", "capture")
 _FINDINGS_MAX: Final = 20
+_MODULES_ROOT: Final = "lib"
 
 
 class FindingCode(StrEnum):
@@ -29,10 +42,12 @@ class FindingCode(StrEnum):
 
     SAYS_NOTHING = "says_nothing"
     UNKNOWN_INPUT = "unknown_input"
+    UNKNOWN_DATA = "unknown_data"
     IMPOSSIBLE_VALUE = "impossible_value"
     UNREACHABLE_RULE = "unreachable_rule"
     UNREACHABLE_BODY = "unreachable_body"
     NO_DEFAULT = "no_default"
+    APPROVAL_TERMS = "approval_terms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,59 +64,32 @@ def lint(ast: bytes, text: str, conditions: Conditions, data_roots: frozenset[st
     """In the order of the text; at most twenty. Nothing where the tree is not understood: no finding is better
     than a wrong one."""
     try:
-        tree = _module_of(json.loads(ast), text)
+        tree = policy_tree(json.loads(ast), text)
         found = [
             *_says_nothing(tree, conditions),
             *_unknown_input(tree),
+            *_unknown_data(tree, data_roots),
             *impossible_values_of(tree),
             *_unreachable_rules(tree),
             *_unreachable_bodies(tree, ast, text, data_roots),
             *_no_default(tree),
+            *_impossible_terms(tree),
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, UnknownSyntaxError):
         return ()
     found.sort(key=lambda one: (one.place.line, one.place.column))
-    return tuple(dict.fromkeys(found))[:_FINDINGS_MAX]
+    lines = text.split("\n")
+    return tuple(_as_written(one, lines) for one in dict.fromkeys(found))[:_FINDINGS_MAX]
 
 
-def _module_of(tree: JsonValue, text: str) -> JsonObject:
-    if isinstance(tree, list):
-        [tree] = [one["ast"] for one in tree if isinstance(one, dict) and _contents(one) == text]
-    if not isinstance(tree, dict):
-        raise UnknownSyntaxError("the engine's syntax tree is no object")
-    return tree
-
-
-def _contents(module: JsonObject) -> JsonValue:
-    source = module["source"]
-    return source["contents"] if isinstance(source, dict) else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    name: str
-    node: JsonObject
-    place: Place
-    is_default: bool
-
-
-def _rules(tree: JsonObject) -> list[_Rule]:
-    rules: list[_Rule] = []
-    written = tree["rules"]
-    for one in written if isinstance(written, list) else []:
-        if not isinstance(one, dict):
-            continue
-        [(kind, node)] = one.items()
-        if not isinstance(node, dict):
-            continue
-        head = node if kind == "Default" else next(iter(_object(node["head"]).values()))
-        name = next(mentions([_object(head)["refr"]])).root
-        rules.append(_Rule(name, node, place_of(node), kind == "Default"))
-    return rules
+def _as_written(finding: Finding, lines: list[str]) -> Finding:
+    place = finding.place
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    return replace(finding, place=Place(place.line, character_column(line, place.column)))
 
 
 def _says_nothing(tree: JsonObject, conditions: Conditions) -> Iterator[Finding]:
-    names = {rule.name for rule in _rules(tree)}
+    names = {rule.name for rule in written_rules(tree)}
     if not names & {verdict.value for verdict in Verdict}:
         message = "the policy never says anything: it has no rule deny, require_approval or allow"
         yield Finding(FindingCode.SAYS_NOTHING, message, Place(1, 1))
@@ -111,7 +99,7 @@ def _says_nothing(tree: JsonObject, conditions: Conditions) -> Iterator[Finding]
 
 
 def _unknown_input(tree: JsonObject) -> Iterator[Finding]:
-    if "input" in _local_names(tree):
+    if "input" in local_names(tree):
         return
     for mention in mentions([tree["imports"], tree["rules"]]):
         if mention.root == "input" and (unknown := unknown_part(mention.path)) is not None:
@@ -121,19 +109,34 @@ def _unknown_input(tree: JsonObject) -> Iterator[Finding]:
             yield Finding(FindingCode.UNKNOWN_INPUT, f"{written} is never there: {instead}", mention.place)
 
 
+def _unknown_data(tree: JsonObject, data_roots: frozenset[str]) -> Iterator[Finding]:
+    """A deny that reads a document which is not there never holds: the call passes."""
+    there, own = {*data_roots, _MODULES_ROOT}, package_path(tree)
+    for mention in mentions([tree["imports"], tree["rules"]]):
+        path = mention.path
+        if mention.root != "data" or not path or path[0] in there or path[: len(own)] == own[: len(path)]:
+            continue
+        if path[0] == own[0]:
+            other = ".".join(("data", *path[: len(own)]))
+            message = f"{other} is not there: a policy reads its own package, documents, and modules of packages lib.…"
+        else:
+            message = f"data.{path[0]} is not there: there is no such document"
+        yield Finding(FindingCode.UNKNOWN_DATA, message, mention.place)
+
+
 def impossible_values_of(tree: JsonObject) -> Iterator[Finding]:
     """Comparisons of the call's names with what such a name cannot be."""
-    if "input" in _local_names(tree):
+    if "input" in local_names(tree):
         return
     for message, place in impossible_values(tree["rules"]):
         yield Finding(FindingCode.IMPOSSIBLE_VALUE, message, place)
 
 
 def _unreachable_rules(tree: JsonObject) -> Iterator[Finding]:
-    rules = _rules(tree)
+    rules = written_rules(tree)
     names = {rule.name for rule in rules}
-    package = _path_of_package(tree)
-    reached = {name for name in names if name in _ASKED or name.startswith(_TEST_PREFIX)}
+    package = package_path(tree)
+    reached = {name for name in names if name in _ASKED or name.startswith((TEST_PREFIX, SKIPPED_TEST_PREFIX))}
     pending = list(reached)
     while pending:
         current = pending.pop()
@@ -144,7 +147,7 @@ def _unreachable_rules(tree: JsonObject) -> Iterator[Finding]:
                 reached |= used
     for rule in rules:
         if rule.name not in reached:
-            asked = "deny, require_approval, allow, reason, risk_level and approval"
+            asked = "deny, require_approval, allow, reason, risk_level, approval and capture"
             message = f"the rule {rule.name} is never used: neither {asked} nor a test depends on it"
             yield Finding(FindingCode.UNREACHABLE_RULE, message, rule.place)
 
@@ -159,17 +162,10 @@ def _used(node: JsonValue, package: tuple[str, ...]) -> Iterator[str]:
             raise UnknownSyntaxError("data is read as a whole: any rule may be used")
 
 
-def _path_of_package(tree: JsonObject) -> tuple[str, ...]:
-    package = reference(_object(tree["package"])["refr"])
-    if package is None:
-        raise UnknownSyntaxError("the package's name is not constant")
-    return (package.root, *package.path)
-
-
 def _unreachable_bodies(tree: JsonObject, ast: bytes, text: str, data_roots: frozenset[str]) -> Iterator[Finding]:
     dead = set(dead_bodies(parse_module(ast, text), data_roots))
     counted: dict[str, int] = {}
-    for rule in _rules(tree):
+    for rule in written_rules(tree):
         if rule.is_default:
             continue
         index = counted.get(rule.name, 0)
@@ -178,13 +174,13 @@ def _unreachable_bodies(tree: JsonObject, ast: bytes, text: str, data_roots: fro
         for number, body in enumerate(bodies if isinstance(bodies, list) else []):
             if (rule.name, index, number) in dead:
                 message = f"this body of {rule.name} never holds: no call meets all of its conditions"
-                yield Finding(FindingCode.UNREACHABLE_BODY, message, place_of(_object(body)))
+                yield Finding(FindingCode.UNREACHABLE_BODY, message, place_of(tree_object(body)))
 
 
 def _no_default(tree: JsonObject) -> Iterator[Finding]:
     """``allow == false`` where allow has no default: undefined is not false, so that never holds."""
-    rules = _rules(tree)
-    without = {rule.name for rule in rules} - {rule.name for rule in rules if rule.is_default} - _local_names(tree)
+    rules = written_rules(tree)
+    without = {rule.name for rule in rules} - {rule.name for rule in rules if rule.is_default} - local_names(tree)
     for _, node in nodes(tree["rules"], "BoolExpr"):
         for one, other in ((node["lhs"], node["rhs"]), (node["rhs"], node["lhs"])):
             mention, value = reference(one), constant(other)
@@ -198,20 +194,13 @@ def _no_default(tree: JsonObject) -> Iterator[Finding]:
                 yield Finding(FindingCode.NO_DEFAULT, message, mention.place)
 
 
-def _local_names(tree: JsonObject) -> frozenset[str]:
-    """Names that are bound somewhere: by ``:=``, ``=``, ``some … in``, or as parameters."""
-    assigned: Iterable[JsonValue] = [
-        part for _, node in nodes(tree["rules"], "AssignExpr") for part in (node["lhs"], node["rhs"])
-    ]
-    walked = [part for _, node in nodes(tree["rules"], "SomeIn") for part in (node["key"], node["value"])]
-    parameters = [node["args"] for _, node in nodes(tree["rules"], "Func")]
-    bound = mentions([*assigned, *walked, *parameters])
-    return frozenset(one.root for one in bound if not one.path and one.root not in {"input", "data"}) | frozenset(
-        one.root for one in mentions([*walked, *parameters]) if not one.path
-    )
-
-
-def _object(tree: JsonValue) -> JsonObject:
-    if not isinstance(tree, dict):
-        raise UnknownSyntaxError(f"expected an object, got {type(tree).__name__}")
-    return tree
+def _impossible_terms(tree: JsonObject) -> Iterator[Finding]:
+    for rule in written_rules(tree):
+        if rule.name != "approval":
+            continue
+        head = rule.node["value"] if rule.is_default else next(iter(tree_object(rule.node["head"]).values()))
+        if not rule.is_default:
+            assigned = tree_object(head).get("assign")
+            head = assigned["value"] if isinstance(assigned, dict) else None
+        for message, place in impossible_terms(head):
+            yield Finding(FindingCode.APPROVAL_TERMS, f"{message}: the policy denies instead of holding", place)

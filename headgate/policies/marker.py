@@ -23,7 +23,8 @@ PAGE_BYTES: Final = 256
 _SIZE: Final = PAGE_BYTES
 SHADOW_THREAD: Final = "-shadow"
 DRY_RUN_THREAD: Final = "-dry-run"
-THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD)
+EXECUTIONS_THREAD: Final = "-executions"
+THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD, EXECUTIONS_THREAD)
 """The threads, besides the one that decides, that evaluate policies."""
 _RUNNING: Final = 0
 _SIGNAL: Final = 1
@@ -60,7 +61,8 @@ class Marker:
         self._path = folder / f"evaluating-{os.getpid()}{thread}"
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(self._file, _SIZE)
+        # Not only made longer: a page that has no room on a disk that is full ends the process that writes to it.
+        os.posix_fallocate(self._file, 0, _SIZE)
         self._page = mmap.mmap(self._file, _SIZE)
 
     def begin(self, mark: bytes) -> None:

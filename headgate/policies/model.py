@@ -10,6 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.policies.grant_terms import DEFAULT_GRANT_TERMS, GrantTerms
+from headgate.policies.terms import DEFAULT_TERMS, ApprovalTerms, Duty, RoleSlot
+from headgate.traffic.model import CaptureLevel
 
 NAME_MAX_CHARACTERS: Final = 255
 DESCRIPTION_MAX_CHARACTERS: Final = 1000
@@ -67,39 +70,66 @@ class RulePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What one policy demands of an approval. No ``assignees``: whoever may approve, may approve this."""
+    """What one policy demands of an approval. No ``assignees``: whoever may approve, may approve this.
+
+    ``assignees`` is the policy's word and stays so; ``reassigned`` is a person's, and ``is_escalated`` the clock's:
+    who is asked now is ``named``. So a reassigned approval still holds what its policy demanded.
+    """
 
     policy_id: str
     policy_version: int
     required_approvals: int
     assignees: tuple[str, ...] = ()
+    denials_required: int = 1
+    separation_of_duties: tuple[Duty, ...] = ()
+    roles: tuple[RoleSlot, ...] = ()
+    escalate_to: tuple[str, ...] = ()
+    reassigned: tuple[str, ...] | None = None
+    is_escalated: bool = False
+    grants: GrantTerms = DEFAULT_GRANT_TERMS
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Who is asked now, once each; nobody: whoever may approve."""
+        asked = self.assignees if self.reassigned is None else self.reassigned
+        if asked and self.is_escalated:
+            return tuple(dict.fromkeys([*asked, *self.escalate_to]))
+        return asked
+
+    @property
+    def free_slots(self) -> int:
+        """How many of the approvals need no member of a role's group."""
+        return max(self.required_approvals - sum(slot.count for slot in self.roles), 0)
 
     def record(self) -> JsonObject:
-        return {
+        """As it is stored, shown and recorded; what is as usual is left out."""
+        record: JsonObject = {
             "policy_id": self.policy_id,
             "policy_version": self.policy_version,
             "required_approvals": self.required_approvals,
             "assignees": list(self.assignees),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalTerms:
-    """A policy's ``approval`` object: how many must agree, who, and by when. None: the default holds."""
-
-    required_approvals: int = 1
-    assignees: tuple[str, ...] = ()
-    hold_seconds: float | None = None
-    expires_in_seconds: int | None = None
-    escalate_after_seconds: int | None = None
-
-
-DEFAULT_TERMS: Final = ApprovalTerms()
+        if self.denials_required != 1:
+            record["denials_required"] = self.denials_required
+        if self.separation_of_duties:
+            record["separation_of_duties"] = [duty.value for duty in self.separation_of_duties]
+        if self.roles:
+            record["roles"] = {slot.group: slot.count for slot in self.roles}
+        if self.escalate_to:
+            record["escalate_to"] = list(self.escalate_to)
+        if self.reassigned is not None:
+            record["reassigned"] = list(self.reassigned)
+        if self.is_escalated:
+            record["escalated"] = True
+        if self.grants != DEFAULT_GRANT_TERMS:
+            record["grants"] = self.grants.record()
+        return record
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """What one policy says about one call. ``verdict`` None: nothing. ``error``: it could not say, so it denies."""
+    """What one policy says about one call. ``verdict`` None: nothing. ``error``: it could not say, so it denies.
+    ``capture``: how much of the call may be kept for review; None: it does not say."""
 
     policy_id: str
     version: int
@@ -110,6 +140,7 @@ class PolicyVerdict:
     risk_level: RiskLevel | None = None
     terms: ApprovalTerms = DEFAULT_TERMS
     error: str | None = None
+    capture: CaptureLevel | None = None
 
     def explanation(self) -> str | None:
         """Why, in the policy's own words: the error, its ``reason``, or its messages. None: it gave none."""
@@ -136,7 +167,8 @@ class Decision:
     the versions that made the decision are theirs. ``policy_id`` is the first of them that said what was
     decided; None: nobody spoke. ``requirements``: one per policy that asks, all to be met; empty unless the
     verdict is require_approval. Times are None where no policy names one. ``nlp``: an entry for each NLP policy
-    that ran.
+    that ran. ``exempted_by``: the grant, or the broken glass, that lets through what ``spoken`` would not.
+    ``capture``: the least that any of ``spoken`` lets be kept for review; None: none of them says.
     """
 
     verdict: Verdict
@@ -149,7 +181,10 @@ class Decision:
     hold_seconds: float | None = None
     expires_in_seconds: int | None = None
     escalate_after_seconds: int | None = None
+    remind_after_seconds: int | None = None
     nlp: tuple[JsonObject, ...] = ()
+    exempted_by: str | None = None
+    capture: CaptureLevel | None = None
 
     def record(self) -> JsonObject:
         """The decision object of the specification, and the policy versions that made it."""
@@ -164,6 +199,8 @@ class Decision:
         }
         if self.nlp:
             record["nlp"] = list(self.nlp)
+        if self.exempted_by is not None:
+            record["exempted_by"] = self.exempted_by
         return record
 
 
@@ -171,14 +208,23 @@ def requirements_cover(held: tuple[Requirement, ...], wanted: tuple[Requirement,
     """Whether an approval that met ``held`` may serve a call for which the policies of now want ``wanted``.
 
     True only where nothing more is demanded: each wanted requirement has a held one of the same policy that
-    took at least as many approvals and, where the wanted one names assignees, was decided by some of them
-    only. A held requirement without assignees was open to anybody and so never covers one that names some.
+    took at least as many approvals, as many of them from each role, bore no more denials, kept the same people apart
+    and, where the wanted one names assignees, was asked of some of them only. A held requirement without assignees was
+    open to anybody and so never covers one that names some.
     """
     return all(any(_covers(one, want) for one in held) for want in wanted)
 
 
 def _covers(held: Requirement, wanted: Requirement) -> bool:
-    if held.policy_id != wanted.policy_id or held.required_approvals < wanted.required_approvals:
+    if (
+        held.policy_id != wanted.policy_id
+        or held.required_approvals < wanted.required_approvals
+        or held.denials_required > wanted.denials_required
+        or not set(held.separation_of_duties) >= set(wanted.separation_of_duties)
+    ):
+        return False
+    from_roles = {slot.group: slot.count for slot in held.roles}
+    if any(from_roles.get(slot.group, 0) < slot.count for slot in wanted.roles):
         return False
     if not wanted.assignees:
         return True

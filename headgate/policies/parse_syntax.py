@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final, cast
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.policies.decision_rules import decision_rules
 from headgate.policies.syntax import (
     Assignment,
     Body,
@@ -23,11 +24,7 @@ from headgate.policies.syntax import (
     Reference,
     Statement,
 )
-
-
-class UnknownSyntaxError(Exception):
-    """The engine's tree does not look as this version of it should."""
-
+from headgate.policies.tree import UnknownSyntaxError, tree_object
 
 _TRUE: Final = Constant(True)
 _LANGUAGE_IMPORTS: Final = ("rego", "future")
@@ -57,16 +54,17 @@ def _module(tree: JsonObject, source: bytes) -> Module:
         else:
             definition = _definition(node)
             definitions[definition.name] = (*definitions.get(definition.name, ()), definition)
-    package = _expression(_object(tree["package"])["refr"])
+    package = _expression(tree_object(tree["package"])["refr"])
     if not isinstance(package, Reference) or package.path is None:
         raise UnknownSyntaxError("the package's name is not constant")
+    path = (package.root, *package.path)
     return Module(
-        package=(package.root, *package.path),
+        package=path,
         definitions=definitions,
         defaults=defaults,
         bound_names=frozenset(_bound_names(tree["rules"], source)),
         imported_names=frozenset(_imported_names(_list(tree["imports"]), source)),
-        uses_with=any(True for _ in _members(tree["rules"], "with_mods")),
+        uses_with=any(True for _ in _members(decision_rules(tree, path), "with_mods")),
     )
 
 
@@ -81,23 +79,23 @@ def _definition(node: JsonObject) -> Definition:
     value = _expression(head["key"]) if is_set else _assigned(head)
     bodies = [
         Body(
-            statements=tuple(_statement(one) for one in _list(_object(_object(body)["query"])["stmts"])),
+            statements=tuple(_statement(one) for one in _list(tree_object(body["query"])["stmts"])),
             # Later bodies of a complete rule have a value of their own or are true; of a set, the head's.
-            value=value if index == 0 or (is_set and _object(body)["assign"] is None) else _assigned(_object(body)),
-            is_else=bool(_object(body)["is_else"]),
+            value=value if index == 0 or (is_set and body["assign"] is None) else _assigned(body),
+            is_else=bool(body["is_else"]),
         )
-        for index, body in enumerate(_list(node["bodies"]))
+        for index, body in enumerate(map(tree_object, _list(node["bodies"])))
     ]
     return Definition(name, is_set, is_plain=True, bodies=tuple(bodies) or (Body((), value, is_else=False),))
 
 
 def _assigned(node: JsonObject) -> Expression:
     assign = node["assign"]
-    return _TRUE if assign is None else _expression(_object(assign)["value"])
+    return _TRUE if assign is None else _expression(tree_object(assign)["value"])
 
 
 def _statement(statement: JsonValue) -> Statement:
-    node = _object(statement)
+    node = tree_object(statement)
     kind, literal = _variant(node["literal"])
     if kind in {"Expr", "NotExpr"} and not node.get("with_mods"):
         return Statement(_expression(literal["expr"]), negated=kind == "NotExpr")
@@ -158,7 +156,7 @@ def _root(expression: Expression) -> str:
 
 def _imported_names(imports: list[JsonValue], source: bytes) -> Iterator[str]:
     for one in imports:
-        node = _object(one)
+        node = tree_object(one)
         reference = _expression(node["refr"])
         if "as" in node:
             yield _text(node["as"], source)
@@ -172,23 +170,25 @@ def _imported_names(imports: list[JsonValue], source: bytes) -> Iterator[str]:
 def _bound_names(tree: JsonValue, source: bytes) -> Iterator[str]:
     """Every variable that could be local to some body: it may hide a rule, or input itself."""
     for node in _members(tree, "AssignExpr"):
-        assignment = _object(node)
+        assignment = tree_object(node)
         yield from _variables(assignment["lhs"])
         if assignment["op"] == "Eq":
             yield from _variables(assignment["rhs"])
     for node in _members(tree, "SomeIn"):
-        yield from _variables([_object(node)["key"], _object(node)["value"]])
+        yield from _variables([tree_object(node)["key"], tree_object(node)["value"]])
     for node in _members(tree, "Func"):
-        yield from _variables(_object(node)["args"])
+        yield from _variables(tree_object(node)["args"])
     for node in _members(tree, "SomeVars"):
-        yield from (_text(span, source) for span in _list(_object(node)["vars"]))
+        yield from (_text(span, source) for span in _list(tree_object(node)["vars"]))
     for node in _members(tree, "Every"):
-        yield from (_text(span, source) for span in (_object(node)["key"], _object(node)["value"]) if span is not None)
+        yield from (
+            _text(span, source) for span in (tree_object(node)["key"], tree_object(node)["value"]) if span is not None
+        )
 
 
 def _text(span: JsonValue, source: bytes) -> str:
     """The name that a span of the source (byte offsets) covers: the tree holds no text of these."""
-    start, end = _object(span)["start"], _object(span)["end"]
+    start, end = tree_object(span)["start"], tree_object(span)["end"]
     if not isinstance(start, int) or not isinstance(end, int):
         raise UnknownSyntaxError("a span has no offsets")
     return source[start:end].decode()
@@ -202,7 +202,7 @@ def _variables(tree: JsonValue) -> Iterator[str]:
     elif isinstance(tree, dict):
         for kind, node in tree.items():
             if kind == "Var":
-                yield str(_object(node)["value"])
+                yield str(tree_object(node)["value"])
             elif kind not in {"RefDot", "span"}:
                 yield from _variables(node)
 
@@ -220,14 +220,8 @@ def _members(tree: JsonValue, name: str) -> Iterator[JsonValue]:
 
 
 def _variant(tree: JsonValue) -> tuple[str, JsonObject]:
-    [(kind, node)] = _object(tree).items()
-    return kind, _object(node)
-
-
-def _object(tree: JsonValue) -> JsonObject:
-    if not isinstance(tree, dict):
-        raise UnknownSyntaxError(f"expected an object, got {type(tree).__name__}")
-    return tree
+    [(kind, node)] = tree_object(tree).items()
+    return kind, tree_object(node)
 
 
 def _list(tree: JsonValue) -> list[JsonValue]:

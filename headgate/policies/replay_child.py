@@ -10,7 +10,7 @@ import asyncio
 import json
 import resource
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import IO, Any, Final, cast
@@ -22,11 +22,11 @@ from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import Decision, PolicyMode, RulePolicy
 from headgate.policies.replay import changed_set, replay_call
 
-_CHILD: Final = ("-m", "headgate.policies.replay_child")
+MODULE: Final = "headgate.policies.replay_child"
 _ADDRESS_SPACE_BYTES: Final = 3 << 30
 _CPU_SECONDS: Final = 1_800
 _PAGE_SECONDS: Final = 120.0
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ReplayChild:
@@ -57,13 +57,23 @@ class ReplayChild:
 
 @asynccontextmanager
 async def replay_child(
-    policies: Sequence[RulePolicy], change: RulePolicy, data: bytes, libraries: Libraries
+    policies: Sequence[RulePolicy],
+    change: RulePolicy,
+    data: bytes,
+    libraries: Libraries,
+    *,
+    module: str = MODULE,
+    more: JsonObject | None = None,
 ) -> AsyncIterator[ReplayChild]:
-    """A child that knows the policies; killed at the end, whatever it is doing. Raises UnavailableError."""
+    """A child that knows the policies; killed at the end, whatever it is doing. Raises UnavailableError.
+
+    ``module`` is what runs there, and ``more`` what its first frame has besides.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *_CHILD,
+            "-m",
+            module,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -78,6 +88,7 @@ async def replay_child(
                 "change": _document(change),
                 "data": data.decode(),
                 "libraries": libraries,
+                **(more or {}),
             }
         )
         yield child
@@ -112,8 +123,8 @@ def _policy(document: JsonObject) -> RulePolicy:
         enabled=bool(document["enabled"]),
         priority=int(str(document["priority"])),
         quarantine=None if quarantine is None else str(quarantine),
-        created_at=_EPOCH,
-        updated_at=_EPOCH,
+        created_at=EPOCH,
+        updated_at=EPOCH,
         org_id=str(document["org_id"]),
         mode=PolicyMode(str(document["mode"])),
     )
@@ -160,7 +171,7 @@ def _failed(decision: Decision) -> bool:
     return any(one.error is not None for one in decision.spoken)
 
 
-def main() -> None:
+def serve(replayer_of: Callable[[JsonObject], "Replayer"]) -> None:
     """The child: limits first, then page after page."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
@@ -169,7 +180,7 @@ def main() -> None:
     start = _frame(stream)
     if start is None:
         return
-    replayer = Replayer(cast("JsonObject", start))
+    replayer = replayer_of(cast("JsonObject", start))
     while (page := _frame(stream)) is not None:
         content = json.dumps(replayer.page(cast("list[dict[str, str]]", page))).encode()
         sys.stdout.buffer.write(len(content).to_bytes(4) + content)
@@ -185,4 +196,4 @@ def _frame(stream: IO[bytes]) -> JsonValue:
 
 
 if __name__ == "__main__":
-    main()
+    serve(Replayer)

@@ -4,9 +4,11 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from headgate.audit.model import Actor
+from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import NotFoundError
@@ -40,7 +42,9 @@ async def get_report(connection: Connection, org_id: str, replay_id: str) -> Kep
     return _kept(row)
 
 
-async def list_reports(connection: Connection, org_id: str, *, limit: int, offset: int) -> tuple[list[KeptReport], int]:
+async def list_reports(
+    connection: Connection, org_id: str, *, limit: int, offset: int, exact_total: bool = False
+) -> tuple[list[KeptReport], BoundedCount]:
     """Newest first."""
     cursor = await connection.execute(
         "SELECT replay_id, created_by, created_at, report FROM policy_replays WHERE org_id = %s"
@@ -48,9 +52,9 @@ async def list_reports(connection: Connection, org_id: str, *, limit: int, offse
         [org_id, limit, offset],
     )
     rows = await cursor.fetchall()
-    counted = await connection.execute("SELECT count(*) AS total FROM policy_replays WHERE org_id = %s", [org_id])
-    row = await counted.fetchone()
-    return [_kept(one) for one in rows], 0 if row is None else int(row["total"])
+    source = sql.SQL("policy_replays WHERE org_id = %(org)s")
+    counted = await count_rows(connection, source, {"org": org_id}, exact=exact_total)
+    return [_kept(one) for one in rows], counted
 
 
 def _kept(row: DictRow) -> KeptReport:

@@ -23,7 +23,7 @@ from headgate.policies.store import (
     lock_policy,
     save_version,
 )
-from headgate.policies.versions import ExpectedVersion, PolicyVersion, VersionChange, changed_fields
+from headgate.policies.versions import Author, ExpectedVersion, PolicyVersion, VersionChange, changed_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +39,17 @@ async def create_policy(
     connection: Connection,
     org_id: str,
     checked: CheckedPolicy,
+    author: Author,
     *,
-    actor: Actor,
-    user_id: str | None,
     clock: Clock,
-    note: str | None = None,
 ) -> SavedPolicy:
     """Store it, make decisions in flight stale, and record who did it. Raises ConflictError at the limit."""
-    check_note(note)
+    check_note(author.note)
     generation = await bump_generation(connection, org_id)  # locks: creations of one organization are ordered
     await _require_room(connection, org_id)
     policy = _new_policy(org_id, checked.draft, clock)
     warnings = checked.warnings + await _hidden(connection, policy, checked)
-    version = PolicyVersion(policy, VersionChange.CREATED, note, actor, None)
-    await insert_policy(connection, org_id, policy, user_id, version)
-    await append(connection, org_id, [_event(version, None, generation, actor, clock)])
+    await _insert(connection, policy, author, generation, clock)
     return SavedPolicy(policy, warnings)
 
 
@@ -74,19 +70,17 @@ async def update_policy(
     policy_id: str,
     change: Callable[[RulePolicy], RulePolicy],
     checked: CheckedPolicy,
+    author: Author,
     *,
     expected: ExpectedVersion | None,
-    actor: Actor,
-    user_id: str | None,
     clock: Clock,
-    note: str | None = None,
 ) -> SavedPolicy:
     """The next version: what ``change`` makes of the policy of now. A change that changes nothing is no version.
 
     ``checked`` is the draft that was tried; where another text would be stored, because somebody else saved in
     between, nothing is. Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
-    check_note(note)
+    check_note(author.note)
     before, _ = await lock_policy(connection, org_id, policy_id)
     if expected is not None:
         expected.require(before.version)
@@ -102,9 +96,8 @@ async def update_policy(
     if after.rego_policy != before.rego_policy:
         after = replace(after, quarantine=None)  # another text, which has come through a trial of its own
     after = replace(after, version=before.version + 1, updated_at=clock())
-    version = PolicyVersion(after, VersionChange.UPDATED, note, actor, None)
-    await save_version(connection, org_id, version, user_id)
-    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    version = PolicyVersion(after, VersionChange.UPDATED, author.note, author.actor, None)
+    await _save(connection, version, author, before, generation, clock)
     return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
 
 
@@ -113,18 +106,16 @@ async def restore_policy(
     org_id: str,
     wanted: PolicyVersion,
     checked: CheckedPolicy,
+    author: Author,
     *,
     expected: ExpectedVersion | None,
-    actor: Actor,
-    user_id: str | None,
     clock: Clock,
-    note: str | None = None,
 ) -> SavedPolicy:
     """What an old version said, as the next version; a deleted policy is there again.
 
     Raises NotFoundError, ConflictError (at the limit of policies too), PreconditionFailedError.
     """
-    check_note(note)
+    check_note(author.note)
     before, was_deleted = await lock_policy(connection, org_id, wanted.policy.policy_id, deleted_too=True)
     if expected is not None:
         expected.require(before.version)
@@ -136,9 +127,8 @@ async def restore_policy(
     )
     if after.rego_policy == before.rego_policy:
         after = replace(after, quarantine=before.quarantine)
-    version = PolicyVersion(after, VersionChange.RESTORED, note, actor, wanted.version)
-    await save_version(connection, org_id, version, user_id)
-    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    version = PolicyVersion(after, VersionChange.RESTORED, author.note, author.actor, wanted.version)
+    await _save(connection, version, author, before, generation, clock)
     return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
 
 
@@ -146,26 +136,23 @@ async def delete_policy(
     connection: Connection,
     org_id: str,
     policy_id: str,
+    author: Author,
     *,
-    actor: Actor,
-    clock: Clock,
     expected: ExpectedVersion | None = None,
-    user_id: str | None = None,
-    note: str | None = None,
+    clock: Clock,
 ) -> RulePolicy:
     """It decides no more. Its versions stay, for the decisions that they made; that it was deleted is the last.
 
     Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
-    check_note(note)
+    check_note(author.note)
     before, _ = await lock_policy(connection, org_id, policy_id)
     if expected is not None:
         expected.require(before.version)
     generation = await bump_generation(connection, org_id)
     after = replace(before, version=before.version + 1, updated_at=clock())
-    version = PolicyVersion(after, VersionChange.DELETED, note, actor, None)
-    await save_version(connection, org_id, version, user_id)
-    await append(connection, org_id, [_event(version, before, generation, actor, clock)])
+    version = PolicyVersion(after, VersionChange.DELETED, author.note, author.actor, None)
+    await _save(connection, version, author, before, generation, clock)
     return after
 
 
@@ -178,11 +165,23 @@ async def seed_default_policies(connection: Connection, org_id: str, *, clock: C
     for default in default_policies():
         draft = PolicyDraft(default.name, default.rego_policy, default.description, priority=default.priority)
         policy = _new_policy(org_id, draft, clock)
-        version = PolicyVersion(policy, VersionChange.CREATED, None, SYSTEM, None)
-        await insert_policy(connection, org_id, policy, None, version)
-        await append(connection, org_id, [_event(version, None, generation, SYSTEM, clock)])
+        await _insert(connection, policy, Author(SYSTEM, None), generation, clock)
         seeded.append(policy)
     return seeded
+
+
+async def _insert(connection: Connection, policy: RulePolicy, author: Author, generation: int, clock: Clock) -> None:
+    version = PolicyVersion(policy, VersionChange.CREATED, author.note, author.actor, None)
+    await insert_policy(connection, policy.org_id, policy, author.user_id, version)
+    await append(connection, policy.org_id, [_event(version, None, generation, author.actor, clock)])
+
+
+async def _save(
+    connection: Connection, version: PolicyVersion, author: Author, before: RulePolicy, generation: int, clock: Clock
+) -> None:
+    org_id = version.policy.org_id
+    await save_version(connection, org_id, version, author.user_id)
+    await append(connection, org_id, [_event(version, before, generation, author.actor, clock)])
 
 
 async def _require_room(connection: Connection, org_id: str) -> None:

@@ -8,15 +8,14 @@ from psycopg.rows import DictRow
 
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
+from headgate.db.rows import insert_row, update_row
 from headgate.kernel.errors import NotFoundError
+from headgate.policies.content_columns import CONTENT, content_of, policy_of
 from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.version_store import insert_version
 from headgate.policies.versions import PolicyVersion, VersionChange
 
-_COLUMNS: Final = (
-    "org_id, policy_id, version, name, description, rego_policy, enabled, priority, quarantine, mode, rules,"
-    " created_at, updated_at"
-)
+_COLUMNS: Final = ", ".join((*CONTENT, "quarantine", "created_at", "updated_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +46,12 @@ async def insert_policy(
     version: PolicyVersion | None = None,
 ) -> None:
     """The policy and the row of this version of it, which stays when the policy has gone."""
-    await connection.execute(
-        "INSERT INTO policies (org_id, policy_id, version, name, description, rego_policy, enabled, priority, mode,"
-        " rules, created_by, created_at, updated_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [
-            org_id,
-            policy.policy_id,
-            policy.version,
-            policy.name,
-            policy.description,
-            policy.rego_policy,
-            policy.enabled,
-            policy.priority,
-            policy.mode.value,
-            policy.rules,
-            created_by,
-            policy.created_at,
-            policy.updated_at,
-        ],
-    )
+    row = content_of(org_id, policy) | {
+        "created_by": created_by,
+        "created_at": policy.created_at,
+        "updated_at": policy.updated_at,
+    }
+    await insert_row(connection, "policies", row)
     first = version or PolicyVersion(policy, VersionChange.CREATED, None, None, None)
     await insert_version(connection, org_id, first, created_by)
 
@@ -73,26 +59,12 @@ async def insert_policy(
 async def save_version(connection: Connection, org_id: str, version: PolicyVersion, changed_by: str | None) -> None:
     """Make this version the policy of now, and keep it. The caller holds the policy's lock (``lock_policy``)."""
     policy = version.policy
-    await connection.execute(
-        "UPDATE policies SET version = %s, name = %s, description = %s, rego_policy = %s, enabled = %s, priority = %s,"
-        " quarantine = %s, mode = %s, rules = %s, updated_at = %s, deleted_at = %s"
-        " WHERE org_id = %s AND policy_id = %s",
-        [
-            policy.version,
-            policy.name,
-            policy.description,
-            policy.rego_policy,
-            policy.enabled,
-            policy.priority,
-            policy.quarantine,
-            policy.mode.value,
-            policy.rules,
-            policy.updated_at,
-            policy.updated_at if version.change is VersionChange.DELETED else None,
-            org_id,
-            policy.policy_id,
-        ],
-    )
+    row = content_of(org_id, policy) | {
+        "quarantine": policy.quarantine,
+        "updated_at": policy.updated_at,
+        "deleted_at": policy.updated_at if version.change is VersionChange.DELETED else None,
+    }
+    await update_row(connection, "policies", row, key=("org_id", "policy_id"))
     await insert_version(connection, org_id, version, changed_by)
 
 
@@ -181,18 +153,4 @@ async def count_policies(connection: Connection, org_id: str, *, deleted_too: bo
 
 
 def _policy(row: DictRow) -> RulePolicy:
-    return RulePolicy(
-        policy_id=row["policy_id"],
-        version=row["version"],
-        name=row["name"],
-        description=row["description"],
-        rego_policy=row["rego_policy"],
-        enabled=row["enabled"],
-        priority=row["priority"],
-        quarantine=row["quarantine"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        org_id=row["org_id"],
-        mode=PolicyMode(row["mode"]),
-        rules=row["rules"],
-    )
+    return policy_of(row, quarantine=row["quarantine"], updated_at=row["updated_at"])

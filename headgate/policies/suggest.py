@@ -8,37 +8,25 @@ which is said. What cannot be pinned down, or was seen too seldom, is left out, 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.policies.model import REGO_MAX_BYTES
+from headgate.policies.seen_calls import SENT_PARTS, VARIANTS_MAX, CallKind, SeenCall, kinds_of, object_of
 
-_VARIANTS_MAX: Final = 20
 _VALUES_MAX: Final = 10
+_ALLOW: Final[JsonObject] = {"decision": "allow"}
+_NOTHING: Final[JsonObject] = {"decision": "none"}
 _DEEPEST: Final = 4
 _TEXT_MAX_BYTES: Final = REGO_MAX_BYTES * 3 // 4
 _CASES_MAX: Final = 200
-_CALL_PARTS: Final = ("method", "scheme", "host", "port")
-_SENT_PARTS: Final = ("path", "query", "body_sha256")
 
 
 class Precision(StrEnum):
     EXACT = "exact"
     FIELDS = "fields"
-
-
-@dataclass(frozen=True, slots=True)
-class SeenCall:
-    """One action that was carried out, as policies read it. ``is_masked``: a secret in it was masked."""
-
-    agent_id: str
-    agent_name: str
-    tool: str
-    operation: str
-    input: JsonObject
-    is_masked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,46 +41,9 @@ class Suggestion:
     leaves_open: list[str]
 
 
-@dataclass(slots=True)
-class _Kind:
-    """Calls of one kind; ``variants`` are what was sent, by its canonical form, up to a few more than are listed."""
-
-    agent_id: str
-    agent_name: str
-    tool: str
-    operation: str
-    call: JsonObject
-    example: JsonObject
-    count: int = 0
-    masked: int = 0
-    variants: dict[bytes, JsonObject] = field(default_factory=dict)
-    params: dict[str, set[bytes]] = field(default_factory=dict)
-    always: set[str] | None = None
-
-    @property
-    def title(self) -> str:
-        at = f" at {self.call['method']} {self.call['host']}" if self.call else ""
-        return f"{self.tool}.{self.operation}{at} of {self.agent_name}"
-
-    def add(self, call: SeenCall) -> None:
-        self.count += 1
-        self.masked += call.is_masked
-        params = _object(call.input.get("params"))
-        sent: JsonObject = {"params": params}
-        http = _object(call.input.get("http"))
-        sent |= {name: http[name] for name in _SENT_PARTS if name in http}
-        if len(self.variants) <= _VARIANTS_MAX:
-            self.variants.setdefault(canonical_bytes(sent), sent)
-        self.always = set(params) if self.always is None else self.always & set(params)
-        for name, value in params.items():
-            values = self.params.setdefault(name, set())
-            if len(values) < 10_000:
-                values.add(canonical_bytes(value))
-
-
 def suggest(calls: Iterable[SeenCall], *, name: str, precision: Precision, seldom: int) -> Suggestion:
     """``seldom``: kinds that were seen fewer times than this are left out."""
-    kinds = _kinds(calls)
+    kinds = kinds_of(calls)
     leaves_out: list[str] = []
     leaves_open: list[str] = []
     blocks: list[str] = []
@@ -126,42 +77,26 @@ def suggest(calls: Iterable[SeenCall], *, name: str, precision: Precision, seldo
     )
 
 
-_ALLOW: Final[JsonObject] = {"decision": "allow"}
-_NOTHING: Final[JsonObject] = {"decision": "none"}
-
-
-def _kinds(calls: Iterable[SeenCall]) -> list[_Kind]:
-    kinds: dict[bytes, _Kind] = {}
-    for call in calls:
-        http = _object(call.input.get("http"))
-        parts: JsonObject = {name: http[name] for name in _CALL_PARTS if name in http}
-        key = canonical_bytes([call.agent_id, call.tool, call.operation, parts])
-        if key not in kinds:
-            kinds[key] = _Kind(call.agent_id, call.agent_name, call.tool, call.operation, parts, call.input)
-        kinds[key].add(call)
-    return list(kinds.values())
-
-
-def _why_not(kind: _Kind, precision: Precision, seldom: int) -> str | None:
+def _why_not(kind: CallKind, precision: Precision, seldom: int) -> str | None:
     if kind.count < seldom:
         return f"seen fewer than {seldom} times"
     if kind.masked:
         return "secrets in it were masked when it was recorded, so that what is allowed cannot be said"
-    if precision is Precision.EXACT and len(kind.variants) > _VARIANTS_MAX:
-        return f"more than {_VARIANTS_MAX} different ones: none would be pinned down"
+    if precision is Precision.EXACT and len(kind.variants) > VARIANTS_MAX:
+        return f"more than {VARIANTS_MAX} different ones: none would be pinned down (precision fields gives ranges)"
     if precision is Precision.EXACT and any(_depth(variant) > _DEEPEST for variant in kind.variants.values()):
         return "its params are nested too deep to be listed"
     if precision is Precision.FIELDS and kind.call and _varies(kind, "path"):
-        return f"more than {_VARIANTS_MAX} different paths, queries and bodies: none would be pinned down"
+        return f"more than {VARIANTS_MAX} different paths, queries and bodies: none would be pinned down"
     return None
 
 
-def _varies(kind: _Kind, part: str) -> bool:
+def _varies(kind: CallKind, part: str) -> bool:
     """A path is where a call goes: it is listed or the kind is left out, whatever the precision."""
-    return len(kind.variants) > _VARIANTS_MAX and any(part in variant for variant in kind.variants.values())
+    return len(kind.variants) > VARIANTS_MAX and any(part in variant for variant in kind.variants.values())
 
 
-def _block(kind: _Kind, precision: Precision) -> str:
+def _block(kind: CallKind, precision: Precision) -> str:
     lines = [
         f"input.agent.id == {_literal(kind.agent_id)}",
         f"input.tool == {_literal(kind.tool)}",
@@ -174,22 +109,26 @@ def _block(kind: _Kind, precision: Precision) -> str:
         lines += _exact(kind)
     else:
         lines += _fields(kind)
-    title = f"# {kind.title}: seen {kind.count} times\n"
+    title = f"# {kind.title}: seen {_times(kind.count)}\n"
     return title + "allow if {\n" + "".join(f"\t{line}\n" for line in lines) + "}\n"
 
 
-def _exact(kind: _Kind) -> Iterator[str]:
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _exact(kind: CallKind) -> Iterator[str]:
     listed = [kind.variants[key] for key in sorted(kind.variants)]
     sent = "input.params"
     if kind.call:
-        parts = ", ".join(f'"{name}": input.http.{name}' for name in _SENT_PARTS if name in listed[0])
+        parts = ", ".join(f'"{name}": input.http.{name}' for name in SENT_PARTS if name in listed[0])
         sent = f'{{"params": input.params, {parts}}}'
         yield f"{sent} in {_array(listed)}"
     else:
         yield f"{sent} in {_array([variant['params'] for variant in listed])}"
 
 
-def _fields(kind: _Kind) -> Iterator[str]:
+def _fields(kind: CallKind) -> Iterator[str]:
     if kind.call:
         sent = [
             {name: variant[name] for name in ("path", "query") if name in variant} for variant in kind.variants.values()
@@ -223,7 +162,7 @@ def _field(reference: str, values: list[JsonValue], *, is_optional: bool) -> Ite
         yield f"count({reference}) <= {longest}"
 
 
-def _open(kind: _Kind) -> Iterator[str]:
+def _open(kind: CallKind) -> Iterator[str]:
     """The params of which other values than those seen are allowed."""
     for name in sorted(kind.params):
         values = kind.params[name]
@@ -235,7 +174,7 @@ def _strangers(cases: list[JsonValue]) -> list[JsonValue]:
     """Calls that were not seen, about which the policy says nothing."""
     if not cases:
         return []
-    first = _object(_object(cases[0])["input"])
+    first = object_of(object_of(cases[0])["input"])
     return [
         {
             "name": "not seen: another agent",
@@ -245,7 +184,7 @@ def _strangers(cases: list[JsonValue]) -> list[JsonValue]:
         {"name": "not seen: another operation", "input": {**first, "operation": "never_seen"}, "expect": _NOTHING},
         {
             "name": "not seen: another param",
-            "input": {**first, "params": {**_object(first.get("params")), "never_seen": True}},
+            "input": {**first, "params": {**object_of(first.get("params")), "never_seen": True}},
             "expect": _NOTHING,
         },
     ]
@@ -275,7 +214,3 @@ def _depth(value: JsonValue) -> int:
     if isinstance(value, list):
         return 1 + max((_depth(one) for one in value), default=0)
     return 0
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}

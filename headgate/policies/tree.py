@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _REFERENCES = ("RefDot", "RefBrack")
+_ENGINE_TAB_COLUMNS = 4
+
+
+class UnknownSyntaxError(Exception):
+    """The engine's tree does not look as this version of it should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +33,30 @@ class Mention:
     place: Place
 
 
+def tree_object(tree: JsonValue) -> JsonObject:
+    """Raises UnknownSyntaxError."""
+    if not isinstance(tree, dict):
+        raise UnknownSyntaxError(f"expected an object, got {type(tree).__name__}")
+    return tree
+
+
 def place_of(node: JsonObject) -> Place:
     """Of a node that has a span; of one that has none, the beginning."""
     span = node.get("span")
     if isinstance(span, dict) and isinstance(span.get("line"), int) and isinstance(span.get("col"), int):
         return Place(int(str(span["line"])), int(str(span["col"])))
     return Place(1, 1)
+
+
+def character_column(line: str, engine_column: int) -> int:
+    """The column as editors and OPA count it, a tab being one character: the engine (regorus 0.14, ``lexer.rs``)
+    counts four for each."""
+    reached = 1
+    for number, character in enumerate(line, start=1):
+        if reached >= engine_column:
+            return number
+        reached += _ENGINE_TAB_COLUMNS if character == "\t" else 1
+    return engine_column - (reached - 1 - len(line))
 
 
 def nodes(tree: JsonValue, *kinds: str) -> Iterator[tuple[str, JsonObject]]:

@@ -2,48 +2,35 @@
 
 import json
 
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from headgate.audit.model import Actor, ActorType
-from headgate.db.bounded_count import BoundedCount
+from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
+from headgate.db.rows import insert_row
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import NotFoundError
-from headgate.policies.model import PolicyMode, RulePolicy
+from headgate.policies.content_columns import CONTENT, content_of, policy_of
 from headgate.policies.versions import PolicyVersion, VersionChange
 
 _COLUMNS = (
-    "v.org_id, v.policy_id, v.version, v.name, v.description, v.rego_policy, v.enabled, v.priority, v.mode, v.rules,"
-    " v.change, v.note, v.actor, v.restored_from, v.created_at AS changed_at, p.created_at"
+    ", ".join(f"v.{column}" for column in CONTENT)
+    + ", v.change, v.note, v.actor, v.restored_from, v.created_at AS changed_at, p.created_at"
 )
 _FROM = "policy_versions v JOIN policies p ON p.org_id = v.org_id AND p.policy_id = v.policy_id"
 
 
 async def insert_version(connection: Connection, org_id: str, version: PolicyVersion, created_by: str | None) -> None:
-    policy = version.policy
-    await connection.execute(
-        "INSERT INTO policy_versions (org_id, policy_id, version, name, description, rego_policy, enabled, priority,"
-        " mode, rules, change, note, actor, restored_from, created_by, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        [
-            org_id,
-            policy.policy_id,
-            policy.version,
-            policy.name,
-            policy.description,
-            policy.rego_policy,
-            policy.enabled,
-            policy.priority,
-            policy.mode.value,
-            policy.rules,
-            version.change.value,
-            version.note,
-            None if version.actor is None else actor_json(version.actor),
-            version.restored_from,
-            created_by,
-            policy.updated_at,
-        ],
-    )
+    row = content_of(org_id, version.policy) | {
+        "change": version.change.value,
+        "note": version.note,
+        "actor": None if version.actor is None else actor_json(version.actor),
+        "restored_from": version.restored_from,
+        "created_by": created_by,
+        "created_at": version.policy.updated_at,
+    }
+    await insert_row(connection, "policy_versions", row)
 
 
 async def get_version(connection: Connection, org_id: str, policy_id: str, version: int) -> PolicyVersion:
@@ -58,8 +45,18 @@ async def get_version(connection: Connection, org_id: str, policy_id: str, versi
     return _version(row)
 
 
+async def author_of(connection: Connection, org_id: str, policy_id: str, version: int) -> str | None:
+    """The user who saved this version; None: no user did (it was seeded, or saved with a key of nobody's)."""
+    cursor = await connection.execute(
+        "SELECT created_by FROM policy_versions WHERE org_id = %s AND policy_id = %s AND version = %s",
+        [org_id, policy_id, version],
+    )
+    row = await cursor.fetchone()
+    return None if row is None else row["created_by"]
+
+
 async def list_versions(
-    connection: Connection, org_id: str, policy_id: str, *, limit: int, offset: int
+    connection: Connection, org_id: str, policy_id: str, *, limit: int, offset: int, exact_total: bool = False
 ) -> tuple[list[PolicyVersion], BoundedCount]:
     """Newest first, of a deleted policy too. Raises NotFoundError where there never was such a policy."""
     cursor = await connection.execute(
@@ -68,14 +65,11 @@ async def list_versions(
         [org_id, policy_id, limit, offset],
     )
     versions = [_version(row) for row in await cursor.fetchall()]
-    newest = await connection.execute(
-        "SELECT count(*) AS total FROM policy_versions WHERE org_id = %s AND policy_id = %s", [org_id, policy_id]
-    )
-    row = await newest.fetchone()
-    total = 0 if row is None else int(row["total"])
-    if total == 0:
+    source = sql.SQL("policy_versions WHERE org_id = %(org)s AND policy_id = %(policy)s")
+    counted = await count_rows(connection, source, {"org": org_id, "policy": policy_id}, exact=exact_total)
+    if counted.total == 0:
         raise NotFoundError(f"there is no policy {policy_id}")
-    return versions, BoundedCount(total, is_minimum=False)
+    return versions, counted
 
 
 def actor_json(actor: Actor) -> str:
@@ -92,21 +86,7 @@ def actor_of(text: str | None) -> Actor | None:
 
 
 def _version(row: DictRow) -> PolicyVersion:
-    policy = RulePolicy(
-        policy_id=row["policy_id"],
-        version=row["version"],
-        name=row["name"],
-        description=row["description"],
-        rego_policy=row["rego_policy"],
-        enabled=row["enabled"],
-        priority=row["priority"],
-        quarantine=None,
-        created_at=row["created_at"],
-        updated_at=row["changed_at"],
-        org_id=row["org_id"],
-        mode=PolicyMode(row["mode"]),
-        rules=row["rules"],
-    )
+    policy = policy_of(row, quarantine=None, updated_at=row["changed_at"])
     return PolicyVersion(
         policy, VersionChange(row["change"]), row["note"], actor_of(row["actor"]), row["restored_from"]
     )

@@ -7,6 +7,7 @@ import zlib
 from typing import Final
 
 import brotli
+import zstandard
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 
@@ -14,12 +15,15 @@ _GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
 _WINDOWS: Final = {"gzip": _GZIP_WINDOW, "x-gzip": _GZIP_WINDOW, "deflate": zlib.MAX_WBITS}
 _IDENTITY: Final = frozenset({"", "identity"})
 _DAMAGED: Final = "the body is not in the content coding that it names"
+_ZSTD_WINDOW_MAX: Final = 8 << 20  # RFC 9659: what an HTTP client need not exceed
+_ZSTD_STEP: Final = 128
+"""Bytes that are decoded at once: four of them can stand for 128 KB."""
 _TRAILING: Final = "the compressed body ends early or has bytes after its end"
 
 
 def is_readable(coding: str) -> bool:
     """Whether ``decode`` knows this value of Content-Encoding; a list of several codings is not read."""
-    return coding in _IDENTITY or coding in _WINDOWS or coding == "br"
+    return coding in _IDENTITY or coding in _WINDOWS or coding in ("br", "zstd")
 
 
 def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
@@ -32,6 +36,8 @@ def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
         decoded = body
     elif coding == "br":
         decoded = _unbrotli(body, max_bytes)
+    elif coding == "zstd":
+        decoded = _unzstd(body, max_bytes)
     else:
         decoded = _inflate(body, _WINDOWS[coding], max_bytes)
     if len(decoded) > max_bytes:
@@ -66,5 +72,21 @@ def _unbrotli(body: bytes, max_bytes: int) -> bytes:
     except brotli.error as error:
         raise AmbiguousRequestError(_DAMAGED) from error
     if len(decoded) <= max_bytes and not decoder.is_finished():
+        raise AmbiguousRequestError(_TRAILING)
+    return bytes(decoded)
+
+
+def _unzstd(body: bytes, max_bytes: int) -> bytes:
+    """RFC 8878. The library has no bound on what one call gives, hence the small steps."""
+    decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).decompressobj()
+    decoded = bytearray()
+    at = 0
+    try:
+        while at < len(body) and not decoder.eof and len(decoded) <= max_bytes:
+            decoded += decoder.decompress(body[at : at + _ZSTD_STEP])
+            at += _ZSTD_STEP
+    except zstandard.ZstdError as error:
+        raise AmbiguousRequestError(_DAMAGED) from error
+    if len(decoded) <= max_bytes and (not decoder.eof or decoder.unused_data or at < len(body)):
         raise AmbiguousRequestError(_TRAILING)
     return bytes(decoded)

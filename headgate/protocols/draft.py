@@ -81,6 +81,7 @@ class ActionDraft:
 
     ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp_id`` is the id that
     an answer in JSON-RPC has to carry. ``effect`` is None where nothing says what the action does.
+    ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did.
     """
 
     tool: str
@@ -94,6 +95,7 @@ class ActionDraft:
     mcp_id: McpId | None
     context: bytes
     delegation: bytes
+    catalogue_sha256: str | None = None
 
     @property
     def call(self) -> HttpCall | None:
@@ -113,6 +115,7 @@ def make_draft(
     mcp_id: McpId | None = None,
     context: bytes = _EMPTY_OBJECT,
     delegation: bytes = _EMPTY_OBJECT,
+    catalogue_sha256: str | None = None,
 ) -> ActionDraft:
     """Raises ValidationError: names that do not fit the specification's pattern, params that JSON cannot hold."""
     for field, name in (("tool", tool), ("operation", operation)):
@@ -133,4 +136,5 @@ def make_draft(
         mcp_id,
         context,
         delegation,
+        catalogue_sha256,
     )

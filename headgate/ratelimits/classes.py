@@ -5,6 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from headgate.configuration.settings import Settings
 from headgate.ratelimits.gcra import Quota
 
 
@@ -14,6 +15,7 @@ class RateClass(StrEnum):
     WEBHOOKS = "webhooks"
     PROXY = "proxy"
     CONNECT = "connect"
+    PUBLIC = "public"
 
 
 DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
@@ -23,5 +25,19 @@ DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
         RateClass.WEBHOOKS: Quota(1000, 60),
         RateClass.PROXY: Quota(1200, 60),
         RateClass.CONNECT: Quota(1200, 60),  # a tunnel for each request is how many clients work
+        RateClass.PUBLIC: Quota(60, 60),
     }
 )
+
+
+def quotas_of(settings: Settings) -> Mapping[RateClass, Quota]:
+    """Those that the process was configured with."""
+    named = {
+        RateClass.ACTIONS: settings.rate_limit_actions,
+        RateClass.ADMIN: settings.rate_limit_admin,
+        RateClass.WEBHOOKS: settings.rate_limit_webhooks,
+        RateClass.PROXY: settings.rate_limit_proxy,
+        RateClass.CONNECT: settings.rate_limit_proxy,
+        RateClass.PUBLIC: settings.rate_limit_public,
+    }
+    return MappingProxyType({name: Quota(one.count, one.seconds) for name, one in named.items()})

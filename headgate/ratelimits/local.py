@@ -31,12 +31,12 @@ class LocalLimiter:
         self._max_subjects = max_subjects
         self._tats: dict[tuple[RateClass, str], int] = {}
 
-    def check(self, rate_class: RateClass, subject: str) -> Verdict:
-        """Count one request of this subject (an agent, a key, a user)."""
+    def check(self, rate_class: RateClass, subject: str, quota: Quota | None = None) -> Verdict:
+        """Count one request of this subject (an agent, a key, a user). ``quota``: its own instead of its class'."""
         now_us = self._clock_us()
         key = (rate_class, subject)
         known = self._tats.get(key)
-        verdict, tat_us = decide(self._quotas[rate_class], known, now_us)
+        verdict, tat_us = decide(quota or self._quotas[rate_class], known, now_us)
         if known is None and len(self._tats) >= self._max_subjects:
             self._make_room(now_us)
         self._tats[key] = tat_us

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-_FIRST_SECONDS: Final = 0.1
-_LONGEST_SECONDS: Final = 10.0
+from headgate.kernel.backoff import Backoff
+
+_BACKOFF: Final = Backoff(first_seconds=0.1, cap_seconds=10)
 _SETTLED_SECONDS: Final = 10.0
 
 
@@ -21,6 +22,4 @@ class Restarts:
     def delay_seconds(self, random: float) -> float:
         """Exponential, capped, with jitter: ``random`` in [0, 1) takes away up to half, so that parts that died of
         one cause do not come back in one moment."""
-        # The exponent is bounded before it is used: 2.0 ** 2000 is an OverflowError.
-        full = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(self.in_a_row - 1, 20))
-        return full * (1 - random / 2)
+        return _BACKOFF.pause_seconds(self.in_a_row, 1 - random)

@@ -20,6 +20,7 @@ from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
 from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
+from headgate.organizations.sign_in_address import sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.parts import api_part, proxy_part, worker_part
 from headgate.runtime.ports import settle_port
@@ -35,15 +36,20 @@ _log = structlog.get_logger(__name__)
 PART_NAMES: Final = ("postgres", "valkey", "api", "worker", "proxy")
 _STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
 _TOKEN_LIFETIME: Final = timedelta(days=1)
+_FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
 _ADMINISTRATOR: Final = "administrator"
 
 
 class Instance:
-    """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready."""
+    """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready,
+    with the address at which the administrator signs in, the first time that this instance starts."""
 
     def __init__(
-        self, settings: Settings, runtime_file: Path | None, announce: Callable[[RuntimeInformation], None]
+        self,
+        settings: Settings,
+        runtime_file: Path | None,
+        announce: Callable[[RuntimeInformation, Secret | None], None],
     ) -> None:
         self._settings = settings
         self._files = tuple(dict.fromkeys(file for file in (settings.data.runtime_file, runtime_file) if file))
@@ -98,7 +104,8 @@ class Instance:
         await together(*(self._supervisor.start(part) for part in parts))
         self._information = self._describe(settings, replace(servers, secrets=kept), authority, issuer)
         self._write()
-        self._announce(self._information)
+        is_first = servers.secrets.agent_key is None
+        self._announce(self._information, first_sign_in(issuer, settings.api_url) if is_first else None)
 
     def _with_ports(self, settings: Settings) -> Settings:
         api = settle_port(
@@ -163,13 +170,26 @@ class Instance:
                 file.unlink(missing_ok=True)
 
 
+def first_sign_in(issuer: LocalIssuer, api_url: str) -> Secret:
+    """Where the first administrator signs in with a browser: once, within an hour."""
+    return sign_in_address(
+        issuer,
+        api_url,
+        org_id=DEFAULT_ORGANIZATION_ID,
+        user=_ADMINISTRATOR,
+        roles=[Role.ADMIN, Role.OPERATOR],
+        now=system_clock(),
+        lifetime=_FIRST_SIGN_IN_LIFETIME,
+    )
+
+
 def administrator_token(issuer: LocalIssuer) -> Secret:
     """All rights, second factor, for a day."""
     return issuer.mint(
         org_id=DEFAULT_ORGANIZATION_ID,
         subject=_ADMINISTRATOR,
         name="Administrator",
-        roles=[Role.ADMIN],
+        roles=[Role.ADMIN, Role.OPERATOR],
         aal="aal2",
         now=system_clock(),
         lifetime=_TOKEN_LIFETIME,

@@ -63,7 +63,7 @@ def after_death(data: DataDirectory, pid: int, status: int) -> None:
 
 def worker_part(settings: Settings, servers: Servers) -> Part:
     """Nobody connects to it: what it does is done later in any case."""
-    return Part(_program("worker", Login.WORKER, settings, servers))
+    return Part(_program("worker", Login.WORKER, settings, servers), died=partial(after_death, settings.data))
 
 
 def _program(name: str, login: Login, settings: Settings, servers: Servers) -> Program:
@@ -97,8 +97,18 @@ def child_environment(
 
 def absolute_paths(settings: Settings) -> dict[str, str]:
     """The settings that are paths, as a process understands them that runs in another folder than ours."""
-    paths = {"HEADGATE_DATA_DIR": settings.data_dir, "HEADGATE_UPSTREAM_CA_FILE": settings.upstream_ca_file}
-    return {name: str(path.absolute()) for name, path in paths.items() if path is not None}
+    paths = {
+        "HEADGATE_DATA_DIR": settings.data_dir,
+        "HEADGATE_UPSTREAM_CA_FILE": settings.upstream_ca_file,
+        "HEADGATE_SIGNING_KEYS_FILE": settings.signing_keys_file,
+        "HEADGATE_MASTER_KEYS_FILE": settings.master_keys_file,
+        "HEADGATE_JWT_ISSUERS_FILE": settings.jwt_issuers_file,
+        "HEADGATE_SIEM_FOLDER": settings.siem_folder,
+    }
+    found = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
+    if settings.report_fonts:
+        found["HEADGATE_REPORT_FONTS"] = ",".join(str(path.absolute()) for path in settings.report_fonts)
+    return found
 
 
 async def _answers_ready(url: str) -> bool:

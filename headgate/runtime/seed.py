@@ -13,8 +13,9 @@ import structlog
 from headgate.agents.keys import hash_key
 from headgate.agents.model import AgentStatus
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
-from headgate.agents.service import Change, create_agent, create_key
+from headgate.agents.service import create_agent, create_key
 from headgate.agents.store import find_agent_by_name, find_key_by_hash
+from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock

@@ -98,7 +98,10 @@ class Supervisor:
             status = await running.wait()
             if self._is_stopping:
                 return
-            part.died(running.pid, status)
+            try:
+                part.died(running.pid, status)
+            except OSError as error:
+                _log.error("part_death_not_noted", part=part.program.name, error=str(error))
             restarts = restarts.after_death(time.monotonic() - running.started_at)
             delay = restarts.delay_seconds(self._jitter())
             _log.error(
@@ -113,20 +116,21 @@ class Supervisor:
             await self._start_again(slot, part)
 
     async def _start_again(self, slot: int, part: Part) -> None:
-        """A start that fails is a death like any other: the loop waits longer and tries again."""
+        """A start that fails is a death like any other: the loop waits longer and tries again. So is a disk that is
+        full, which nobody need restart the instance for when there is room again."""
         try:
             await part.before()
             running = await start(part.program)
-        except HeadgateError as error:
-            _log.error("part_not_started", part=part.program.name, error=error.message)
+        except (HeadgateError, OSError) as error:
+            _log.error("part_not_started", part=part.program.name, error=str(error))
             return
         self._running[slot] = (part, running)
-        # Written before it serves too: whoever kills parts by the runtime file must find the process of now.
-        self._changed(self.pids)
         try:
+            # Written before it serves too: whoever kills parts by the runtime file must find the process of now.
+            self._changed(self.pids)
             await part.ready(running)
-        except UnavailableError as error:
-            _log.error("part_not_ready", part=part.program.name, error=error.message)
+        except (UnavailableError, OSError) as error:
+            _log.error("part_not_ready", part=part.program.name, error=str(error))
             running.kill()
             return
         _log.info("part_restarted", part=part.program.name, pid=running.pid)

@@ -23,7 +23,7 @@ def generic_draft(read_call: ReadCall, body: Body) -> ActionDraft:
     return make_draft(
         tool=GENERIC_TOOL,
         operation=method_operation(method),
-        params=_params(read_call, body),
+        params=call_params(read_call, body),
         source=Source.PROXY,
         read_call=read_call,
         effect=_EFFECTS.get(method, Effect.WRITE),
@@ -40,14 +40,15 @@ def unlisted_draft(tool: str, read_call: ReadCall, body: Body, *, reads_are_safe
     return make_draft(
         tool=tool,
         operation=method_operation(method, "unlisted_"),
-        params=_params(read_call, body),
+        params=call_params(read_call, body),
         source=Source.PROXY,
         read_call=read_call,
         effect=None if effect is Effect.READ and not reads_are_safe else effect,
     )
 
 
-def _params(read_call: ReadCall, body: Body) -> JsonObject:
+def call_params(read_call: ReadCall, body: Body) -> JsonObject:
+    """Everything that was sent, for a call whose meaning nobody has listed."""
     call = read_call.call
     params: JsonObject = {
         "scheme": call.scheme,

@@ -5,6 +5,7 @@ refused, since a policy that reads it otherwise than the server does is no polic
 """
 
 from dataclasses import replace
+from typing import Final
 
 from headgate.protocols import mcp
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
@@ -14,9 +15,12 @@ from headgate.protocols.http_call import HttpCall, check_method, normalise_host,
 from headgate.protocols.names import mcp_server_tool
 from headgate.protocols.query import Pairs, parse_pairs, refuse_method_override
 from headgate.tools.generic import generic_draft, unlisted_draft
+from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, Protocol
-from headgate.tools.params import map_params
+from headgate.tools.params import map_params, with_host_param
+
+_SHORT_DOCUMENT_BYTES: Final = 1 << 10
 
 
 def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
@@ -36,6 +40,14 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     return _covered(call, path, query, headers, host_index)
 
 
+def is_long_document(call: HttpCall, catalogue: CatalogueIndex) -> bool:
+    """Whether it may carry a GraphQL document whose reading would hold up other calls: those are parsed in Python."""
+    if len(call.body) + len(call.query) <= _SHORT_DOCUMENT_BYTES:
+        return False
+    host_index = catalogue.for_host(call.host.lower().rstrip("."))
+    return host_index is not None and host_index.speaks_graphql
+
+
 def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> ActionDraft:
     body = read_body(call.body, headers.content_type, headers.content_encoding)
     read_call = make_read_call(call, path, query, headers, body)
@@ -53,32 +65,40 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
     reading = catalogue.reading if match is None else match.entries[0].reading
     if match is not None and match.entries[0].protocol is Protocol.MCP:
         reading = BodyReading.BY_TYPE
+    elif match is not None and match.entries[0].protocol is Protocol.GRAPHQL:
+        reading = BodyReading.JSON
     body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
     read_call = make_read_call(call, path, query, headers, body)
     if match is not None:
+        if match.entries[0].protocol is Protocol.GRAPHQL:
+            return graphql_draft(match, read_call, query, body, catalogue)
         if match.entries[0].protocol is Protocol.MCP:
             draft = _catalogued_mcp(match.entries[0], read_call, headers, body)
         else:
-            draft = _catalogued(match, read_call, query, headers, body)
+            draft = _catalogued(match, read_call, query, headers, body, catalogue.host_param)
         if draft is not None:
             return draft
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=catalogue.unlisted_reads)
 
 
 def _catalogued(
-    match: PathMatch, read_call: ReadCall, query: Pairs, headers: Headers, body: Body
+    match: PathMatch, read_call: ReadCall, query: Pairs, headers: Headers, body: Body, host_param: str | None
 ) -> ActionDraft | None:
     entry = match.choose(read_call.query, dict(body.pairs) if body.pairs else body.value)
     if entry is None:
         return None
+    params = map_params(entry, match.values, query, body, headers.shown)
+    if host_param is not None:
+        params = with_host_param(params, host_param, entry, read_call.call.host)
     return make_draft(
         tool=entry.tool,
         operation=entry.operation,
-        params=map_params(entry, match.values, query, body, headers.shown),
+        params=params,
         source=Source.PROXY,
         read_call=read_call,
         effect=entry.effect,
         expected_status=below_400 if entry.expected_status is None else entry.expected_status.__contains__,
+        catalogue_sha256=entry.sha256,
     )
 
 
@@ -88,7 +108,8 @@ def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: B
         message = mcp.recognise(headers.shown, body.value) if body.kind is BodyKind.JSON else None
         if message is None:
             return None
-        return _mcp_draft(entry.tool, message, read_call, Effect.READ if message.is_read else Effect.WRITE)
+        effect = Effect.READ if message.is_read else Effect.WRITE
+        return replace(_mcp_draft(entry.tool, message, read_call, effect), catalogue_sha256=entry.sha256)
     if body.kind is not BodyKind.NONE:
         return None
     # Streamable HTTP: GET listens to the server's messages, DELETE ends the session; both say nothing else.
@@ -99,6 +120,7 @@ def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: B
         source=Source.PROXY,
         read_call=read_call,
         effect=Effect.READ,
+        catalogue_sha256=entry.sha256,
     )
 
 

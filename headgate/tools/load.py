@@ -6,16 +6,30 @@ in ``effect`` or ``when`` would otherwise quietly become a default.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import Section, read_document
+from headgate.configuration.yaml_document import Section, parse_document, read_text
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.names import fits
+from headgate.tools.load_graphql import GRAPHQL_METHODS, read_graphql_root
+from headgate.tools.load_sending import read_sending
+from headgate.tools.load_success import read_success
 from headgate.tools.match import CatalogueIndex
-from headgate.tools.model import Catalogue, Conditions, Entry, ParamMapping, Protocol, Segment, SegmentKind
+from headgate.tools.model import (
+    SEVERAL,
+    Catalogue,
+    Conditions,
+    Entry,
+    ParamMapping,
+    Protocol,
+    Segment,
+    SegmentKind,
+)
 
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 _METHOD: Final = re.compile(r"[A-Z]+")
@@ -26,19 +40,45 @@ _MCP_METHODS: Final = ("POST", "GET", "DELETE")
 _RESERVED_TOOL: Final = "http"
 
 
-def load_catalogues(directory: Path | None = None) -> CatalogueIndex:
-    """Every ``*.yaml`` of ``directory`` (default: the catalogues that come with Headgate), as one index.
+def load_catalogues(own: Path | None = None) -> CatalogueIndex:
+    """The catalogues that come with Headgate, and every ``*.yaml`` of ``own`` where there is such a folder.
 
-    Raises ValidationError.
+    One of ``own`` takes the place of the one that comes with Headgate under the same file name. Files that say what
+    they said the last time give the same index, which nobody changes. Raises ValidationError.
     """
-    folder = resource_path("catalogues") if directory is None else directory
-    return CatalogueIndex([load_catalogue(path) for path in sorted(folder.glob("*.yaml"))])
+    return _index(tuple((str(path), read_text(path)) for path in catalogue_paths(own)))
+
+
+@lru_cache(maxsize=4)
+def _index(files: tuple[tuple[str, str], ...]) -> CatalogueIndex:
+    return CatalogueIndex([_catalogue(where, text) for where, text in files])
+
+
+def list_catalogues(own: Path | None = None) -> list[Catalogue]:
+    """The same one by one. Raises ValidationError."""
+    return [load_catalogue(path) for path in catalogue_paths(own)]
+
+
+def catalogue_paths(own: Path | None = None) -> list[Path]:
+    """In the order in which they are read."""
+    paths = {path.name: path for path in sorted(resource_path("catalogues").glob("*.yaml"))}
+    if own is not None:
+        paths |= {path.name: path for path in sorted(own.glob("*.yaml"))}
+    return list(paths.values())
 
 
 def load_catalogue(path: Path) -> Catalogue:
     """Raises ValidationError."""
-    document = read_document(path)
-    document.only("tool", "description", "hosts", "body", "fold_case", "unlisted_reads", "entries")
+    return _catalogue(str(path), read_text(path))
+
+
+@lru_cache(maxsize=16)
+def _catalogue(where: str, text: str) -> Catalogue:
+    document = parse_document(text, where=where)
+    document.only(
+        *("tool", "description", "hosts", "host_param", "body", "fold_case", "unlisted_reads", "send", "success"),
+        "entries",
+    )
     tool = _name(document, "tool")
     if tool == _RESERVED_TOOL or tool.startswith("mcp_"):
         raise document.fail("tool", f"{tool} is reserved for calls that no catalogue covers")
@@ -50,6 +90,8 @@ def load_catalogue(path: Path) -> Catalogue:
         raise document.fail("unlisted_reads", "true or false is required")
     reading = _reading(document, BodyReading.BY_TYPE)
     fold_case = frozenset(document.strings("fold_case"))
+    host_param = _name(document, "host_param") if "host_param" in document.members else None
+    send = document.section("send")
     return Catalogue(
         where=document.where,
         tool=tool,
@@ -58,18 +100,26 @@ def load_catalogue(path: Path) -> Catalogue:
         reading=reading,
         unlisted_reads=unlisted_reads,
         entries=tuple(
-            _entry(section, tool=tool, hosts=hosts, reading=reading, fold_case=fold_case)
+            _entry(section, tool=tool, hosts=hosts, reading=reading, fold_case=fold_case, send=send, shared=document)
             for section in document.sections("entries")
         ),
+        host_param=host_param,
     )
 
 
 def _entry(
-    section: Section, *, tool: str, hosts: Sequence[str], reading: BodyReading, fold_case: frozenset[str]
+    section: Section,
+    *,
+    tool: str,
+    hosts: Sequence[str],
+    reading: BodyReading,
+    fold_case: frozenset[str],
+    send: Section,
+    shared: Section,
 ) -> Entry:
     section.only(
         *("operation", "description", "hosts", "method", "path", "when", "params", "repeated", "body", "effect"),
-        *("expected_status", "protocol"),
+        *("expected_status", "success", "protocol", "send", "query", "mutation", "document"),
     )
     protocol = Protocol(_choice(section, "protocol", tuple(Protocol), Protocol.REST))
     if protocol is Protocol.MCP:
@@ -77,11 +127,14 @@ def _entry(
         operation = "mcp_response"  # each message names its own
         effect = Effect.WRITE
     else:
-        methods = section.strings("method")
+        methods = GRAPHQL_METHODS if protocol is Protocol.GRAPHQL else section.strings("method")
         operation = _name(section, "operation")
+        if operation == SEVERAL:
+            raise section.fail("operation", f"{SEVERAL} is what a GraphQL document with several root fields is")
         if operation.startswith(("unlisted_", "mcp_")):
             raise section.fail("operation", f"{operation} begins like an operation that the gate makes itself")
         effect = Effect(_choice(section, "effect", tuple(Effect), None))
+    root = read_graphql_root(section, protocol, effect)
     if not methods:
         raise section.fail("method", "at least one method is required")
     for method in methods:
@@ -92,12 +145,13 @@ def _entry(
     when, params = section.section("when"), section.section("params")
     when.only("query", "body")
     params.only("query", "body", "header")
+    entry_hosts = _hosts(section, hosts)
     return Entry(
         where=section.where,
         tool=tool,
         operation=operation,
         description=section.text("description"),
-        hosts=_hosts(section, hosts),
+        hosts=entry_hosts,
         methods=methods,
         path=parse_template(section),
         conditions=Conditions(_texts(when.section("query")), when.section("body").members),
@@ -112,6 +166,16 @@ def _entry(
         effect=effect,
         expected_status=_statuses(section),
         protocol=protocol,
+        sending=read_sending(
+            section.section("send"),
+            send,
+            hosts=entry_hosts,
+            methods=methods if root is None else GRAPHQL_METHODS[:1],
+            effect=effect,
+        ),
+        graphql=root,
+        success=read_success(section, shared, root),
+        document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
-from headgate.tools.model import Catalogue, Entry, SegmentKind
+from headgate.protocols.graphql_document import OperationKind
+from headgate.tools.model import Catalogue, Entry, Protocol, SegmentKind
 
 _INTEGER_DIGITS_MAX: Final = 18
 
@@ -50,14 +51,19 @@ class PathMatch:
                 return entry
         return None
 
+    def root(self, kind: OperationKind, field: str) -> Entry | None:
+        """The entry for a root field of GraphQL."""
+        return next((one for one in self.entries if _root_of(one) == (kind, field)), None)
+
 
 class HostIndex:
-    """The catalogue of one host."""
+    """The catalogue of one host. ``speaks_graphql``: some of its calls carry a document that has to be parsed."""
 
-    __slots__ = ("_roots", "catalogue")
+    __slots__ = ("_roots", "catalogue", "speaks_graphql")
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self.speaks_graphql = any(entry.protocol is Protocol.GRAPHQL for entry in catalogue.entries)
         self._roots: dict[str, _Node] = {}
 
     def add(self, entry: Entry) -> None:
@@ -67,7 +73,7 @@ class HostIndex:
             for segment in entry.path:
                 node = _child(node, segment.kind, segment.text, entry)
             for other in node.entries:
-                if other.conditions == entry.conditions:
+                if (other.conditions, _root_of(other)) == (entry.conditions, _root_of(entry)):
                     raise ValidationError(f"{entry.where}: the same calls are listed in {other.where}")
                 if (other.reading, other.protocol) != (entry.reading, entry.protocol):
                     raise ValidationError(f"{entry.where}: reads the body otherwise than {other.where}")
@@ -89,13 +95,23 @@ class CatalogueIndex:
         """Raises ValidationError where two catalogues claim one host."""
         self._exact: dict[str, HostIndex] = {}
         self._below: dict[str, HostIndex] = {}
+        self._tools: dict[str, dict[str, Entry]] = {}
+        self.documents = {entry.sha256: entry.document for one in catalogues for entry in one.entries}
+        """What each entry says, by the digest that is recorded with its actions."""
         for catalogue in catalogues:
             for host in dict.fromkeys([*catalogue.hosts, *(one for entry in catalogue.entries for one in entry.hosts)]):
                 self._claim(host, HostIndex(catalogue))
         for catalogue in catalogues:
             for entry in catalogue.entries:
+                if entry.protocol is not Protocol.MCP:
+                    self._tools.setdefault(catalogue.tool, {}).setdefault(entry.operation, entry)
                 for host in entry.hosts:
                     self._table(host)[host.removeprefix("*.")].add(entry)
+
+    @property
+    def tools(self) -> Mapping[str, Mapping[str, Entry]]:
+        """By tool and operation: the entries that Headgate can call itself."""
+        return self._tools
 
     def _table(self, host: str) -> dict[str, HostIndex]:
         return self._below if host.startswith("*.") else self._exact
@@ -117,6 +133,10 @@ class CatalogueIndex:
                 return None
             if (found := self._below.get(parent)) is not None:
                 return found
+
+
+def _root_of(entry: Entry) -> tuple[OperationKind, str] | None:
+    return None if entry.graphql is None else (entry.graphql.kind, entry.graphql.field)
 
 
 def _child(node: _Node, kind: SegmentKind, text: str, entry: Entry) -> _Node:

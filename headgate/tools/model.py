@@ -3,10 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from typing import Final
 
-from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
+from headgate.protocols.graphql_document import DeclaredVariable, OperationKind
+
+SEVERAL: Final = "several"
+"""The operation of a GraphQL request with several root fields."""
 
 
 class SegmentKind(StrEnum):
@@ -30,6 +36,7 @@ class Segment:
 class Protocol(StrEnum):
     REST = "rest"
     MCP = "mcp"
+    GRAPHQL = "graphql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,77 @@ class ParamMapping:
     fold_case: frozenset[str]
 
 
+class Content(StrEnum):
+    """What carries the params that neither the path nor the query takes, where Headgate makes the call."""
+
+    QUERY = "query"
+    JSON = "json"
+    FORM = "form"
+
+
 @dataclass(frozen=True, slots=True)
+class CredentialPlace:
+    """The credential that is added when the call is made, after it was decided: its name in the settings, and the
+    header that carries it."""
+
+    name: str
+    header: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How Headgate makes the call itself, for an explicit action.
+
+    ``host`` may begin with ``*.``: the catalogue's ``host_param`` says what stands there. ``query``: params that
+    travel in the query whatever the content. ``defaults``: params of the path that need not be given. ``repeatable``:
+    sending it twice does what sending it once does, so a call whose outcome is unknown may be sent again. ``keep``:
+    members of the answer that become the result; none: all.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    method: str
+    content: Content
+    query: frozenset[str]
+    headers: Mapping[str, str]
+    defaults: Mapping[str, str]
+    idempotency_header: str | None
+    repeatable: bool
+    keep: Sequence[str]
+    credential: CredentialPlace | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphqlRoot:
+    """The root field that an entry is, and the document that asks for it: each argument is a variable of its name."""
+
+    kind: OperationKind
+    field: str
+    text: str
+    variables: Mapping[str, DeclaredVariable]
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """What the body of an answer, in JSON, says of a call that succeeded, beside its status.
+
+    ``body``: members that it must hold, each so, members of members likewise. ``without``: members that it must not
+    hold, or hold nothing in.
+    """
+
+    body: JsonObject
+    without: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Entry:
-    """One operation. ``expected_status``: None means below 400. ``where``: file and position, for errors."""
+    """One operation. ``expected_status``: None means below 400. ``where``: file and position, for errors.
+    ``success`` None: the status alone says it.
+
+    ``document`` is what the catalogue says, in canonical JSON: its digest is recorded with each action.
+    """
 
     where: str
     tool: str
@@ -71,11 +146,20 @@ class Entry:
     effect: Effect
     expected_status: frozenset[int] | None
     protocol: Protocol
+    sending: Sending
+    document: bytes
+    graphql: GraphqlRoot | None = None
+    success: Success | None = None
+
+    @cached_property
+    def sha256(self) -> str:
+        return sha256_hex(self.document)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All that is known of one tool. ``unlisted_reads``: whether a GET that no entry lists only reads."""
+    """All that is known of one tool. ``unlisted_reads``: whether a GET that no entry lists only reads.
+    ``host_param``: the param that holds what stands for ``*`` in a host, where that says which account it is."""
 
     where: str
     tool: str
@@ -84,3 +168,4 @@ class Catalogue:
     reading: BodyReading
     unlisted_reads: bool
     entries: Sequence[Entry]
+    host_param: str | None = None

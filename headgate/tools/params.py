@@ -19,7 +19,7 @@ _WHOLE_BODY: Final = "body"
 
 def map_params(entry: Entry, values: Sequence[str], query: Pairs, body: Body, headers: JsonObject) -> JsonObject:
     """``values``: the raw path variables in order. Raises AmbiguousRequestError."""
-    params = _path_variables(entry, values)
+    params = path_variables(entry, values)
     sources = [("query", _members(query, entry, "query"), entry.mapping.rename_query)] if query else []
     if body.kind is not BodyKind.NONE:
         sources.append(("body", _body_members(body, entry), entry.mapping.rename_body))
@@ -36,14 +36,27 @@ def map_params(entry: Entry, values: Sequence[str], query: Pairs, body: Body, he
                     details={"field": field},
                 )
             params[target] = value
-    for name in entry.mapping.fold_case.intersection(params):
-        folded = params[name]
-        if isinstance(folded, str):
-            params[name] = folded.lower()
+    return with_case_folded(entry, params)
+
+
+def with_case_folded(entry: Entry, params: JsonObject) -> JsonObject:
+    """Those that the API compares without regard to case, in lower case."""
+    folded = {name: params[name] for name in entry.mapping.fold_case.intersection(params)}
+    return params | {name: value.lower() for name, value in folded.items() if isinstance(value, str)}
+
+
+def with_host_param(params: JsonObject, name: str, entry: Entry, host: str) -> JsonObject:
+    """What stands for ``*`` in the host, under the catalogue's name for it. Raises AmbiguousRequestError."""
+    for pattern in entry.hosts:
+        if pattern.startswith("*.") and host.endswith(pattern[1:]):
+            if name in params:
+                raise AmbiguousRequestError(f"{name} is the account, and a member too", details={"field": name})
+            return {name: host.removesuffix(pattern[1:]), **params}
     return params
 
 
-def _path_variables(entry: Entry, values: Sequence[str]) -> JsonObject:
+def path_variables(entry: Entry, values: Sequence[str]) -> JsonObject:
+    """``values``: as they stand in the path, in order."""
     params: JsonObject = {}
     variables = [segment for segment in entry.path if segment.kind is not SegmentKind.LITERAL]
     for segment, value in zip(variables, values, strict=True):

@@ -32,19 +32,29 @@ class Envelope:
 
 def seal(secret: Secret, keys: MasterKeys, *, org_id: str, name: str) -> Envelope:
     """Under the current master key."""
+    return seal_bytes(secret.reveal().encode(), keys, org_id=org_id, name=name)
+
+
+def seal_bytes(plain: bytes, keys: MasterKeys, *, org_id: str, name: str) -> Envelope:
+    """As ``seal``, for what is no text."""
     data_key = os.urandom(_KEY_BYTES)
     key_id = keys.current
     return Envelope(
         key_id,
         _encrypt(keys.key(key_id), data_key, _context("key", org_id, name, key_id)),
-        _encrypt(data_key, secret.reveal().encode(), _context("secret", org_id, name, "")),
+        _encrypt(data_key, plain, _context("secret", org_id, name, "")),
     )
 
 
 def unseal(envelope: Envelope, keys: MasterKeys, *, org_id: str, name: str) -> Secret:
     """Raises UnavailableError: the master key is not here, or the row was tampered with."""
+    return Secret(unseal_bytes(envelope, keys, org_id=org_id, name=name).decode())
+
+
+def unseal_bytes(envelope: Envelope, keys: MasterKeys, *, org_id: str, name: str) -> bytes:
+    """As ``unseal``. Raises UnavailableError."""
     data_key = _data_key(envelope, keys, org_id, name)
-    return Secret(_decrypt(data_key, envelope.ciphertext, _context("secret", org_id, name, "")).decode())
+    return _decrypt(data_key, envelope.ciphertext, _context("secret", org_id, name, ""))
 
 
 def rewrap(envelope: Envelope, keys: MasterKeys, *, org_id: str, name: str) -> Envelope:

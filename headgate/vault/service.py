@@ -6,21 +6,24 @@ from pathlib import Path
 
 from headgate.db.database import Connection
 from headgate.kernel.secrets import Secret
-from headgate.vault.envelope import rewrap, seal, unseal
-from headgate.vault.master_keys import MasterKeys, open_master_keys
-from headgate.vault.store import delete_envelope, get_envelopes, list_names, put_envelope
+from headgate.vault.envelope import Envelope, rewrap, seal, seal_bytes, unseal, unseal_bytes
+from headgate.vault.master_keys import MasterKeys, create_master_keys, load_master_keys
+from headgate.vault.store import delete_envelope, get_envelopes, keeps_secrets, list_names, put_envelope
 
 
 @dataclass(slots=True)
 class Vault:
-    """``keys_file`` is read, or made, at the first use: who keeps no secret needs no key."""
+    """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart. Who keeps no
+    secret needs no key."""
 
     keys_file: Path
     _keys: MasterKeys | None = None
+    _seen: tuple[int, int, int] | None = None
 
     async def keep(self, connection: Connection, org_id: str, name: str, secret: Secret) -> None:
         """In place of the one of this name. Raises UnavailableError."""
-        await put_envelope(connection, org_id, name, seal(secret, self._master_keys(), org_id=org_id, name=name))
+        await self.make_first_keys(connection, org_id)
+        await put_envelope(connection, org_id, name, self.seal(org_id, name, secret))
 
     async def open(self, connection: Connection, org_id: str, names: Iterable[str]) -> dict[str, Secret]:
         """Those that are kept. Raises UnavailableError where one does not open."""
@@ -37,16 +40,44 @@ class Vault:
     async def forget(self, connection: Connection, org_id: str, name: str) -> None:
         await delete_envelope(connection, org_id, name)
 
-    async def rewrap(self, connection: Connection, org_id: str) -> int:
-        """Bring all of an organization's under the current master key; how many that were. Raises UnavailableError."""
-        keys = self._master_keys()
-        envelopes = await get_envelopes(connection, org_id, await list_names(connection, org_id, ""))
-        stale = {name: one for name, one in envelopes.items() if one.key_id != keys.current}
-        for name, one in stale.items():
-            await put_envelope(connection, org_id, name, rewrap(one, keys, org_id=org_id, name=name))
-        return len(stale)
+    async def make_first_keys(self, connection: Connection, org_id: str) -> None:
+        """Where there is no file, and the organization keeps nothing yet: one that was lost is not replaced by one that
+        opens nothing. Raises UnavailableError."""
+        if not self.keys_file.exists() and not await keeps_secrets(connection, org_id):
+            create_master_keys(self.keys_file)
+
+    def seal(self, org_id: str, name: str, secret: Secret) -> Envelope:
+        """Encrypted under a data key of its own, for a store other than this one. Raises UnavailableError."""
+        return seal(secret, self._master_keys(), org_id=org_id, name=name)
+
+    def unseal(self, org_id: str, name: str, envelope: Envelope) -> Secret:
+        """Raises UnavailableError where it does not open."""
+        return unseal(envelope, self._master_keys(), org_id=org_id, name=name)
+
+    def rewrapped(self, org_id: str, name: str, envelope: Envelope) -> Envelope:
+        """The same secret under the current master key; needs no ciphertext. Raises UnavailableError."""
+        return rewrap(envelope, self._master_keys(), org_id=org_id, name=name)
+
+    @property
+    def current_key_id(self) -> str:
+        """The master key that new data keys are wrapped under. Raises UnavailableError."""
+        return self._master_keys().current
+
+    def seal_bytes(self, plain: bytes, *, org_id: str, name: str) -> Envelope:
+        """For what is kept elsewhere than among the vault's secrets. Raises UnavailableError."""
+        return seal_bytes(plain, self._master_keys(), org_id=org_id, name=name)
+
+    def unseal_bytes(self, envelope: Envelope, *, org_id: str, name: str) -> bytes:
+        """Raises UnavailableError."""
+        return unseal_bytes(envelope, self._master_keys(), org_id=org_id, name=name)
 
     def _master_keys(self) -> MasterKeys:
-        if self._keys is None:
-            self._keys = open_master_keys(self.keys_file)
+        try:
+            found = self.keys_file.stat()
+        except OSError:
+            return load_master_keys(self.keys_file)  # which says why
+        seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if self._keys is None or seen != self._seen:
+            self._keys = load_master_keys(self.keys_file)
+            self._seen = seen
         return self._keys

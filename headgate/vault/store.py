@@ -1,9 +1,20 @@
 """All SQL of the vault. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from headgate.db.database import Connection
 from headgate.vault.envelope import Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class UsedKey:
+    """A master key's name, how much of all organizations is under it, and (organization, name) of one secret of the
+    vault; None: only bodies are."""
+
+    key_id: str
+    secrets: int
+    sample: tuple[str, str] | None
 
 
 async def put_envelope(connection: Connection, org_id: str, name: str, envelope: Envelope) -> None:
@@ -34,3 +45,37 @@ async def list_names(connection: Connection, org_id: str, prefix: str) -> list[s
 
 async def delete_envelope(connection: Connection, org_id: str, name: str) -> None:
     await connection.execute("DELETE FROM vault_secrets WHERE org_id = %s AND name = %s", [org_id, name])
+
+
+async def keeps_secrets(connection: Connection, org_id: str) -> bool:
+    """Whether anything of the organization is under a master key, here or elsewhere."""
+    cursor = await connection.execute("SELECT keeps_secrets(%s) AS keeps", [org_id])
+    row = await cursor.fetchone()
+    return row is not None and bool(row["keeps"])
+
+
+async def used_keys(connection: Connection) -> list[UsedKey]:
+    """Which master keys are needed; reaches across organizations."""
+    cursor = await connection.execute("SELECT key_id, secrets, org_id, name FROM vault_keys()")
+    return [
+        UsedKey(row["key_id"], row["secrets"], None if row["name"] is None else (row["org_id"], row["name"]))
+        async for row in cursor
+    ]
+
+
+async def secrets_under_other_keys(
+    connection: Connection, current: str, after: tuple[str, str], limit: int
+) -> list[tuple[str, str]]:
+    """(Organization, name), in order, of all organizations; ``after`` is the last one that was seen."""
+    cursor = await connection.execute("SELECT org_id, name FROM vault_due(%s, %s, %s, %s)", [current, *after, limit])
+    return [(row["org_id"], row["name"]) async for row in cursor]
+
+
+async def exchange_envelope(connection: Connection, org_id: str, name: str, before: Envelope, after: Envelope) -> bool:
+    """False where the secret was changed or forgotten meanwhile: then it is left as it is."""
+    cursor = await connection.execute(
+        "UPDATE vault_secrets SET key_id = %s, wrapped_key = %s"
+        " WHERE org_id = %s AND name = %s AND key_id = %s AND wrapped_key = %s",
+        [after.key_id, after.wrapped_key, org_id, name, before.key_id, before.wrapped_key],
+    )
+    return cursor.rowcount == 1

@@ -4,29 +4,36 @@ every job locks, or checks, what it works on.
 
 import asyncio
 import signal
-import time
+from contextlib import AsyncExitStack
 from typing import Final
 
 import structlog
-from redis.asyncio import Redis
 
-from headgate.audit import sealer
-from headgate.audit.store import ensure_partitions
 from headgate.db.database import Database
+from headgate.db.valkey import open_valkey
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.tasks import TaskSet
+from headgate.queue.model import Work
+from headgate.queue.runner import JobRunner
+from headgate.reports.service import MAKE_REPORT
+from headgate.vault.service import Vault
+from headgate.worker.connections import connection_loops
+from headgate.worker.evidence import evidence_loops
+from headgate.worker.executor import open_executor, run_jobs
+from headgate.worker.leftovers import leftover_loops
 from headgate.worker.loop import Loop, keep_running
-from headgate.worker.orphans import OrphanWatch
+from headgate.worker.record import record_loops
+from headgate.worker.reminders import reminder_loops
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.expire_approvals import expire_due
-from headgate.workflows.fold_outcomes import fold_due
+from headgate.worker.telling import PLACES, Telling
 from headgate.workflows.instance import HEARTBEAT_SECONDS, Instance
+from headgate.workflows.make_report import MakeReport
 
 _log = structlog.get_logger(__name__)
 
 _STOP_SECONDS: Final = 10.0
-_DAY_SECONDS: Final = 24 * 3600.0
-_VALKEY_TIMEOUT_SECONDS: Final = 1.0
+_REPORTS: Final = {MAKE_REPORT.queue: 1}
+"""One at a time in a worker: each takes a processor of its own while it is made."""
 
 
 async def run(settings: WorkerSettings) -> None:
@@ -45,13 +52,37 @@ async def run(settings: WorkerSettings) -> None:
 async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clock = system_clock) -> None:
     """Work until ``stop`` is set."""
     database = Database(settings.database_dsn)
-    valkey = None if settings.valkey_url is None else _valkey(settings.valkey_url.reveal())
+    valkey = open_valkey(settings.valkey_url)
     await database.open()
     instance = Instance("worker", database)
+    telling = Telling(database, settings, clock)
     tasks = TaskSet(lambda name, error: _log.critical("worker_loop_ended", loop=name, error=repr(error)))
+    opened = AsyncExitStack()
+
+    async def beat() -> int:
+        await instance.beat()
+        return 0
+
     try:
-        for one in _loops(database, valkey, instance, clock):
+        executor = await open_executor(settings, instance, clock, opened, valkey)
+        keys = None if settings.evidence is None else settings.evidence.keys
+        reports = MakeReport(database, clock, keys, fonts=settings.report_fonts)
+        works = [executor, *telling.works(), Work(MAKE_REPORT, reports.run, reports.abandon)]
+        jobs = JobRunner(
+            settings.database_dsn, works, places={executor.job.queue: settings.places, **PLACES, **_REPORTS}
+        )
+        loops = [
+            *record_loops(database),
+            *reminder_loops(database, valkey, clock),
+            *leftover_loops(database, Vault(settings.master_keys_file or settings.data.master_keys), clock),
+            *evidence_loops(database, settings.evidence, clock, opened),
+            *connection_loops(settings, database, clock, opened),
+            *telling.loops(),
+            Loop("beat", beat, busy_seconds=HEARTBEAT_SECONDS, idle_seconds=HEARTBEAT_SECONDS),
+        ]
+        for one in loops:
             tasks.start(keep_running(one, stop), name=one.name)
+        tasks.start(run_jobs(jobs, settings, database, stop), name="jobs")
         _log.info("worker_started", instance_id=instance.instance_id)
         await stop.wait()
         try:
@@ -61,44 +92,10 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
             _log.warning("worker_loops_cancelled")
     finally:
         await tasks.close()
+        await opened.aclose()
+        await telling.close()
         await instance.end()
         if valkey is not None:
             await valkey.aclose()
         await database.close()
         _log.info("worker_stopped", instance_id=instance.instance_id)
-
-
-def _loops(database: Database, valkey: Redis | None, instance: Instance, clock: Clock) -> list[Loop]:
-    orphans = OrphanWatch(database, clock, time.monotonic)
-
-    async def seal() -> int:
-        return await sealer.seal_due(database)
-
-    async def fold() -> int:
-        return await fold_due(database)
-
-    async def expire() -> int:
-        return await expire_due(database, valkey, clock)
-
-    async def beat() -> int:
-        await instance.beat()
-        return 0
-
-    async def partitions() -> int:
-        async with database.across_organizations() as connection:
-            await ensure_partitions(connection)
-        return 0
-
-    return [
-        Loop("seal", seal, busy_seconds=0.02, idle_seconds=1.0),
-        Loop("fold", fold, busy_seconds=0.1, idle_seconds=1.0),
-        Loop("expire", expire, busy_seconds=0.05, idle_seconds=1.0),
-        Loop("orphans", orphans.run, busy_seconds=1.0, idle_seconds=2.0),
-        Loop("beat", beat, busy_seconds=HEARTBEAT_SECONDS, idle_seconds=HEARTBEAT_SECONDS),
-        # A month's partition is made a month ahead, so that a day without success costs nothing.
-        Loop("partitions", partitions, busy_seconds=60.0, idle_seconds=_DAY_SECONDS, error_seconds=600.0),
-    ]
-
-
-def _valkey(url: str) -> Redis:
-    return Redis.from_url(url, socket_timeout=_VALKEY_TIMEOUT_SECONDS, socket_connect_timeout=_VALKEY_TIMEOUT_SECONDS)

@@ -1,13 +1,34 @@
 """What the worker needs to know; made by the composition root from the process' configuration."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from headgate.configuration.data_directory import DataDirectory
+from headgate.evidence.settings import EvidenceSettings
 from headgate.kernel.secrets import Secret
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """``database_dsn`` logs in as headgate_worker. Without ``valkey_url`` held calls wake by polling only."""
+    """``database_dsn`` logs in as headgate_worker. Without ``valkey_url`` held calls wake by polling only.
+
+    ``data_dir`` holds the master keys (unless ``master_keys_file`` says where) and the mark of the policy that is being
+    evaluated. ``public_api_url`` is where links in messages lead. ``places``: how many executions run at once in this
+    process. Without ``evidence`` this worker signs no checkpoints. ``siem_folder``: where streams to files go.
+    ``report_fonts``: of PDF reports, beside their own.
+    """
 
     database_dsn: Secret
-    valkey_url: Secret | None = None
+    valkey_url: Secret | None
+    data_dir: Path
+    master_keys_file: Path | None = None
+    upstream_ca_file: Path | None = None
+    public_api_url: str = "http://127.0.0.1:8470"
+    places: int = 32
+    evidence: EvidenceSettings | None = None
+    siem_folder: Path | None = None
+    report_fonts: tuple[Path, ...] = ()
+
+    @property
+    def data(self) -> DataDirectory:
+        return DataDirectory(self.data_dir)

@@ -5,10 +5,13 @@ other way out of here is an exception, and the enforcement point forwards on not
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from headgate.actions.recording_store import RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
+from headgate.connections.errors import BrokenConnectionError, NoConnectionError
+from headgate.grants.exemption_store import ExemptionOutcome
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, DestinationBlockedError, UnauthorizedError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -16,8 +19,10 @@ from headgate.policies.model import Decision, Verdict
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import Candidate, RecordedObserver, action_row, decide, observe_nothing
-from headgate.workflows.finish_execution import ExecutionEnds, not_confirmed
-from headgate.workflows.hold_call import Again, HeldCall, Holds
+from headgate.workflows.exempt_call import Exemptions
+from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.held_call import Again, HeldCall
+from headgate.workflows.hold_call import Holds
 from headgate.workflows.instance import Instance
 from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationState, OrganizationStates
@@ -39,6 +44,7 @@ class CallGate:
         ends: ExecutionEnds,
         clock: Clock,
         content: ContentJudge,
+        exemptions: Exemptions,
         observe: Callable[[Decision], None] = lambda decision: None,
         shadow: RecordedObserver = observe_nothing,
     ) -> None:
@@ -51,25 +57,31 @@ class CallGate:
         self._ends = ends
         self._clock = clock
         self._content = content
+        self._exemptions = exemptions
         self._observe = observe
 
     async def admit(
-        self, caller: Caller, candidate: Candidate, held: HeldCall, enforce: Callable[[OrganizationState], None]
+        self,
+        caller: Caller,
+        candidate: Candidate,
+        held: HeldCall,
+        enforce: Callable[[OrganizationState], Candidate],
     ) -> Admitted:
         """Decide, record, and hold where a human has to agree.
 
         ``enforce`` makes the enforcement point's own rules those of the state that is decided on, each time that
-        one is; it raises DestinationBlockedError where they refuse.
+        one is, and says what is decided: ``candidate``, with the connection that it uses in that state. It raises
+        DestinationBlockedError where the rules refuse, NoConnectionError and BrokenConnectionError.
 
-        Raises that, ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
+        Raises these, ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
         UnauthorizedError, UnavailableError.
         """
         stale = 0
         while stale < MOST_DECISIONS:
             state = await agree(caller, self._states, self._keys, self._clock)
             try:
-                enforce(state)
-            except DestinationBlockedError:
+                candidate = enforce(state)
+            except (DestinationBlockedError, NoConnectionError, BrokenConnectionError):
                 # Not an action yet, so no record compares the generation: a destination that was allowed a moment
                 # ago must not be refused on what was before.
                 await self._states.refresh()
@@ -78,12 +90,17 @@ class CallGate:
                 stale += 1
                 continue
             decision = decide(state, candidate)
+            held.capture = decision.capture
             self._observe(decision)
             if state.nlp_policies and decision.verdict is not Verdict.DENY:
-                decision = await self._content.tightened(state, candidate, decision)
-            if decision.verdict is Verdict.REQUIRE_APPROVAL:
+                recall = partial(self._holds.judged_before, caller.identity, candidate)
+                decision = await self._content.tightened(state, candidate, decision, recall)
+            answer = None
+            if decision.verdict is not Verdict.ALLOW and state.has_exemptions:
+                answer = await self._permitted(state, caller.identity, candidate, decision, held)
+            if answer is None and decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._holds.step(caller.identity, candidate, decision, held)
-            else:
+            elif answer is None:
                 answer = await self._record(caller.identity, candidate, decision)
             if isinstance(answer, Admitted):
                 return answer
@@ -91,6 +108,15 @@ class CallGate:
                 stale += 1
                 await self._states.newer_than(state)
         raise UnavailableError(UNSETTLED, retry_after_seconds=1)
+
+    async def _permitted(
+        self, state: OrganizationState, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
+    ) -> Admitted | Again | None:
+        """By a grant or a broken glass; None: by none. A call that waits for its own approval goes on waiting."""
+        if held.approval_id is not None and decision.verdict is Verdict.REQUIRE_APPROVAL:
+            return None
+        admitted = await self._exemptions.admit(state, identity, candidate, decision)
+        return Again.STALE if isinstance(admitted, ExemptionOutcome) else admitted
 
     async def _record(self, identity: KeyIdentity, candidate: Candidate, decision: Decision) -> Admitted | Again:
         """STALE: the state moved meanwhile, nothing was recorded."""
@@ -106,23 +132,14 @@ class CallGate:
             execution_id=execution_id,
             instance_id=self._instance.instance_id if allowed else None,
         )
-        if execution_id is not None:
-            self._instance.began(execution_id, now)
-        try:
-            outcome = await self._recorder.submit_action(row)
+        if execution_id is None:
+            outcome = await self._submit(identity, candidate, decision, row)
+        else:
+            admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
+            with self._ends.claiming(admitted, self._clock):
+                outcome = await self._submit(identity, candidate, decision, row)
             if outcome is RecordOutcome.RECORDED:
-                self._shadow(identity, candidate, decision, row.action_id, now)
-        except BaseException:
-            if execution_id is not None:
-                # Whether it was written is unknown (the wait may also have been cancelled in the very moment of the
-                # commit). Nothing is forwarded, and if it was written it ends here: an outcome for an execution that
-                # was never recorded is not taken.
-                admitted = Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
-                self._ends.finish(admitted, not_confirmed(self._clock()))
-            raise
-        if outcome is RecordOutcome.RECORDED and execution_id is not None:
-            return Admitted(identity.org_id, row.agent_id, row.action_id, execution_id, None, now)
-        if execution_id is not None:
+                return admitted
             self._instance.ended(execution_id)
         match outcome:
             case RecordOutcome.RECORDED:
@@ -142,3 +159,11 @@ class CallGate:
                 raise UnauthorizedError("the agent of this key is no longer active")
             case RecordOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's
                 raise ConflictError("the action was recorded already")
+
+    async def _submit(
+        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, row: ActionRow
+    ) -> RecordOutcome:
+        outcome = await self._recorder.submit_action(row)
+        if outcome is RecordOutcome.RECORDED:
+            self._shadow(identity, candidate, decision, row.action_id, row.created_at)
+        return outcome

@@ -6,7 +6,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A call that may be forwarded once, recorded as an execution that must be told how it ended."""
+    """A call that may be forwarded once, recorded as an execution that must be told how it ended.
+
+    At most one of ``approval_id`` and ``exemption_id`` (a grant, a broken glass) is what let it through.
+    """
 
     org_id: str
     agent_id: str
@@ -14,3 +17,4 @@ class Admitted:
     execution_id: str
     approval_id: str | None
     started_at: datetime
+    exemption_id: str | None = None

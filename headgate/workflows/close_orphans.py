@@ -1,10 +1,9 @@
 """Executions whose process is gone, or no longer knows of them, are closed: failed, outcome unknown.
 
-Whether the call took effect cannot be known, so nothing is sent again and no approval's use is given back
-(semantics.md, "Recording").
+Whether the call took effect cannot be known, so no approval's use is given back, and nothing is sent again but what its
+catalogue declares repeatable (semantics.md, "Recording").
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 import structlog
 
 from headgate.actions.execution_store import (
+    Orphan,
     fail_executions,
     find_executions,
     forget_silent_instances,
@@ -19,6 +19,8 @@ from headgate.actions.execution_store import (
 )
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
+from headgate.executions.limits import load_limits
+from headgate.executions.store import release_orphans
 from headgate.kernel.clock import Clock
 
 _log = structlog.get_logger(__name__)
@@ -39,22 +41,30 @@ async def close_orphans(
     After an outage of the database every heartbeat is old: call this only once the processes have had
     ``dead_after`` to beat again (headgate.worker.orphans sees to it).
     """
-    due: dict[str, list[str]] = defaultdict(list)
     async with database.across_organizations() as connection:
-        for org_id, execution_id in await orphaned_executions(connection, dead_after, grace):
-            due[org_id].append(execution_id)
+        due = await orphaned_executions(connection, dead_after, grace)
     closed = 0
-    for org_id, execution_ids in due.items():
+    for org_id, orphans in due.items():
         async with database.transaction(org_id) as connection:
-            closed += await _close(connection, org_id, execution_ids, clock())
-        _log.warning("orphaned_executions_closed", org_id=org_id, executions=len(execution_ids))
+            closed += await _close(connection, org_id, orphans, clock())
+        _log.warning("orphaned_executions_closed", org_id=org_id, executions=len(orphans))
     return closed
 
 
-async def _close(connection: Connection, org_id: str, execution_ids: Sequence[str], now: datetime) -> int:
-    orphans = await find_executions(connection, org_id, execution_ids)
-    if not orphans:
+async def _close(connection: Connection, org_id: str, found: Sequence[Orphan], now: datetime) -> int:
+    # Of Headgate's own attempts, what is declared repeatable is made again rather than ended.
+    limits = await load_limits(connection, org_id)
+    to_end = await release_orphans(
+        connection,
+        org_id,
+        found,
+        most_attempts=limits.most_attempts,
+        at=now,
+        payload=payload_text(SYSTEM, {"reason": OUTCOME_UNKNOWN}),
+    )
+    if not to_end:
         return 0
+    orphans = await find_executions(connection, org_id, to_end)
     payloads = [
         payload_text(SYSTEM, {"execution_id": orphan.execution_id, "error": OUTCOME_UNKNOWN}) for orphan in orphans
     ]

@@ -12,23 +12,30 @@ from headgate.actions.recorded_request import recorded_request
 from headgate.actions.recording_store import ActionRow
 from headgate.actions.rego_input import rego_input
 from headgate.agents.model import KeyIdentity
+from headgate.approvals.attention import Attention, escalation_time, reminder_time
 from headgate.approvals.gate_store import HoldRow
+from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
+from headgate.connections.model import Connection
+from headgate.connections.placeholders import mentions_placeholder
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.policies.model import Decision
+from headgate.organizations.stops import refusal, stopping
+from headgate.policies.model import Decision, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.organization_state import OrganizationState
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent."""
+    """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent.
+    ``address``: where the call came from, for the record."""
 
     idempotency_key: str | None = None
     request_digest: bytes | None = None
     parent_action_id: str | None = None
+    address: str | None = None
 
 
 NO_SUBMISSION = Submission()
@@ -44,6 +51,10 @@ class Candidate:
     rego_input: bytes
     request: bytes
     submission: Submission
+    asks_for_connection: bool = False
+    """It mentions a placeholder."""
+    connection: Connection | None = None
+    """Whose credential it will carry; set for the generation that it is decided on (``use_connection``)."""
 
 
 type RecordedObserver = Callable[[KeyIdentity, Candidate, Decision, str, datetime], None]
@@ -67,12 +78,16 @@ def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submiss
         rego_input=rego_input(draft, agent_id=identity.agent_id, agent_name=identity.agent_name or ""),
         request=recorded_request(draft),
         submission=submission,
+        asks_for_connection=mentions_placeholder(draft),
     )
 
 
 def decide(state: OrganizationState, candidate: Candidate) -> Decision:
-    """What the policies of this state say."""
+    """What the policies of this state say, unless it is stopped: then no policy is asked."""
     draft = candidate.draft
+    stop = stopping(state.stops, agent_id=candidate.agent_id, tool=draft.tool)
+    if stop is not None:
+        return Decision(Verdict.DENY, refusal(stop), RiskLevel.CRITICAL, None, 0.0)
     return state.policies.decide(
         candidate.rego_input,
         tool=draft.tool,
@@ -82,8 +97,8 @@ def decide(state: OrganizationState, candidate: Candidate) -> Decision:
     )
 
 
-def _actor(identity: KeyIdentity) -> Actor:
-    return Actor(ActorType.AGENT, identity.agent_id or identity.key_id, identity.agent_name)
+def _actor(identity: KeyIdentity, address: str | None = None) -> Actor:
+    return Actor(ActorType.AGENT, identity.agent_id or identity.key_id, identity.agent_name, address)
 
 
 def submitted_payload(identity: KeyIdentity, candidate: Candidate) -> str:
@@ -96,9 +111,13 @@ def submitted_payload(identity: KeyIdentity, candidate: Candidate) -> str:
         "request_digest": sha256_hex(candidate.request),
         "key_id": identity.key_id,
     }
+    if candidate.draft.catalogue_sha256 is not None:
+        data["catalogue_sha256"] = candidate.draft.catalogue_sha256
+    if candidate.connection is not None:
+        data["connection_id"] = candidate.connection.connection_id
     if candidate.submission.parent_action_id is not None:
         data["parent_action_id"] = candidate.submission.parent_action_id
-    return payload_text(_actor(identity), data)
+    return payload_text(_actor(identity, candidate.submission.address), data)
 
 
 def decided_payload(identity: KeyIdentity, decision: Decision) -> str:
@@ -211,3 +230,13 @@ def hold_row(
         previous_approval_id=previous_approval_id,
         superseded=superseded,
     )
+
+
+def attention_of(decision: Decision, row: HoldRow) -> Attention | None:
+    """Whom the approval of this row is assigned to, and when the clock looks after it; None: nobody, and never."""
+    names = assigned_names(decision.requirements)
+    escalate_at = escalation_time(row.created_at, row.expires_at, row.risk_level, decision.escalate_after_seconds)
+    remind_at = reminder_time(row.created_at, row.expires_at, decision.remind_after_seconds)
+    if not names and escalate_at is None and remind_at is None:
+        return None
+    return Attention(tuple(names), escalate_at, decision.remind_after_seconds, remind_at)

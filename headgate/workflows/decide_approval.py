@@ -1,6 +1,8 @@
 """A person decides a held action: vote, approval, action and event in one transaction, then a wake-up."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from redis.asyncio import Redis
@@ -11,13 +13,16 @@ from headgate.approvals.model import ApprovalStatus, VoteDecision
 from headgate.approvals.store import lock_approval, save_state
 from headgate.approvals.vote_store import save_vote, votes_of
 from headgate.approvals.voting import Outcome, Voter, cast_vote
-from headgate.audit.model import Actor, ActorType, Event, EventType
+from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection, Database
+from headgate.db.server_clock import server_now
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
-from headgate.organizations.store import find_users
 from headgate.workflows.announce_decision import announce_decision
+from headgate.workflows.approver import actor_of, approver_of_now, parties_to
+from headgate.workflows.keep_call import APPROVED_PRIORITY, queue_call
+from headgate.workflows.mapped_voter import DEFAULT_TRUST
 
 _EVENT: Final = {
     ApprovalStatus.PENDING: EventType.APPROVAL_VOTED,
@@ -32,43 +37,71 @@ _ACTION_STATUS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DecideApproval:
-    """The use case behind approve, deny and the admin decision. ``valkey`` None: wake-ups by polling only."""
+    """The use case behind approve, deny and the admin decision. ``valkey`` None: wake-ups by polling only.
+
+    ``sign_in_trust``: how long after signing in a person decides through links, chats and trackers.
+    """
 
     database: Database
     valkey: Redis | None
     clock: Clock
+    sign_in_trust: timedelta = DEFAULT_TRUST
 
     async def decide(
-        self, org_id: str, approval_id: str, voter: Voter, decision: VoteDecision, reason: str | None
+        self,
+        org_id: str,
+        approval_id: str,
+        voter: Voter,
+        decision: VoteDecision,
+        reason: str | None,
+        *,
+        seen_digest: bytes | None = None,
+        then: Callable[[Connection, Outcome, Voter], Awaitable[None]] | None = None,
     ) -> Outcome:
         """Durable when this returns; the approval may still be pending, where more votes are needed.
 
-        Raises NotFoundError, ForbiddenError, ValidationError, ConflictError, UnavailableError.
+        ``seen_digest``: of the action that the voter looked at, where they say. ``then`` is done in the same
+        transaction: what it raises undoes the vote. Raises NotFoundError, ForbiddenError, ValidationError,
+        ConflictError, UnavailableError.
         """
         async with self.database.transaction(org_id) as connection:
             # Locked before anything is looked at: of two decisions at the same moment the second sees the first.
             approval = await lock_approval(connection, org_id, approval_id)
             votes = await votes_of(connection, org_id, approval_id)
-            voter = await _with_person(connection, org_id, voter)
-            now = self.clock()
-            outcome = cast_vote(approval, votes, voter, decision=decision, reason=reason, now=now)
-            await save_vote(connection, org_id, outcome.vote)
-            await save_state(connection, outcome.approval)
-            if outcome.decided:
-                target = _ACTION_STATUS[outcome.approval.status]
-                await move_action(connection, org_id, approval.action_id, ActionStatus.PENDING_APPROVAL, target, now)
-            await append(connection, org_id, [_event(outcome, voter)])
+            # Neither clock alone: one that is behind would count a vote after the end.
+            now = max(self.clock(), await server_now(connection))
+            voter = await approver_of_now(connection, org_id, voter, now)
+            outcome = cast_vote(
+                approval,
+                votes,
+                voter,
+                decision=decision,
+                reason=reason,
+                now=now,
+                parties=await parties_to(connection, approval, voter),
+                seen_digest=seen_digest,
+            )
+            await save_outcome(connection, outcome, voter)
+            if then is not None:
+                await then(connection, outcome, voter)
         if outcome.decided:
             await announce_decision(self.valkey, approval_id)
         return outcome
 
 
-async def _with_person(connection: Connection, org_id: str, voter: Voter) -> Voter:
-    """A key votes as the user who created it: an assignment by that user's e-mail is the key's too."""
-    if voter.user_id is None or voter.email is not None:
-        return voter
-    user = (await find_users(connection, org_id, [voter.user_id])).get(voter.user_id)
-    return voter if user is None else replace(voter, email=user.email, name=user.name)
+async def save_outcome(connection: Connection, outcome: Outcome, voter: Voter) -> None:
+    """The vote, what it made of the approval and its action, and the event; the caller holds the approval's lock."""
+    approval, vote = outcome.approval, outcome.vote
+    await save_vote(connection, approval.org_id, vote)
+    await save_state(connection, approval)
+    if outcome.decided:
+        target = _ACTION_STATUS[approval.status]
+        await move_action(
+            connection, approval.org_id, approval.action_id, ActionStatus.PENDING_APPROVAL, target, vote.decided_at
+        )
+    if approval.status is ApprovalStatus.APPROVED:
+        await queue_call(connection, approval.org_id, approval.action_id, vote.decided_at, priority=APPROVED_PRIORITY)
+    await append(connection, approval.org_id, [_event(outcome, voter)])
 
 
 def _event(outcome: Outcome, voter: Voter) -> Event:
@@ -78,8 +111,10 @@ def _event(outcome: Outcome, voter: Voter) -> Event:
         "vote": vote.decision.value,
         "current_approvals": approval.current_approvals,
         "required_approvals": approval.required_approvals,
-        "digest": "sha256:" + approval.digest.hex(),
+        "digest": "sha256:" + approval.approved_digest.hex(),
     }
+    if vote.on_behalf_of is not None:
+        data["on_behalf_of"] = vote.on_behalf_of
     if vote.reason is not None:
         data["reason" if vote.decision is VoteDecision.DENY else "comment"] = vote.reason
     if vote.key_id is not None:
@@ -92,10 +127,3 @@ def _event(outcome: Outcome, voter: Voter) -> Event:
         action_id=approval.action_id,
         agent_id=approval.agent_id,
     )
-
-
-def actor_of(voter: Voter) -> Actor:
-    """A person, or a program whose key no user created."""
-    if voter.user_id is not None:
-        return Actor(ActorType.USER, voter.user_id, voter.email or voter.name)
-    return Actor(ActorType.SYSTEM, voter.voter_id, voter.name)

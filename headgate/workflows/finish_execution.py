@@ -5,6 +5,8 @@ back; what a process that dies had not told, the worker closes as failed, outcom
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,9 +14,10 @@ from typing import Final
 import structlog
 
 from headgate.actions.recording_store import OutcomeRow
-from headgate.audit.model import Actor, ActorType, payload_text
+from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
 from headgate.db.prepared_call import StatementRefusedError
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.workflows.admitted import Admitted
@@ -31,7 +34,8 @@ _LAST_RETRY_SECONDS: Final = 2.0
 class ExecutionOutcome:
     """``result`` is what is kept of the answer: status, size_bytes, sha256, duration_ms, content_type.
 
-    ``nothing_sent``: no byte of the call went upstream, so the use of its approval is given back.
+    ``withheld``: why the agent did not see it, with what policies about content said. ``nothing_sent``: no byte of the
+    call went upstream, so the use of its approval is given back.
     """
 
     succeeded: bool
@@ -39,9 +43,17 @@ class ExecutionOutcome:
     error: str | None = None
     result: JsonObject | None = None
     nothing_sent: bool = False
+    withheld: JsonObject | None = None
 
 
-def not_confirmed(now: datetime) -> ExecutionOutcome:
+def _withheld_payload(admitted: Admitted, outcome: ExecutionOutcome) -> str | None:
+    """``response.withheld``."""
+    if outcome.withheld is None:
+        return None
+    return payload_text(SYSTEM, {"execution_id": admitted.execution_id, **outcome.withheld})
+
+
+def _not_confirmed(now: datetime) -> ExecutionOutcome:
     """For an execution whose record was sent but not confirmed: its call was not forwarded."""
     return ExecutionOutcome(False, now, error="not forwarded: the record was not confirmed in time", nothing_sent=True)
 
@@ -54,6 +66,21 @@ class ExecutionEnds:
         self._instance = instance
         self._tasks = TaskSet(lambda name, error: _log.error("outcome_lost", task=name, error=repr(error)))
 
+    @contextmanager
+    def claiming(self, admitted: Admitted, clock: Clock) -> Iterator[None]:
+        """While what lets a call through is written.
+
+        Where that raises, whether it was committed is unknown (the wait may have been cancelled in the very moment of
+        the commit). Nothing is forwarded, and if it was, the execution ends here and its use is given back: an outcome
+        of an execution that was never recorded is not taken.
+        """
+        self._instance.began(admitted.execution_id, admitted.started_at)
+        try:
+            yield
+        except BaseException:
+            self.finish(admitted, _not_confirmed(clock()))
+            raise
+
     def finish(self, admitted: Admitted, outcome: ExecutionOutcome) -> None:
         """Queue the outcome; durable some milliseconds later."""
         data: JsonObject = {"execution_id": admitted.execution_id}
@@ -61,9 +88,9 @@ class ExecutionEnds:
             data["result"] = outcome.result
         if outcome.error is not None:
             data["error"] = outcome.error
-        give_back = admitted.approval_id if outcome.nothing_sent else None
+        give_back = (admitted.approval_id or admitted.exemption_id) if outcome.nothing_sent else None
         if give_back is not None:
-            data["approval_given_back"] = give_back
+            data["approval_given_back" if give_back == admitted.approval_id else "exemption_given_back"] = give_back
         row = OutcomeRow(
             org_id=admitted.org_id,
             execution_id=admitted.execution_id,
@@ -75,6 +102,7 @@ class ExecutionEnds:
             result=None if outcome.result is None else canonical_bytes(outcome.result),
             payload=payload_text(Actor(ActorType.AGENT, admitted.agent_id), data),
             give_back=give_back,
+            withheld=_withheld_payload(admitted, outcome),
         )
         self._tell(row)
 

@@ -1,6 +1,6 @@
 """How executions ended, moved from the appended outcomes into executions and actions, for every organization."""
 
-from headgate.actions import store
+from headgate.actions import folding_store
 from headgate.db.database import Database
 from headgate.db.rounds import total_of
 
@@ -12,5 +12,5 @@ async def fold_due(database: Database) -> int:
     where none's could be.
     """
     async with database.across_organizations() as connection:
-        shares = await store.fold_due(connection)
+        shares = await folding_store.fold_due(connection)
     return total_of(shares, failed_event="outcomes_not_folded")

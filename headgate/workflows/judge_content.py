@@ -1,19 +1,28 @@
 """NLP policies after the rules: on what is not denied already, and only ever stricter (design, "Deciding")."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from headgate.judges.model import Failure
+from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject
 from headgate.nlp_policies.evaluate import Evaluator, decision_of
-from headgate.nlp_policies.model import Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
+from headgate.protocols.draft import ActionDraft
 from headgate.workflows.decide_action import Candidate
 from headgate.workflows.judged_content import judged_content
 from headgate.workflows.organization_state import OrganizationState
 
 _AT_LEAST_HIGH: Final = {RiskLevel.LOW: RiskLevel.HIGH, RiskLevel.MEDIUM: RiskLevel.HIGH}
+
+type Recall = Callable[[], Awaitable[Recalled]]
+"""What judges said of this call when its approval was opened; asked for only where one would be asked again."""
+
+
+async def _recall_nothing() -> Recalled:
+    return NOTHING_RECALLED
 
 
 class ContentJudge:
@@ -22,34 +31,52 @@ class ContentJudge:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
 
-    async def tightened(self, state: OrganizationState, candidate: Candidate, decision: Decision) -> Decision:
-        """``decision``, or a stricter one, with an entry for each policy that ran. Raises nothing: what cannot be
-        judged is decided by each policy's ``on_error``.
+    async def tightened(
+        self, state: OrganizationState, candidate: Candidate, decision: Decision, recall: Recall = _recall_nothing
+    ) -> Decision:
+        """``decision``, or a stricter one, with an entry for each policy that ran. Raises what ``recall`` raises
+        and nothing else: what cannot be judged is decided by each policy's ``on_error``.
         """
-        draft = candidate.draft
-        policies = [
-            policy
-            for policy in state.nlp_policies
-            if policy.draft.scope.covers(
-                tool=draft.tool,
-                operation=draft.operation,
-                agent_id=candidate.agent_id,
-                direction=Direction.REQUEST,
-            )
-        ]
+        policies = concerned_policies(state, candidate.draft, candidate.agent_id)
         if not policies:
             return decision
-        content = judged_content(draft)
-        results = await self._evaluator.evaluate_all(policies, content.value, state.nlp_providers)
-        if content.unread is not None:
-            results = [_not_inspected(one, policies, content.unread) for one in results]
+        recalled = NOTHING_RECALLED
+        if any(policy.draft.provider != EMBEDDED for policy in policies):
+            recalled = await recall()
+        results = await judge(self._evaluator, policies, candidate.draft, state.nlp_providers, recalled)
         return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
+
+
+def concerned_policies(state: OrganizationState, draft: ActionDraft, agent_id: str) -> list[NlpPolicy]:
+    """Those whose scope covers what is about to be sent."""
+    return [
+        policy
+        for policy in state.nlp_policies
+        if policy.draft.scope.covers(
+            tool=draft.tool, operation=draft.operation, agent_id=agent_id, direction=Direction.REQUEST
+        )
+    ]
+
+
+async def judge(
+    evaluator: Evaluator,
+    policies: Sequence[NlpPolicy],
+    draft: ActionDraft,
+    providers: Mapping[str, Provider],
+    recalled: Recalled = NOTHING_RECALLED,
+) -> list[NlpResult]:
+    """What each of them says of everything that would be sent. Raises nothing."""
+    content = judged_content(draft)
+    results = await evaluator.evaluate_all(policies, content.value, providers, recalled)
+    if content.unread is None:
+        return results
+    return [_not_inspected(one, policies, content.unread) for one in results]
 
 
 def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, str]) -> Decision:
     """What the rules and the policies about content say together; never less strict than the rules."""
     entries: tuple[JsonObject, ...] = tuple(result.record() for result in results)
-    took_ms = decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0)
+    took_ms = round(decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0), 3)
     judged = replace(decision, nlp=entries, evaluation_time_ms=took_ms)
     verdict = decision_of(results)
     if verdict is Verdict.ALLOW or decision.verdict is Verdict.DENY:

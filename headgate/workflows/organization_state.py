@@ -12,14 +12,21 @@ from typing import Final
 
 import structlog
 
+from headgate.break_glass.model import BrokenGlass
+from headgate.break_glass.store import waiting_glasses
+from headgate.connections.choose import NO_CONNECTIONS, ConnectionBook, book_of
+from headgate.connections.store import load_connections
 from headgate.db.database import Connection, Database
 from headgate.detectors.prepare import prepare
+from headgate.grants.book import GrantBook
+from headgate.grants.store import grants_in_force
 from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.nlp_policies.model import EMBEDDED, NlpPolicy
 from headgate.nlp_policies.provider_service import load_providers
 from headgate.nlp_policies.store import load_enabled_nlp
 from headgate.organizations.destinations import Allowlist, parse_allowlist
+from headgate.organizations.stops import NOTHING_STOPPED, Stops
 from headgate.organizations.store import generation as stored_generation
 from headgate.organizations.store import generations
 from headgate.policies.evaluate import PolicySet
@@ -27,11 +34,15 @@ from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadow import ShadowSet
 from headgate.policies.store import load_enabled
 from headgate.policies.surroundings import Surroundings, load_surroundings
+from headgate.traffic.rules import NO_CAPTURES, CaptureRules
+from headgate.traffic.settings_service import load_capture_rules
 from headgate.vault.service import Vault
+from headgate.workflows.kill_switch import current_stops
 
 _log = structlog.get_logger(__name__)
 
 _POLL_SECONDS: Final = 0.5
+_NO_GRANTS: Final = GrantBook()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,7 @@ class OrganizationState:
     """Everything of an organization that a decision depends on, as of ``generation``.
 
     ``shadows``: None where no policy only watches. ``rules`` and ``around`` are what both were made from.
+    ``grants`` and ``glasses`` (by agent and digest) are what people have permitted beforehand.
     """
 
     org_id: str
@@ -50,6 +62,16 @@ class OrganizationState:
     around: Surroundings | None = None
     nlp_policies: tuple[NlpPolicy, ...] = ()
     nlp_providers: Mapping[str, Provider] = MappingProxyType({})
+    stops: Stops = NOTHING_STOPPED
+    grants: GrantBook = _NO_GRANTS
+    glasses: Mapping[tuple[str, bytes], BrokenGlass] = MappingProxyType({})
+    captures: CaptureRules = NO_CAPTURES
+    connections: ConnectionBook = NO_CONNECTIONS
+
+    @property
+    def has_exemptions(self) -> bool:
+        """Whether a decision that is not allow may have an exception."""
+        return bool(self.grants) or bool(self.glasses)
 
 
 class OrganizationStates:
@@ -62,7 +84,10 @@ class OrganizationStates:
         compile_policies: Callable[..., PolicySet] = PolicySet,
         compile_shadows: Callable[..., ShadowSet] = ShadowSet,
         vault: Vault | None = None,
+        loaded: Callable[[OrganizationState], None] = lambda state: None,
     ) -> None:
+        """``loaded`` is told of each new snapshot."""
+        self._loaded = loaded
         self._database = database
         self._compile_policies = compile_policies
         self._compile_shadows = compile_shadows
@@ -94,10 +119,15 @@ class OrganizationStates:
             # Read first: what changes while the rest is read makes the snapshot too new for its number, which
             # the record then finds stale; the other way round it would pass for fresh.
             generation = await stored_generation(connection, org_id)
+            stops = await current_stops(connection, org_id)
             policies = await load_enabled(connection, org_id)
             around = await load_surroundings(connection, org_id)
+            captures = await load_capture_rules(connection, org_id)
             nlp_policies = tuple(await load_enabled_nlp(connection, org_id))
             nlp_providers = await self._providers(connection, org_id, nlp_policies)
+            grants = GrantBook(await grants_in_force(connection, org_id))
+            connections = book_of(await load_connections(connection, org_id))
+            glasses = {(one.agent_id, one.digest): one for one in await waiting_glasses(connection, org_id)}
         allowlist = Allowlist.empty() if around.allowlist is None else parse_allowlist(around.allowlist)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
@@ -107,9 +137,23 @@ class OrganizationStates:
         if nlp_policies:
             await asyncio.to_thread(prepare)
         state = OrganizationState(
-            org_id, generation, compiled, allowlist, shadows, tuple(policies), around, nlp_policies, nlp_providers
+            org_id,
+            generation,
+            compiled,
+            allowlist,
+            shadows,
+            tuple(policies),
+            around,
+            nlp_policies,
+            nlp_providers,
+            stops,
+            grants,
+            glasses,
+            captures,
+            connections,
         )
         self._states[org_id] = state
+        self._loaded(state)
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))
         return state
 

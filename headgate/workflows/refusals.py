@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from headgate.approvals.model import Approval
+from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.policies.model import Decision
@@ -29,10 +30,25 @@ class ApprovalDeniedError(HeadgateError):
     code = ErrorCode.APPROVAL_DENIED
 
 
+class ResponseWithheldError(HeadgateError):
+    """The call was made and answered; policies about content do not let the answer through."""
+
+    code = ErrorCode.RESPONSE_WITHHELD
+
+
 class ClientGoneError(HeadgateError):
     """Nobody is there any more to answer to; the approval stays open."""
 
     code = ErrorCode.APPROVAL_PENDING
+
+
+def withheld_error(why: str, *, action_id: str, status: int, policies: JsonValue) -> ResponseWithheldError:
+    """Says that the call *was* made: sent again, it would be made again."""
+    return ResponseWithheldError(
+        f"the call was made and the destination answered {status}, but the answer is withheld: {why}. Do not send it"
+        " again for the answer",
+        details={"action_id": action_id, "status": status, "policies": policies},
+    )
 
 
 def pending_error(

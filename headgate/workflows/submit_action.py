@@ -1,38 +1,48 @@
 """An explicit action: decided, recorded, and answered; the same policies, index and record as a call.
 
-Whether it is carried out is another matter: an action whose tool has no executor stays allowed or approved,
-and the agent runs it (semantics.md, "What the contract leaves open").
+One that has a call is kept, and queued in the transaction that allows it; its worker carries it out. One whose tool has
+no executor stays allowed or approved, and the agent runs it.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from headgate.actions.model import ActionStatus
-from headgate.actions.recording_store import RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordOutcome, record_action
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
+from headgate.agents.own_limits import most_open_approvals
 from headgate.approvals.gate_store import HoldOutcome, hold_action
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
+from headgate.grants.exemption_store import ExemptionOutcome
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnauthorizedError, UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
+from headgate.tools.match import CatalogueIndex
+from headgate.vault.service import Vault
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
 from headgate.workflows.decide_action import (
     Candidate,
     RecordedObserver,
     Submission,
     action_row,
+    attention_of,
     candidate_for,
     decide,
     hold_row,
     observe_nothing,
 )
+from headgate.workflows.exempt_call import Exemptions
 from headgate.workflows.judge_content import ContentJudge
+from headgate.workflows.judge_destination import blocked_destination
+from headgate.workflows.keep_call import ALLOWED_PRIORITY, keep_call, queue_call
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
+from headgate.workflows.use_connection import with_connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,7 @@ class SubmittedAction:
     decision: Decision
     approval_id: str | None
     created_at: datetime
+    execution_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,9 @@ class SubmitAction:
         database: Database,
         clock: Clock,
         content: ContentJudge,
+        exemptions: Exemptions,
+        vault: Vault,
+        catalogue: CatalogueIndex,
         approval_expires_seconds: int,
         most_open_approvals: int | None,
         shadow: RecordedObserver = observe_nothing,
@@ -77,20 +91,39 @@ class SubmitAction:
         self._database = database
         self._clock = clock
         self._content = content
+        self._exemptions = exemptions
+        self._vault = vault
+        self._catalogue = catalogue
         self._approval_expires_seconds = approval_expires_seconds
 
     async def submit(
         self, key: Secret, identity: KeyIdentity, draft: ActionDraft, submission: Submission
     ) -> SubmittedAction | DuplicateAction:
         """Raises UnauthorizedError, ConflictError (the key was used for another body), RateLimitedError (too many
-        approvals of this agent are open), UnavailableError."""
+        approvals of this agent are open), NoConnectionError, BrokenConnectionError, UnavailableError."""
         caller = Caller(key, identity)
-        candidate = candidate_for(identity, draft, submission)
+        submitted = candidate_for(identity, draft, submission)
         for _ in range(MOST_DECISIONS):
             state = await agree(caller, self._states, self._keys, self._clock)
-            decision = decide(state, candidate)
+            candidate = with_connection(submitted, state.connections, identity.org_id)
+            blocked = blocked_destination(candidate.draft, state.allowlist)
+            decision = blocked or decide(state, candidate)
             if state.nlp_policies and decision.verdict is not Verdict.DENY:
                 decision = await self._content.tightened(state, candidate, decision)
+            # The guard is no policy: nobody permits around it.
+            if blocked is None and decision.verdict is not Verdict.ALLOW and state.has_exemptions:
+                exempt = await self._exemptions.submit(
+                    state, caller.identity, candidate, decision, partial(self._to_run, candidate)
+                )
+                if exempt is not None and exempt.outcome is ExemptionOutcome.USED:
+                    return SubmittedAction(
+                        exempt.action_id, ActionStatus.ALLOWED, exempt.decision, None, exempt.at, exempt.execution_id
+                    )
+                if exempt is not None and exempt.outcome is ExemptionOutcome.DUPLICATE:
+                    return await self._original(caller.identity, candidate)
+                if exempt is not None:
+                    await self._states.newer_than(state)
+                    continue
             if decision.verdict is Verdict.REQUIRE_APPROVAL:
                 answer = await self._hold(caller.identity, candidate, decision)
             else:
@@ -107,16 +140,33 @@ class SubmitAction:
         now = self._clock()
         status = ActionStatus.ALLOWED if decision.verdict is Verdict.ALLOW else ActionStatus.DENIED
         row = action_row(identity, candidate, decision, status=status.value, created_at=now)
-        match await self._recorder.submit_action(row):
+        execution_id = None
+        if status is ActionStatus.ALLOWED and candidate.draft.call is not None:
+            outcome, execution_id = await self._record_to_run(row, candidate)
+        else:
+            outcome = await self._recorder.submit_action(row)
+        match outcome:
             case RecordOutcome.RECORDED:
                 self._shadow(identity, candidate, decision, row.action_id, now)
-                return SubmittedAction(row.action_id, status, decision, None, now)
+                return SubmittedAction(row.action_id, status, decision, None, now, execution_id)
             case RecordOutcome.STALE:
                 return None
             case RecordOutcome.DUPLICATE:
                 return await self._original(identity, candidate)
             case RecordOutcome.UNKNOWN:
                 raise UnauthorizedError("the agent of this key is no longer active")
+
+    async def _record_to_run(self, row: ActionRow, candidate: Candidate) -> tuple[RecordOutcome, str | None]:
+        async with self._database.transaction(row.org_id) as connection:
+            outcome = await record_action(connection, row)
+            if outcome is not RecordOutcome.RECORDED:
+                return outcome, None
+            return outcome, await self._to_run(candidate, connection, row)
+
+    async def _to_run(self, candidate: Candidate, connection: Connection, row: ActionRow) -> str | None:
+        """Kept and queued, where it has a call; the execution's id."""
+        await keep_call(connection, row.org_id, row.action_id, candidate, self._vault, self._catalogue)
+        return await queue_call(connection, row.org_id, row.action_id, row.created_at, priority=ALLOWED_PRIORITY)
 
     async def _hold(
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision
@@ -131,7 +181,14 @@ class SubmitAction:
             previous_approval_id=None,
         )
         async with self._database.transaction(identity.org_id) as connection:
-            outcome = await hold_action(connection, row, most_open=self._most_open_approvals)
+            outcome = await hold_action(
+                connection,
+                row,
+                most_open=most_open_approvals(identity, self._most_open_approvals),
+                attention=attention_of(decision, row),
+            )
+            if outcome is HoldOutcome.HELD:
+                await keep_call(connection, row.org_id, row.action_id, candidate, self._vault, self._catalogue)
         match outcome:
             case HoldOutcome.HELD:
                 self._shadow(identity, candidate, decision, row.action_id, now)

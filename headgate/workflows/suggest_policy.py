@@ -1,15 +1,21 @@
 """From recorded actions to a suggested policy: only what was carried out, because a policy or a person allowed it."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from headgate.actions.replay_store import RecordedAction, ReplayRange, recorded_actions
 from headgate.db.database import Database
+from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 from headgate.policies.replay import replay_call
-from headgate.policies.suggest import Precision, SeenCall, Suggestion, suggest
+from headgate.policies.seen_calls import SeenCall
+from headgate.policies.suggest import Precision, Suggestion, suggest
 
-_PAGE_ACTIONS: Final = 500
+_PAGE_ACTIONS: Final = 100
+_MOST_BYTES: Final = 32 << 20
+"""Of all requests that are looked at, as they are recorded: in memory they take ten times that."""
 
 
 async def suggest_policy(
@@ -22,17 +28,31 @@ async def suggest_policy(
     seldom: int,
     most: int,
 ) -> Suggestion:
-    """Raises UnavailableError."""
+    """In threads: a day's actions take seconds. Raises ValidationError (more than is kept in memory),
+    UnavailableError."""
     seen: list[SeenCall] = []
+    size = 0
     after, left = None, most
     while left > 0:
         async with database.transaction(org_id) as connection:
             page = await recorded_actions(connection, org_id, wanted, after=after, limit=min(_PAGE_ACTIONS, left))
         if not page:
             break
-        seen += [_seen(one) for one in page if _was_allowed(one) and one.request is not None]
+        allowed = [one for one in page if _was_allowed(one) and one.request is not None]
+        size += sum(len(one.request or "") for one in allowed)
+        if size > _MOST_BYTES:
+            raise ValidationError(
+                f"the actions of this range hold more than {_MOST_BYTES >> 20} MB: name a shorter one, an agent,"
+                f" or a limit below {most - left + len(page)}",
+                details={"field": "limit", "reason": "too much", "max_bytes": _MOST_BYTES},
+            )
+        seen += await asyncio.to_thread(_all_seen, allowed)
         after, left = page[-1].action_id, left - len(page)
-    return suggest(seen, name=name, precision=precision, seldom=seldom)
+    return await asyncio.to_thread(suggest, seen, name=name, precision=precision, seldom=seldom)
+
+
+def _all_seen(actions: Sequence[RecordedAction]) -> list[SeenCall]:
+    return [_seen(one) for one in actions]
 
 
 def _was_allowed(one: RecordedAction) -> bool:

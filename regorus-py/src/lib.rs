@@ -1,9 +1,10 @@
-//! Python module `regorus._engine`: the engine for Rego policies, and strict canonical JSON.
+//! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check.
 
 pub mod contain;
 mod errors;
 pub mod json;
 mod json_functions;
+pub mod record;
 pub mod rego;
 pub mod stack;
 
@@ -23,6 +24,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rego::builtins::catalogue::builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::builtins::catalogue::blocked_builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::conformance::evaluate_case, module)?)?;
+    module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
+    module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;
     module.add_class::<rego::policy::Policy>()?;

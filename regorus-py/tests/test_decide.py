@@ -39,7 +39,7 @@ def test_answers_with_what_is_defined(text: str, answer: object) -> None:
 
 @pytest.mark.parametrize("verdict", ["deny", "require_approval", "allow"])
 @pytest.mark.parametrize("silence", ["false", "set()", "[]", None])
-@pytest.mark.parametrize("detail", ["reason", "risk_level", "approval"])
+@pytest.mark.parametrize("detail", ["reason", "risk_level", "approval", "capture"])
 def test_explains_only_what_was_said(verdict: str, silence: str | None, detail: str) -> None:
     rule = f"{verdict} if false" if silence is None else f"{verdict} := {silence}"
     answer = decide(f'{rule}\n{detail} := to_number("no number")')

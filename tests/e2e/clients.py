@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.instance import Instance
 from tests.e2e.waiting import wait_for
 
@@ -78,7 +79,9 @@ class Administrator:
         self._instance = instance
         runtime = instance.runtime
         headers = {"authorization": f"Bearer {token or runtime['admin_token']}"}
-        self.api = httpx.Client(base_url=runtime["api_url"], headers=headers, timeout=30, trust_env=False)
+        self.api = httpx.Client(
+            verify=public_roots(), base_url=runtime["api_url"], headers=headers, timeout=30, trust_env=False
+        )
 
     def close(self) -> None:
         self.api.close()

@@ -1,4 +1,8 @@
-"""One instance for all tests that leave it whole; each test calls paths of its own."""
+"""One instance for all tests that leave it whole; each test calls paths of its own.
+
+It is the package's, not the session's: it would run beside all tests that come after, and even idle it takes a twelfth
+of a processor.
+"""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -37,7 +41,7 @@ def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]) -> Iterator[Instance]:
     with running(tmp_path_factory.mktemp("instance"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
         with closing(Administrator(started)) as administrator:

@@ -1,7 +1,6 @@
 """PostgreSQL and Valkey as an operator runs them: started outside of headgate, reached over TCP with a password."""
 
 import asyncio
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +19,7 @@ from headgate.runtime.account import child_setup, server_account
 from headgate.runtime.folders import open_data_directory, private_folder, socket_folder
 from headgate.runtime.server_process import Program
 from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
 
 _PASSWORD = "external-administrator"
 _OWNER_PASSWORD = "external-owner"
@@ -138,9 +138,3 @@ def _running(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
     finally:
         process.send_signal(program.stop_signal)
         process.wait(30)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance
 from tests.e2e.upstream import Upstream
@@ -127,7 +128,10 @@ class Load:
 
         headers = {"authorization": f"Bearer {self._agent.key}"}
         api_url = self._instance.runtime["api_url"]
-        self._repeat(lambda: httpx.Client(base_url=api_url, headers=headers, timeout=10, trust_env=False), submit)
+        self._repeat(
+            lambda: httpx.Client(verify=public_roots(), base_url=api_url, headers=headers, timeout=10, trust_env=False),
+            submit,
+        )
 
     def _new_key(self) -> str:
         return f"{self._prefix}/{next(self._numbers)}"

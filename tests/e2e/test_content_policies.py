@@ -57,3 +57,62 @@ def test_a_body_that_cannot_be_read_is_held(administrator, agent, upstream, path
         administrator.deny(pending["id"], "no pictures")
         assert call.result().status_code == 403
     assert upstream.of(path) == []
+
+
+_ASKS_FOR = "?about=maria.keller%40example.com"
+"""The upstream repeats the query in its answer."""
+
+_ANSWERS = {"operations": ["get", "post", "send_mail"], "direction": "response"}
+
+
+def test_an_answer_that_matches_is_withheld_and_others_are_not(administrator, agent, upstream, path) -> None:
+    with (
+        administrator.policy(_allowed(path)),
+        _content_policy(administrator, scope=_ANSWERS) as policy_id,
+    ):
+        assert agent.call("GET", upstream.url + path).json()["path"] == path
+        withheld = agent.call("GET", upstream.url + path + _ASKS_FOR)
+    assert withheld.status_code == 403
+    error = error_of(withheld)
+    assert (error["code"], error["details"]["status"]) == ("RESPONSE_WITHHELD", 200)
+    assert [(one["policy_id"], one["issues"]) for one in error["details"]["policies"]] == [(policy_id, ["email"])]
+    assert "maria" not in withheld.text
+    assert len(upstream.of(path)) == 2
+
+    action = administrator.settled(error["details"]["action_id"])
+    assert action["status"] == "completed"
+    inspection = action["execution"]["result"]["inspection"]
+    assert inspection["withheld"] is True
+    [entry] = inspection["nlp"]
+    assert (entry["policy_id"], entry["outcome"], entry["decision"]) == (policy_id, "match", "withhold")
+    events = {one["event_type"]: one["data"] for one in administrator.events(action["id"])}
+    assert events["response.withheld"]["nlp"] == [entry]
+    assert events["execution.completed"]["result"]["inspection"] == inspection
+
+
+def test_an_answer_to_an_approved_call_is_inspected_too(administrator, agent, upstream, patient_path) -> None:
+    with _content_policy(administrator, scope=_ANSWERS):
+        message = {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "send_mail", "arguments": {"path": patient_path}},
+        }
+        headers = {"accept": "application/json, text/event-stream"}
+        call = agent.call_later("POST", upstream.url + patient_path + _ASKS_FOR, json=message, headers=headers)
+        administrator.approve(administrator.pending(patient_path)["id"])
+        answer = call.result()
+    body = answer.json()
+    assert (answer.status_code, body["id"]) == (200, 3)
+    assert body["error"]["data"]["error"]["code"] == "RESPONSE_WITHHELD"
+    assert "maria" not in answer.text
+
+
+def test_such_a_policy_says_what_it_cannot_do(administrator) -> None:
+    made = administrator.api.post(
+        "/admin/nlp-policies",
+        json={"name": "Answers", "type": "pii_detection", "enabled": False, "scope": {"direction": "response"}},
+    )
+    administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert any("cannot be held" in one for one in made.json()["warnings"])
+    assert any("all calls" in one for one in made.json()["warnings"])

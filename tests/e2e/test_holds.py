@@ -38,7 +38,7 @@ def test_one_approval_lets_one_of_two_identical_calls_through(administrator, age
     second = administrator.pending(patient_path)
     assert second["repeats"] == first["id"]
     assert second["action_id"] != first["action_id"]
-    assert len(upstream.of(patient_path)) == 1
+    wait_for(lambda: upstream.of(patient_path), "the first of them has arrived")
     administrator.deny(second["id"], "one payment is enough")
     assert sorted(call.result().status_code for call in calls) == [200, 403]
     assert len(upstream.of(patient_path)) == 1

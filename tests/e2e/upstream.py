@@ -45,7 +45,8 @@ class _Server(ThreadingHTTPServer):
 
 
 class Upstream:
-    """``/slow/…`` is answered when ``go_on`` is set; everything else at once, with what was received.
+    """``/slow/…`` is answered when ``go_on`` is set; everything else at once, with what was received and
+    the query.
 
     Without a certificate it speaks plain HTTP.
     """

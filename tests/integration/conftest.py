@@ -1,4 +1,8 @@
-"""A migrated database with one login for each part, and a fresh organization for each test."""
+"""A migrated database for each file with one login for each part, and a fresh organization for each test.
+
+In one database of all files whole workers found the organizations that hundreds of tests had left, and each of them
+took the ten seconds that it may take to stop: alone it stops in 0.4 s. Making a database takes 0.25 s.
+"""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -10,7 +14,9 @@ import psycopg
 import pytest
 
 from headgate.actions.recording_store import ActionRow, RecordOutcome
+from headgate.approvals.attention import Attention
 from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
+from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
@@ -22,7 +28,7 @@ from headgate.workflows.record_batch import Recorder
 
 @dataclass(frozen=True)
 class Cluster:
-    """One migrated database for the whole session; each test has an organization of its own in it."""
+    """One migrated database for the tests of a file; each has an organization of its own in it."""
 
     server: Any
     name: str
@@ -31,7 +37,7 @@ class Cluster:
         return self.server.url(role, self.name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(postgres_server: Any) -> Iterator[Cluster]:
     urls = postgres_server.create_database()
     yield Cluster(postgres_server, urls.name)
@@ -128,20 +134,34 @@ def hold(api_database: Database) -> Hold:
         digest: bytes | None = None,
         risk_level: str = "high",
         tool: str = "mail",
+        escalate_after: timedelta | None = None,
+        remind_after: timedelta | None = None,
+        generation: int = 1,
+        database: Database | None = None,
+        previous_approval_id: str | None = None,
     ) -> Held:
         now = datetime.now(UTC)
         held = Held(new_id(IdPrefix.ACTION), new_id(IdPrefix.APPROVAL), digest or os.urandom(32))
         required = max(one.required_approvals for one in requirements)
         decision = _decision("require_approval", risk_level)
         row = HoldRow(
-            organization.org_id, 1, held.action_id, organization.agent_id, None, source, tool, "send", held.digest,
+            organization.org_id, generation, held.action_id, organization.agent_id, None, source, tool, "send",
+            held.digest,
             '{"params":{"to":"x@example.com"}}', canonical_bytes(decision).decode(), risk_level, None, now, None, None,
             payload_text(SYSTEM, {}), payload_text(SYSTEM, {}), payload_text(SYSTEM, {}), held.approval_id,
             canonical_bytes([one.record() for one in requirements]).decode(), required, "a person must look", "pol_1",
-            now + expires_in, None, None,
+            now + expires_in, previous_approval_id,
+            None if previous_approval_id is None else payload_text(SYSTEM, {"approval_id": previous_approval_id}),
         )  # fmt: skip
-        async with api_database.transaction(organization.org_id) as connection:
-            assert await hold_action(connection, row, most_open=None) is HoldOutcome.HELD
+        attention = Attention(
+            names=tuple(assigned_names(requirements)),
+            escalate_at=None if escalate_after is None else now + escalate_after,
+            remind_after_seconds=None if remind_after is None else max(int(remind_after.total_seconds()), 1),
+            remind_at=None if remind_after is None else now + remind_after,
+        )
+        async with (database or api_database).transaction(organization.org_id) as connection:
+            outcome = await hold_action(connection, row, most_open=None, attention=attention)
+        assert outcome is HoldOutcome.HELD
         return held
 
     return record

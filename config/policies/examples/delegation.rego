@@ -1,6 +1,6 @@
 # Rules by agent, and by how far an action was delegated: an orchestrator may hand work on, but what was handed on
-# does less, and an unknown workflow does nothing. The depth is what the orchestrator says (context.depth): an
-# agent that lies about it is caught by parentActionId, which Headgate checks.
+# does less, and an unknown workflow does nothing. The depth is what Headgate knows (input.delegation.depth, the length
+# of input.delegation.chain), or what the orchestrator says of itself (context.depth), whichever is more.
 package examples.delegation
 
 import rego.v1
@@ -11,9 +11,11 @@ delegated if input.delegation.parentActionId
 
 delegated if input.delegation.orchestratorId
 
-depth := input.context.depth if is_number(input.context.depth)
+said := input.context.depth if is_number(input.context.depth)
 
-depth := 1 if {
+depth := max([object.get(input.delegation, "depth", 0), said])
+
+depth := max([object.get(input.delegation, "depth", 0), 1]) if {
 	not is_number(input.context.depth)
 	delegated
 }

@@ -90,8 +90,10 @@ CREATE FUNCTION audit_genesis(p_org text) RETURNS bytea
 LANGUAGE sql IMMUTABLE
 RETURN sha256(convert_to('headgate audit genesis v1 ' || p_org, 'UTF8'));
 
+-- STABLE, as to_char depends on a setting: a function that says IMMUTABLE and calls it is not put in place by the planner,
+-- and writing a time was a call in every row. It depends on none here: the form has no names of months or days.
 CREATE FUNCTION rfc3339(p_time timestamptz) RETURNS text
-LANGUAGE sql IMMUTABLE
+LANGUAGE sql STABLE
 RETURN to_char(p_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 
 -- Seals up to p_limit events of one organization; returns how many. READ COMMITTED and the lock before the
@@ -180,21 +182,30 @@ CALL hand_to_definer('seal_audit_events', ARRAY['worker', 'api']);
 
 -- Seals for every organization that has something to seal, up to about p_limit events in all, in any order, so that
 -- a busy one does not keep the others waiting. failure: why one could not be sealed; the others are all the same.
+-- A batch that cannot be sealed is tried again with ever fewer events, down to one: what stands before an event that
+-- breaks the sealer, or payloads that are too large together, do not wait for it.
 CREATE FUNCTION seal_due(p_limit integer) RETURNS TABLE (org_id text, sealed integer, failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     remaining integer := p_limit;
+    at_once integer;
 BEGIN
     FOR org_id IN SELECT o.org_id FROM organizations o
                   WHERE EXISTS (SELECT FROM audit_inbox i WHERE i.org_id = o.org_id) ORDER BY random() LOOP
-        BEGIN
-            sealed := seal_audit_events(org_id, remaining, false);
-            failure := NULL;
-        EXCEPTION WHEN OTHERS THEN
-            sealed := 0;
-            failure := SQLERRM;
-        END;
+        at_once := remaining;
+        LOOP
+            BEGIN
+                sealed := seal_audit_events(org_id, at_once, false);
+                failure := NULL;
+                EXIT;
+            EXCEPTION WHEN OTHERS THEN
+                sealed := 0;
+                failure := SQLERRM;
+                EXIT WHEN at_once <= 1;
+                at_once := greatest(at_once / 8, 1);
+            END;
+        END LOOP;
         RETURN NEXT;
         remaining := remaining - sealed;
         EXIT WHEN remaining <= 0;

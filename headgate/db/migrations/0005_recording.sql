@@ -73,16 +73,18 @@ END $$;
 -- How executions ended, appended, with their events; returns how many were taken. An execution ends once:
 -- what was told already, by a retry after a lost answer or by the worker in its stead, is left out.
 -- give_back: nothing was sent, so the approval that let it through may be used again (semantics.md, "Retry,
--- use, expiry"); null where none was used. Settings: as above.
+-- use, expiry"); null where none was used. withheld: the payload of an event that says that a policy about content
+-- let the agent not see the answer; null where it saw it. Settings: as above.
 CREATE FUNCTION record_outcomes(
     p_org text[], p_execution text[], p_action text[], p_agent text[], p_succeeded boolean[], p_completed timestamptz[],
-    p_error text[], p_result text[], p_payload text[], p_give_back text[]
+    p_error text[], p_result text[], p_payload text[], p_give_back text[], p_withheld text[] DEFAULT NULL
 ) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     inserted_ids text[];
     taken text[];
+    given record;
 BEGIN
     WITH inserted AS (
         INSERT INTO execution_outcomes AS x (org_id, execution_id, action_id, succeeded, completed_at, error, result)
@@ -108,6 +110,14 @@ BEGIN
           AND o.org_id = t.org_id AND o.execution_id = t.execution_id;
     END IF;
 
+    IF cardinality(array_remove(p_withheld, NULL)) > 0 THEN
+        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        SELECT t.org_id, 'response.withheld', t.action_id, t.agent_id, t.completed_at, t.withheld
+        FROM unnest(p_org, p_execution, p_action, p_agent, p_completed, p_withheld)
+            AS t(org_id, execution_id, action_id, agent_id, completed_at, withheld)
+        WHERE t.withheld IS NOT NULL AND t.execution_id = ANY (taken);
+    END IF;
+
     INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT t.org_id, CASE WHEN t.succeeded THEN 'execution.completed' ELSE 'execution.failed' END,
            t.action_id, t.agent_id, t.completed_at, t.payload
@@ -120,6 +130,14 @@ BEGIN
         FROM unnest(p_org, p_execution, p_give_back) AS t(org_id, execution_id, give_back)
         WHERE t.give_back IS NOT NULL AND a.org_id = t.org_id AND a.approval_id = t.give_back AND a.used_by = t.execution_id
           AND t.execution_id = ANY (taken);
+        -- Those of grants and broken glasses: 0012_grants_and_break_glass.sql.
+        FOR given IN SELECT t.org_id, t.execution_id, t.action_id, t.completed_at, t.give_back
+                     FROM unnest(p_org, p_execution, p_action, p_completed, p_give_back)
+                         AS t(org_id, execution_id, action_id, completed_at, give_back)
+                     WHERE (t.give_back LIKE 'grt\_%' OR t.give_back LIKE 'brk\_%') AND t.execution_id = ANY (taken)
+                     ORDER BY t.org_id, t.give_back LOOP
+            PERFORM give_back_exemption(given.org_id, given.give_back, given.action_id, given.execution_id, given.completed_at);
+        END LOOP;
     END IF;
     RETURN cardinality(taken);
 END $$;
@@ -301,18 +319,6 @@ BEGIN
     END LOOP;
 END $$;
 
--- Who a key belongs to, found by its hash alone. One row or none.
-CREATE FUNCTION key_by_hash(p_hash bytea)
-RETURNS TABLE (org_id text, key_id text, kind text, agent_id text, agent_name text, agent_status text, user_id text,
-               scopes text[], expires_at timestamptz, revoked_at timestamptz, generation bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT k.org_id, k.key_id, k.kind, k.agent_id, a.name, a.status, k.user_id, k.scopes, k.expires_at, k.revoked_at, s.generation
-    FROM api_keys k
-    JOIN org_state s ON s.org_id = k.org_id
-    LEFT JOIN agents a ON a.org_id = k.org_id AND a.agent_id = k.agent_id
-    WHERE k.key_hash = p_hash
-$$;
-
 CREATE FUNCTION touch_keys(p_org text[], p_key text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     UPDATE api_keys k SET last_used_at = clock_timestamp()
@@ -352,9 +358,9 @@ $$;
 -- Executions whose process is gone (no row, or no heartbeat for p_dead_after) or no longer knows of them
 -- (started before the oldest that it says it has in flight, with some grace for what is being recorded).
 CREATE FUNCTION executions_orphaned_due(p_dead_after interval, p_grace interval)
-RETURNS TABLE (org_id text, execution_id text)
+RETURNS TABLE (org_id text, execution_id text, instance_id text, started_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT e.org_id, e.execution_id
+    SELECT e.org_id, e.execution_id, e.instance_id, e.started_at
     FROM executions e LEFT JOIN instances i ON i.instance_id = e.instance_id
     WHERE e.status = 'running'
       AND (i.instance_id IS NULL
@@ -365,19 +371,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     LIMIT 1000
 $$;
 
--- A policy that was running when a process died; it denies until a person looks.
+-- A policy that was running when a process died; it denies until a person looks. The event says which by its name, and
+-- why: what whoever is told of it asks first. The payload is canonical JSON (RFC 8785): to_json writes a text as it does.
 CREATE FUNCTION quarantine_policy(p_org text, p_policy text, p_version integer, p_reason text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    called text;
 BEGIN
     UPDATE policies SET quarantine = p_reason
-    WHERE org_id = p_org AND policy_id = p_policy AND version = p_version AND quarantine IS NULL;
+    WHERE org_id = p_org AND policy_id = p_policy AND version = p_version AND quarantine IS NULL
+    RETURNING name INTO called;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     UPDATE org_state SET generation = generation + 1 WHERE org_id = p_org;
     INSERT INTO audit_inbox (org_id, event_type, created_at, payload)
     VALUES (p_org, 'policy.quarantined', clock_timestamp(),
-            '{"actor":{"id":"headgate","type":"system"},"data":{"policy_id":"' || p_policy || '","version":' || p_version || '}}');
+            '{"actor":{"id":"headgate","type":"system"},"data":{"name":' || to_json(called) || ',"policy_id":"' || p_policy
+            || '","reason":' || to_json(p_reason) || ',"version":' || p_version || '}}');
     RETURN true;
 END $$;
 
@@ -389,7 +400,6 @@ CALL hand_to_definer('use_approval', ARRAY['proxy']);
 CALL hand_to_definer('record_refusals', ARRAY['proxy']);
 CALL hand_to_definer('fold_outcomes', ARRAY['api', 'worker']);
 CALL hand_to_definer('fold_due', ARRAY['worker']);
-CALL hand_to_definer('key_by_hash', ARRAY['proxy', 'api']);
 CALL hand_to_definer('touch_keys', ARRAY['proxy', 'api']);
 CALL hand_to_definer('generations', ARRAY['proxy', 'api', 'worker']);
 CALL hand_to_definer('approvals_decided_within', ARRAY['proxy']);

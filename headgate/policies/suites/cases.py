@@ -6,7 +6,6 @@ nothing), ``reason``, ``messages``, ``risk_level``, ``policy`` (the file's name 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,6 +14,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import Decision, PolicyVerdict, Requirement
 from headgate.policies.suites.model import Case
+from headgate.policies.terms import ApprovalTerms
 
 _EXPECTED: Final = ("decision", "reason", "messages", "risk_level", "policy", "rules", "error", "approval")
 _DEFAULT_INPUT: Final[JsonObject] = {
@@ -83,7 +83,6 @@ def differences_of_verdict(case: Case, verdict: PolicyVerdict, rules: Sequence[s
     terms = verdict.terms
     said: list[JsonValue] = [*verdict.messages]
     rules_said: list[JsonValue] = [*rules]
-    assignees: list[JsonValue] = [*terms.assignees]
     found: JsonObject = {
         "decision": "none" if verdict.verdict is None else verdict.verdict.value,
         "reason": verdict.explanation(),
@@ -91,13 +90,8 @@ def differences_of_verdict(case: Case, verdict: PolicyVerdict, rules: Sequence[s
         "risk_level": None if verdict.risk_level is None else verdict.risk_level.value,
         "rules": rules_said,
         "error": verdict.error is not None,
-        "approval": {
-            "required_approvals": terms.required_approvals,
-            "assignees": assignees,
-            "hold_seconds": terms.hold_seconds,
-            "expires_in_seconds": terms.expires_in_seconds,
-            "escalate_after_seconds": terms.escalate_after_seconds,
-        },
+        "approval": _terms([terms], terms.hold_seconds, terms.expires_in_seconds, terms.escalate_after_seconds)
+        | {"remind_after_seconds": terms.remind_after_seconds},
     }
     return _differences(case.expect, found)
 
@@ -127,16 +121,34 @@ def differences_of_decision(case: Case, decision: Decision) -> list[str]:
 
 
 def _approval(decision: Decision) -> JsonObject:
-    most = Requirement("", 0, 1)
-    assignees: list[JsonValue] = [*sorted({user for one in decision.requirements for user in one.assignees})]
-    for one in decision.requirements:
-        most = replace(most, required_approvals=max(most.required_approvals, one.required_approvals))
+    times = decision.hold_seconds, decision.expires_in_seconds, decision.escalate_after_seconds
+    return _terms(decision.requirements, *times) | {"remind_after_seconds": decision.remind_after_seconds}
+
+
+def _terms(
+    demands: Sequence[ApprovalTerms | Requirement],
+    hold_seconds: float | None,
+    expires_in_seconds: int | None,
+    escalate_after_seconds: int | None,
+) -> JsonObject:
+    """What all of these ask for together, as a case names it."""
+    roles: dict[str, int] = {}
+    for slot in (slot for one in demands for slot in one.roles):
+        roles[slot.group] = max(roles.get(slot.group, 0), slot.count)
+    counts: JsonObject = {**roles}
+    assignees: list[JsonValue] = [*sorted({user for one in demands for user in one.assignees})]
+    escalate_to: list[JsonValue] = [*sorted({user for one in demands for user in one.escalate_to})]
+    duties: list[JsonValue] = [*sorted({duty.value for one in demands for duty in one.separation_of_duties})]
     return {
-        "required_approvals": most.required_approvals,
+        "required_approvals": max((one.required_approvals for one in demands), default=1),
+        "denials_required": min((one.denials_required for one in demands), default=1),
         "assignees": assignees,
-        "hold_seconds": decision.hold_seconds,
-        "expires_in_seconds": decision.expires_in_seconds,
-        "escalate_after_seconds": decision.escalate_after_seconds,
+        "roles": counts,
+        "separation_of_duties": duties,
+        "escalate_to": escalate_to,
+        "hold_seconds": hold_seconds,
+        "expires_in_seconds": expires_in_seconds,
+        "escalate_after_seconds": escalate_after_seconds,
     }
 
 

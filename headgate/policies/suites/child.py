@@ -16,7 +16,8 @@ from headgate.policies.suites.cases import cases_of
 from headgate.policies.suites.model import Suite, SuitePolicy, TestModule
 from headgate.policies.suites.report import report_document
 from headgate.policies.suites.run import run_suite
-from headgate.policies.trial import limit_this_process, refuse_where_refused, run_child
+from headgate.policies.trial import refuse_where_refused, run_child
+from headgate.policies.trial_child import limit_this_process
 
 _CHILD: Final = ("-m", "headgate.policies.suites.child")
 

@@ -33,7 +33,8 @@ class Kind(StrEnum):
 class Step:
     """One change. ``name``: the policy's name, or the path. ``policy_id`` where there is one already.
 
-    ``body`` is what is sent: the fields of a policy that differ, the document, or the module's text.
+    ``body`` is what is sent: the fields of a policy that differ, with the version that was compared, the document, or
+    the module's text.
     """
 
     verb: Verb
@@ -63,17 +64,27 @@ def plan(local: Suite, remote: Remote, *, delete: bool) -> list[Step]:
         *_texts(Kind.DATA, local.documents, remote.documents, ".json"),
         *(step for one in local.policies if (step := _policy(one, policies.get(one.name))) is not None),
     ]
-    if not delete:
-        return changed
+    return [*changed, *gone(local, remote)] if delete else changed
+
+
+def gone(local: Suite, remote: Remote) -> list[Step]:
+    """The deletions of what ``remote`` has and ``local`` has not. Raises ValidationError where names are not unique."""
+    modules = {_module_path(file): text for file, text in local.modules}
     kept = {one.name for one in local.policies}
-    gone = [
-        Step(Verb.DELETE, Kind.POLICY, name, None, _diff(str(found["rego_policy"]), "", name), str(found["id"]))
-        for name, found in policies.items()
+    policies = [
+        Step(
+            Verb.DELETE,
+            Kind.POLICY,
+            name,
+            {"version": found["version"]},  # as for updates
+            _diff(str(found["rego_policy"]), "", name),
+            str(found["id"]),
+        )
+        for name, found in _by_name(local, remote).items()
         if name not in kept
     ]
     return [
-        *changed,
-        *gone,
+        *policies,
         *_gone(Kind.DATA, local.documents, remote.documents, ".json"),
         *_gone(Kind.MODULE, modules, remote.modules, ".rego"),
     ]

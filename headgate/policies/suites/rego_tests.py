@@ -18,8 +18,6 @@ from headgate.policies.compile import SOURCE_NAME, PolicyRefusedError, compile_p
 from headgate.policies.suites.model import TestModule
 from headgate.policies.tree import nodes
 
-TEST_PREFIX: Final = "test_"
-SKIPPED_PREFIX: Final = "todo_test_"
 _TEST_PACKAGE_SUFFIX: Final = "_test"
 _PACKAGE: Final = re.compile(r"^[ \t]*package[ \t]+(?P<path>[^\s#;]+)", re.MULTILINE)
 _IMPORT: Final = re.compile(

@@ -12,6 +12,7 @@ import regorus
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.policies.compile import CompiledPolicy, PolicyRefusedError, compile_policy
+from headgate.policies.decision_rules import SKIPPED_TEST_PREFIX, TEST_PREFIX
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.explain import RawAnswer, ask, interpret_answer, rule_values
 from headgate.policies.model import RulePolicy
@@ -26,9 +27,9 @@ from headgate.policies.suites.model import (
     TestResult,
 )
 from headgate.policies.suites.reached import rules_reached_by
-from headgate.policies.suites.rego_tests import SKIPPED_PREFIX, TEST_PREFIX, merge
+from headgate.policies.suites.rego_tests import merge
 
-_ASKED: Final = ("deny", "require_approval", "allow", "reason", "risk_level", "approval")
+_ASKED: Final = ("deny", "require_approval", "allow", "reason", "risk_level", "approval", "capture")
 _AT_TIME: Final = "headgate_case_"
 _EMPTY: Final = b"{}"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -109,7 +110,7 @@ class _PolicyRun:
     def coverage(self) -> Iterator[Coverage]:
         if self._compiled is None:
             return
-        rules = [one for one in self._compiled.engine.rules if not one.startswith((TEST_PREFIX, SKIPPED_PREFIX))]
+        rules = [one for one in self._compiled.engine.rules if not one.startswith((TEST_PREFIX, SKIPPED_TEST_PREFIX))]
         uncovered = tuple(one for one in rules if _first_part(one) not in self._held)
         yield Coverage(self._policy.key, len(rules), uncovered)
 
@@ -130,7 +131,7 @@ class _PolicyRun:
         document = regorus.Input(_EMPTY)
         passed: list[str] = []
         for rule in engine.rules:
-            if rule.startswith(SKIPPED_PREFIX):
+            if rule.startswith(SKIPPED_TEST_PREFIX):
                 yield TestResult(policy.key, policy.file, rule, Outcome.SKIPPED, 0.0, "named as one to be written")
             elif rule.startswith(TEST_PREFIX):
                 timer = _Timer(perf_counter_ns())

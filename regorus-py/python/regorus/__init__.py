@@ -1,4 +1,4 @@
-"""Microsoft's regorus engine for Rego policies, and strict canonical JSON."""
+"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
 
 from regorus._engine import (
     Data,
@@ -7,7 +7,10 @@ from regorus._engine import (
     blocked_builtins,
     builtins,
     canonical_json,
+    check_window,
+    complete_root,
     engine_version,
+    leaf_hashes,
     parse_json,
 )
 from regorus._errors import EvaluationError, InputError, JsonError, RegoError
@@ -23,6 +26,9 @@ __all__ = [
     "blocked_builtins",
     "builtins",
     "canonical_json",
+    "check_window",
+    "complete_root",
     "engine_version",
+    "leaf_hashes",
     "parse_json",
 ]

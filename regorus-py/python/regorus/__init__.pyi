@@ -1,4 +1,4 @@
-"""Microsoft's regorus engine for Rego policies, and strict canonical JSON."""
+"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
 
 from collections.abc import Sequence
 from typing import final
@@ -73,7 +73,7 @@ class Policy:
         """Names of the rules of its own package, functions left out."""
 
     def decide(self, input: Input | bytes) -> bytes:  # noqa: A002 - the word of Rego
-        """A JSON object with those of deny, require_approval, allow, reason, risk_level and approval that are
+        """A JSON object with those of deny, require_approval, allow, reason, risk_level, approval and capture that are
         defined; the last three only where one of the first three says something. Raises EvaluationError.
         """
 
@@ -91,3 +91,22 @@ def builtins() -> dict[str, int]:
 
 def blocked_builtins() -> dict[str, str]:
     """The builtins of OPA that are left out on purpose, with the reason."""
+
+type WindowRow = tuple[
+    int, bytes, bytes, int,
+    bytes | None, bytes | None, bytes | None, bytes | None, int | None, int | None, bytes | None, bytes | None,
+]  # fmt: skip
+"""The chain's row: number, header, hash, time of sealing; then the month's: identifier, type, action, agent, time of
+making, time of sealing, salt, payload. Texts are bytes; times are microseconds since 2000, as PostgreSQL keeps them."""
+
+def check_window(
+    org: bytes, seq: int, previous: bytes, sealed: int | None, rows: list[WindowRow]
+) -> tuple[list[bytes], int | None]:
+    """The hashes of the events that are exactly what was sealed, up to the first that may not be, and when the last of
+    them was sealed. ``seq`` is the number that the first must have, ``previous`` the hash that it must name."""
+
+def leaf_hashes(entries: list[bytes]) -> list[bytes]:
+    """SHA-256(0 ‖ entry) of each: the leaves of a tree (RFC 6962, section 2.1)."""
+
+def complete_root(hashes: list[bytes]) -> bytes:
+    """The root over a power of two of hashes. Raises ValueError."""

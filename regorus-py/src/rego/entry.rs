@@ -14,7 +14,7 @@ pub const RULE: &str = "data.headgate_entry.out";
 pub const VERDICTS: [&str; 3] = ["deny", "require_approval", "allow"];
 /// The rules that explain one. Evaluated only where there is a decision to explain: an error in the reason of
 /// a policy that says nothing must not count, or leaving that policy out would change the outcome.
-pub const DETAILS: [&str; 3] = ["reason", "risk_level", "approval"];
+pub const DETAILS: [&str; 4] = ["reason", "risk_level", "approval", "capture"];
 
 /// Whether the entry asks for the rule `name`.
 pub fn is_asked(name: &str) -> bool {

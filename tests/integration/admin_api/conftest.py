@@ -1,42 +1,60 @@
-"""The API as it runs: uvicorn on a socket, the API's own database role, a real Valkey where a test wants one."""
+"""The API as it runs: uvicorn on a socket, the API's own database role, a real Valkey where a test wants one.
+
+The tests of a file share one, each with organizations of its own. What changes the API itself (its keys, its files) or
+reads what it writes is marked ``own_api`` and starts one.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from admin_api.app import create_app
 from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies
+from admin_api.forwarded import TrustedProxies
 from admin_api.process_settings import ApiSettings
-from admin_api.server import listen, uvicorn_server
+from admin_api.server import app_of, listen, uvicorn_server
 from headgate.agents.keys import hash_key
 from headgate.agents.model import ApiKey
 from headgate.agents.scopes import KeyKind, Scope
-from headgate.agents.service import Change, create_agent, create_key
+from headgate.agents.service import create_agent, create_key
+from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
+from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import Role
 from headgate.organizations.store import bump_generation
 from headgate.policies.model import RulePolicy
 from headgate.policies.store import insert_policy
+from tests.api_in_thread import ApiInThread, api_in_thread
+
+_ANSWER_SECONDS = 60
+"""A busy machine may need more than httpx waits for by itself, which is 5."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """A running API, and how to become somebody for it."""
+    """A running API, and how to become somebody for it. ``dependencies.database`` is for the test's own loop."""
 
     url: str
     settings: ApiSettings
     dependencies: Dependencies
+    thread: ApiInThread | None = None
+
+    async def inside[T](self, work: Coroutine[Any, Any, T]) -> T:
+        """For what uses the API's own connections."""
+        return await (work if self.thread is None else self.thread.inside(work))
 
     def token(self, org_id: str, *roles: Role, subject: str = "alice", email: str | None = None) -> str:
         issuer = open_local_issuer(self.settings.data.issuer)
@@ -51,7 +69,9 @@ class Api:
 
     def client(self, **headers: str) -> httpx.AsyncClient:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return httpx.AsyncClient(base_url=self.url, headers=named, trust_env=False)
+        return httpx.AsyncClient(
+            verify=public_roots(), base_url=self.url, headers=named, timeout=_ANSWER_SECONDS, trust_env=False
+        )
 
     def as_role(self, org_id: str, *roles: Role, subject: str = "alice") -> httpx.AsyncClient:
         return self.client(Authorization=f"Bearer {self.token(org_id, *roles, subject=subject)}")
@@ -109,7 +129,7 @@ async def start_api(cluster, tmp_path: Path) -> AsyncIterator[StartApi]:
 async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyncio.Event) -> None:
     with listen(settings.host, settings.port) as listener:
         async with open_dependencies(settings) as dependencies:
-            server = uvicorn_server(create_app(dependencies, body_limit_bytes=settings.body_limit_bytes))
+            server = uvicorn_server(app_of(dependencies, settings))
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             while not server.started:
                 await asyncio.sleep(0.01)
@@ -120,9 +140,38 @@ async def _serve(settings: ApiSettings, ready: "asyncio.Future[Api]", stop: asyn
             await serving
 
 
+# As behind a reverse proxy of this machine, so that a test can come from somewhere else.
+_BEHIND_A_PROXY = TrustedProxies((ip_network("127.0.0.0/8"),))
+
+
+@pytest.fixture(scope="module")
+def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiInThread]:
+    """Each test of a file has organizations of its own in it."""
+    settings = ApiSettings(
+        database_dsn=Secret(cluster.dsn("headgate_api")),
+        valkey_url=None,
+        data_dir=tmp_path_factory.mktemp("api"),
+        port=0,
+        rate_limits=False,
+        trusted_proxies=_BEHIND_A_PROXY,
+    )
+    with api_in_thread(settings) as started:
+        yield started
+
+
 @pytest.fixture
-async def running_api(start_api: StartApi) -> Api:
-    return await start_api()
+async def own_api(start_api: StartApi) -> Api:
+    """This test's own, in its loop."""
+    return await start_api(trusted_proxies=_BEHIND_A_PROXY)
+
+
+@pytest.fixture
+def running_api(request: pytest.FixtureRequest) -> Api:
+    if request.node.get_closest_marker("own_api") is not None:
+        return request.getfixturevalue("own_api")  # type: ignore[no-any-return]
+    shared: ApiInThread = request.getfixturevalue("shared_api")
+    database: Database = request.getfixturevalue("api_database")
+    return Api(shared.url, shared.settings, replace(shared.dependencies, database=database), shared)
 
 
 _REGO = """package gate

@@ -1,20 +1,19 @@
 """People: upserted from tokens, local or of an OpenID Connect issuer that publishes its keys over HTTP."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from admin_api.claims import ClaimNames
 from admin_api.process_settings import OidcSettings
-from admin_api.tokens import ClaimNames
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
+from tests.http_server import Answer, http_server
 
 KEY = rsa.generate_private_key(65537, 2048)
 
@@ -23,25 +22,16 @@ KEY = rsa.generate_private_key(65537, 2048)
 def issuer() -> Iterator[str]:
     jwk = json.loads(RSAAlgorithm.to_jwk(KEY.public_key())) | {"kid": "k1"}
 
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            documents = {
-                "/.well-known/openid-configuration": {"issuer": address, "jwks_uri": f"{address}/keys"},
-                "/keys": {"keys": [jwk]},
-            }
-            self.send_response(200 if self.path in documents else 404)
-            self.end_headers()
-            self.wfile.write(json.dumps(documents.get(self.path)).encode())
+    def answer(path: str, _: bytes) -> Answer:
+        documents = {
+            "/.well-known/openid-configuration": {"issuer": address, "jwks_uri": f"{address}/keys"},
+            "/keys": {"keys": [jwk]},
+        }
+        status = 200 if path in documents else 404
+        return status, "application/json", json.dumps(documents.get(path)).encode()
 
-        def log_message(self, *_: object) -> None: ...
-
-    with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        address = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with http_server(answer) as address:
         yield address
-        server.shutdown()
-        thread.join()
 
 
 async def test_a_person_is_upserted_from_each_token(running_api, organization, superuser) -> None:
@@ -74,12 +64,14 @@ async def test_a_token_cannot_make_an_organization(running_api, superuser) -> No
 async def test_an_openid_connect_issuer(start_api, organization, new_organization, issuer: str) -> None:
     api = await start_api(
         local_tokens=False,
-        oidc=OidcSettings(
-            issuer=issuer,
-            audience="headgate-api",
-            claims=ClaimNames(organization="tenant.id", roles="realm_access.roles", aal="acr"),
-            default_organization=organization.org_id,
-            organizations=frozenset({organization.org_id}),
+        oidc=(
+            OidcSettings(
+                issuer=issuer,
+                audience="headgate-api",
+                claims=ClaimNames(organization="tenant.id", roles="realm_access.roles", aal="acr"),
+                default_organization=organization.org_id,
+                organizations=frozenset({organization.org_id}),
+            ),
         ),
     )
     claims = {
@@ -108,7 +100,7 @@ async def test_an_openid_connect_issuer(start_api, organization, new_organizatio
 
 async def test_an_issuer_out_of_reach_is_503_and_nobody_gets_in(start_api, organization) -> None:
     nowhere = "http://127.0.0.1:9"
-    api = await start_api(oidc=OidcSettings(issuer=nowhere, audience="headgate"))
+    api = await start_api(oidc=(OidcSettings(issuer=nowhere, audience="headgate"),))
     token = jwt.encode(
         {"iss": nowhere, "aud": "headgate", "sub": "x", "exp": int(time.time()) + 60, "org_id": organization.org_id},
         KEY,

@@ -1,9 +1,13 @@
 """The specification's limits, shared through a real Valkey, and their headers."""
 
+import asyncio
 import time
 
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.kernel.secrets import Secret
+from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
+from headgate.ratelimits.gcra import Quota
+from tests.integration.ratelimits.conftest import valkey_server  # noqa: F401 - a fixture
 
 
 async def test_the_fifty_first_administrators_request_in_a_minute(start_api, organization, valkey_url: str) -> None:
@@ -15,9 +19,10 @@ async def test_the_fifty_first_administrators_request_in_a_minute(start_api, org
         refused = [answer for answer in answers if answer.status_code == 429]
         first = answers[0]
         assert [first.headers[f"X-RateLimit-{name}"] for name in ("Limit", "Remaining")] == ["50", "49"]
-        assert abs(int(first.headers["X-RateLimit-Reset"]) - time.time()) < 10
+        assert 0 < int(first.headers["X-RateLimit-Reset"]) - time.time() <= 61
         assert answers[:50] == [answer for answer in answers[:50] if answer.status_code == 200]
-        assert len(refused) >= 5
+        # None is earned back before the first one is a minute old.
+        assert len(refused) == 10
         assert refused[0].json()["error"]["code"] == "RATE_LIMITED"
         assert int(refused[0].headers["Retry-After"]) >= 1
         assert refused[0].headers["X-RateLimit-Remaining"] == "0"
@@ -32,6 +37,31 @@ async def test_an_agents_key_is_counted_even_where_it_may_not(start_api, organiz
     api = await start_api(rate_limits=True)
     _, key = await api.key(organization.org_id, Scope.ACTIONS_READ, kind=KeyKind.AGENT, agent_id=organization.agent_id)
     async with api.client(X_Agent_Key=key) as client:
-        statuses = [(await client.get("/v1/approvals")).status_code for _ in range(110)]
-    assert set(statuses[:100]) == {403}
-    assert 429 in statuses[100:]
+        # All at once: on a busy machine one after the other takes so long that the quota is earned back meanwhile.
+        answers = await asyncio.gather(*(client.get("/v1/approvals", timeout=60) for _ in range(150)))
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(403), statuses.count(429)) == (100, 50)
+
+
+async def test_the_quotas_are_the_operators(start_api, organization, valkey_url: str) -> None:
+    quotas = {**DEFAULT_QUOTAS, RateClass.ADMIN: Quota(2, 30)}
+    api = await start_api(rate_limits=True, valkey_url=Secret(valkey_url), quotas=quotas)
+    _, key = await api.key(organization.org_id, Scope.ADMIN)
+    async with api.client(Authorization=f"Bearer {key}") as client:
+        answers = [await client.get("/admin/keys") for _ in range(3)]
+    assert [one.status_code for one in answers] == [200, 200, 429]
+    assert answers[0].headers["X-RateLimit-Limit"] == "2"
+    assert 25 <= int(answers[2].headers["Retry-After"]) <= 30
+
+
+async def test_redis_that_dies_under_load_fails_no_request(start_api, organization, valkey_server) -> None:  # noqa: F811
+    api = await start_api(rate_limits=True, valkey_url=Secret(valkey_server.url))
+    _, key = await api.key(organization.org_id, Scope.ADMIN)
+    async with api.client(Authorization=f"Bearer {key}") as client:
+        before = await client.get("/admin/keys")
+        valkey_server.kill()
+        after = await asyncio.gather(*(client.get("/admin/keys", timeout=60) for _ in range(60)))
+        valkey_server.start()
+    assert before.headers["X-RateLimit-Remaining"] == "49"
+    assert [one.status_code for one in after].count(200) == 50
+    assert [one.status_code for one in after].count(429) == 10

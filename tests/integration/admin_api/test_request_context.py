@@ -49,6 +49,7 @@ async def test_errors_have_one_shape(running_api, organization, method: str, pat
         assert answer.headers["Allow"]
 
 
+@pytest.mark.own_api
 async def test_a_defect_says_nothing_of_itself(
     running_api, organization, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,6 +67,7 @@ async def test_a_defect_says_nothing_of_itself(
     assert answer.json()["error"]["requestId"] in capsys.readouterr().out
 
 
+@pytest.mark.own_api
 async def test_no_secret_is_logged(running_api, organization, capsys: pytest.CaptureFixture[str]) -> None:
     _, key = await running_api.key(organization.org_id, Scope.ADMIN)
     token = running_api.token(organization.org_id, Role.ADMIN)
@@ -103,3 +105,10 @@ async def test_a_long_body_that_does_not_say_so_is_cut_off(running_api, organiza
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
         told = await client.put("/admin/settings/allowlist", content=json.dumps({"tools": ["x" * (1 << 20)]}))
         assert told.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/admin/audit?agent=a%00", "/v1/executions?tool=%00", "/admin/grants?tool=%00"])
+async def test_nul_in_a_query_is_the_callers_mistake(gate, path: str) -> None:
+    """And not a database that is away, to which a program would come back."""
+    answer = await gate.person().get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "VALIDATION_ERROR")

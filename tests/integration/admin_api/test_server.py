@@ -1,19 +1,24 @@
 """The process: it comes up, finishes what is in flight when it is told to stop, and says when it cannot start."""
 
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
 from admin_api.server import listen
+from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError
+from headgate.organizations.local_issuer import open_local_issuer
+from headgate.organizations.model import Role
+from tests.free_port import free_port
 
 _PROGRAM = """
 import sys
@@ -25,12 +30,6 @@ run(ApiSettings(Secret(sys.argv[1]), None, Path(sys.argv[2]), port=int(sys.argv[
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def process(cluster, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     port = free_port()
@@ -39,19 +38,25 @@ def process(cluster, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], 
         stdout=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 30
+    try:
+        _wait_until_ready(started, url)
+        yield started, url
+    finally:
+        started.kill()
+        started.wait()
+
+
+def _wait_until_ready(started: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + 90
     while True:
         try:
             if httpx.get(f"{url}/ready", trust_env=False).status_code == 200:
-                break
+                return
         except httpx.TransportError:
             pass
         assert started.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    yield started, url
-    started.kill()
-    started.wait()
 
 
 def test_it_stops_in_order_and_answers_what_it_was_asked(process: tuple[subprocess.Popen[bytes], str]) -> None:
@@ -97,3 +102,25 @@ def test_an_address_that_is_not_ours(host: str) -> None:
 def test_processes_may_share_a_port_if_they_all_say_so() -> None:
     with listen("127.0.0.1", 0, reuse_port=True) as first:
         listen("127.0.0.1", first.getsockname()[1], reuse_port=True).close()
+
+
+def test_a_stream_without_an_end_does_not_keep_it_from_stopping(
+    process: tuple[subprocess.Popen[bytes], str], organization, tmp_path: Path
+) -> None:
+    started, url = process
+    token = open_local_issuer(DataDirectory(tmp_path).issuer).mint(
+        org_id=organization.org_id,
+        subject="alice",
+        roles=[Role.VIEWER],
+        now=system_clock(),
+        lifetime=timedelta(minutes=5),
+    )
+    headers = {"authorization": f"Bearer {token.reveal()}"}
+    with httpx.stream("GET", f"{url}/v1/approvals/events", headers=headers, trust_env=False, timeout=30) as stream:
+        lines = stream.iter_lines()
+        assert next(lines) == "retry: 1000"
+        began = time.monotonic()
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(20) == 0
+        # It would be cut off after ten seconds otherwise.
+        assert time.monotonic() - began < 8

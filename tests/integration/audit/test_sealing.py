@@ -13,9 +13,10 @@ from headgate.audit import store
 from headgate.audit.chain_verifier import FaultReason
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
 from headgate.audit.sealer import seal_before_reading, seal_due
-from headgate.audit.verification import verify_range
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+from tests.integration.audit.verify_range import verify_range
 
 type Superuser = psycopg.Connection[tuple[object, ...]]
 
@@ -90,6 +91,12 @@ def _sealer(dsn: str, org_id: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", _SEALER, dsn, org_id], stderr=subprocess.DEVNULL)
 
 
+async def _seal_all(database: Database, superuser: Superuser, org_id: str) -> None:
+    """A killed one's session may hold the chain for longer than a reader waits."""
+    while superuser.execute("SELECT FROM audit_inbox WHERE org_id = %s LIMIT 1", [org_id]).fetchone() is not None:
+        await seal_before_reading(database, org_id)
+
+
 async def test_killed_backends_and_sealers_lose_nothing(
     api_database: Database, superuser: Superuser, cluster, organization
 ) -> None:
@@ -98,7 +105,7 @@ async def test_killed_backends_and_sealers_lose_nothing(
     acknowledged = 0
     try:
         until = time.monotonic() + 3
-        while time.monotonic() < until:
+        while time.monotonic() < until or acknowledged < 200:
             try:
                 await _append(api_database, organization.org_id, _events(20, first=acknowledged))
                 acknowledged += 20
@@ -117,7 +124,7 @@ async def test_killed_backends_and_sealers_lose_nothing(
         for sealer in sealers:
             sealer.kill()
             sealer.wait()
-    await seal_before_reading(api_database, organization.org_id)
+    await _seal_all(api_database, superuser, organization.org_id)
     result = await verify_range(api_database, organization.org_id)
     assert result.fault is None
     # An append whose answer was lost may have been committed all the same: more is allowed, less is not.
@@ -196,7 +203,7 @@ async def test_a_range_whose_events_are_all_gone_is_not_valid(
         assert (empty.valid, empty.events_verified) == (True, 0)
 
 
-async def test_an_erased_payload_leaves_the_chain_valid(
+async def test_a_payload_that_was_taken_away_is_told_and_the_list_shows_the_rest(
     api_database: Database, superuser: Superuser, organization
 ) -> None:
     await _append(api_database, organization.org_id, _events(3))
@@ -205,23 +212,28 @@ async def test_an_erased_payload_leaves_the_chain_valid(
         "UPDATE audit_events SET salt = NULL, payload = NULL WHERE org_id = %s AND seq = 2", [organization.org_id]
     )
     result = await verify_range(api_database, organization.org_id)
-    assert (result.valid, result.events_verified, result.payloads_erased) == (True, 3, 1)
+    assert result.fault is not None
+    assert (result.fault.reason, result.fault.seq) == (FaultReason.PAYLOAD_MISSING, 2)
     async with api_database.transaction(organization.org_id) as connection:
         page = await store.list_events(connection, organization.org_id, EventFilter())
     assert [(event.actor, event.data) for event in page.events][1] == (None, {})
 
 
 async def test_a_busy_chain_lets_a_reader_read_what_is_sealed(
-    api_database: Database, superuser: Superuser, organization
+    api_database: Database, superuser: Superuser, organization, cluster
 ) -> None:
+    """After two seconds, however long its statements may take otherwise."""
+    patient = Database(Secret(cluster.dsn("headgate_api")), timeout_seconds=600)
+    await patient.open()
     await _append(api_database, organization.org_id, _events(1))
     with superuser.transaction():
         superuser.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0))", [organization.org_id]
         )
         started = time.monotonic()
-        await seal_before_reading(api_database, organization.org_id)
-        assert 1.5 < time.monotonic() - started < 4
+        await seal_before_reading(patient, organization.org_id)
+        assert 1.5 < time.monotonic() - started < 300
+    await patient.close()
     await seal_before_reading(api_database, organization.org_id)
     assert (await verify_range(api_database, organization.org_id)).events_verified == 1
 

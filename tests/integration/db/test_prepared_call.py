@@ -123,6 +123,27 @@ async def test_rows_of_a_transaction_that_is_not_committed_are_no_answer(databas
         await call.close()
 
 
+async def test_a_later_call_that_is_not_answered_in_time_is_lost(database_urls) -> None:
+    """The first call sets the timer, the second is under way when it fires, and is given its own time."""
+    with psycopg.connect(database_urls.administrator, autocommit=True) as connection:
+        connection.execute("CREATE SEQUENCE calls")
+        connection.execute(
+            "CREATE FUNCTION hang_from_the_second() RETURNS void LANGUAGE sql SECURITY DEFINER AS"
+            " $$ SELECT pg_sleep(CASE nextval('calls') WHEN 1 THEN 0 ELSE 60 END) $$"
+        )
+    call = PreparedCall(Secret(database_urls.proxy), "SELECT hang_from_the_second()", [], deadline_seconds=4)
+    await call.open()
+    loop = asyncio.get_running_loop()
+    try:
+        await answer_of(call)
+        began = loop.time()
+        with pytest.raises(UnavailableError, match="in time"):
+            await asyncio.wait_for(answer_of(call), timeout=50)
+        assert loop.time() - began >= 4
+    finally:
+        await call.close()
+
+
 async def test_without_a_server_a_call_fails_at_once(database_urls) -> None:
     call = PreparedCall(Secret(database_urls.proxy + "&port=1"), "SELECT 1", [], deadline_seconds=5)
     try:

@@ -10,6 +10,9 @@ from headgate.judges.transport import open_client
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.secrets import Secret
 from tests.integration.judges.model_server import ModelServer, run_model_server
+from tests.integration.ratelimits.conftest import valkey_server
+
+__all__ = ["judges", "model_server", "model_server_process", "valkey_server"]
 
 
 @pytest.fixture(scope="session")

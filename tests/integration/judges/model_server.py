@@ -11,6 +11,8 @@ from pathlib import Path
 
 import httpx
 
+from headgate.kernel.public_roots import public_roots
+
 _FOLDER = Path(__file__).resolve().parents[2] / "model_server"
 _PROGRAM = _FOLDER / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
 _ADDRESS = re.compile(r"listening on (http://127\.0\.0\.1:[0-9]+)")
@@ -40,16 +42,16 @@ class ModelServer:
 
     async def reset(self) -> None:
         await self._post("reset", {})
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(verify=public_roots(), timeout=60, trust_env=False) as client:
             (await client.delete(f"{self.url}/__aimock/chaos")).raise_for_status()
 
     async def journal(self) -> list[dict[str, object]]:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(verify=public_roots(), timeout=60, trust_env=False) as client:
             answer = await client.get(f"{self.url}/__aimock/journal")
         return answer.raise_for_status().json()  # type: ignore[no-any-return]
 
     async def _post(self, what: str, body: object) -> None:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(verify=public_roots(), timeout=60, trust_env=False) as client:
             answer = await client.post(f"{self.url}/__aimock/{what}", json=body)
         assert answer.status_code == 200, answer.text
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headgate.db.database import Database
+from headgate.kernel.canonical_json import canonical_bytes, parse_strict
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.policies.data import policy_data
@@ -67,6 +68,25 @@ async def test_a_fault_quarantines_at_once(proxy_database: Database, policy: Rul
     assert blamed.policy_id == policy.policy_id
     assert await quarantine_of(proxy_database, policy) == "it was running when a process died of SIGSEGV"
     assert left_in(tmp_path) == []
+
+
+async def test_the_record_says_which_policy_and_why(
+    proxy_database: Database, superuser: Any, policy: RulePolicy, tmp_path: Path
+) -> None:
+    note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGSEGV)
+    await quarantine_suspects(proxy_database, tmp_path)
+    [(written,)] = superuser.execute(
+        "SELECT payload FROM audit_inbox WHERE org_id = %s AND event_type = 'policy.quarantined'", [policy.org_id]
+    ).fetchall()
+    told = parse_strict(written.encode())
+    assert canonical_bytes(told).decode() == written
+    assert isinstance(told, dict)
+    assert told["data"] == {
+        "name": policy.name,
+        "policy_id": policy.policy_id,
+        "reason": "it was running when a process died of SIGSEGV",
+        "version": policy.version,
+    }
 
 
 async def test_a_kill_from_outside_only_does_the_second_time(

@@ -17,6 +17,7 @@ from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_policy
 from headgate.policies.model import RulePolicy
 from headgate.policies.service import create_policy, delete_policy, seed_default_policies
 from headgate.policies.store import PolicyFilter, get_policy, list_policies, load_enabled
+from headgate.policies.versions import Author
 
 HEAD = "package t\nimport rego.v1\n"
 DATA = policy_data(None)
@@ -30,7 +31,7 @@ async def create(database: Database, org_id: str, **draft: Any) -> service.Saved
     wanted = PolicyDraft(**({"name": "Mine", "rego_policy": HEAD + "allow := true"} | draft))
     checked = CheckedPolicy(wanted, DATA, ())
     async with database.transaction(org_id) as connection:
-        return await create_policy(connection, org_id, checked, actor=ANN, user_id="usr_ann", clock=lambda: INSTANT)
+        return await create_policy(connection, org_id, checked, Author(ANN, "usr_ann"), clock=lambda: INSTANT)
 
 
 async def one(connection: Connection, sql: str, *parameters: object) -> Any:
@@ -115,7 +116,7 @@ async def test_a_deleted_policy_decides_no_more_and_its_versions_stay(
     created = await create(api_database, org_id)
     policy_id = created.policy.policy_id
     async with api_database.transaction(org_id) as connection:
-        await delete_policy(connection, org_id, policy_id, actor=ANN, clock=lambda: INSTANT)
+        await delete_policy(connection, org_id, policy_id, Author(ANN, None), clock=lambda: INSTANT)
     async with api_database.transaction(org_id) as connection:
         assert await load_enabled(connection, org_id) == []
         assert (await list_policies(connection, org_id, PolicyFilter())).total == 0
@@ -125,7 +126,7 @@ async def test_a_deleted_policy_decides_no_more_and_its_versions_stay(
             await get_policy(connection, org_id, policy_id)
     with pytest.raises(NotFoundError):
         async with api_database.transaction(org_id) as connection:
-            await delete_policy(connection, org_id, policy_id, actor=ANN, clock=lambda: INSTANT)
+            await delete_policy(connection, org_id, policy_id, Author(ANN, None), clock=lambda: INSTANT)
     async with api_database.transaction(org_id) as connection:  # what failed changed nothing
         assert await one(connection, "SELECT generation FROM org_state WHERE org_id = %s", org_id) == 3
 
@@ -161,7 +162,7 @@ async def test_seeding_happens_once(api_database: Database, organization: Organi
         async with api_database.transaction(org_id) as connection:
             seeded.append(await seed_default_policies(connection, org_id, clock=lambda: INSTANT))
             for policy in seeded[-1]:
-                await delete_policy(connection, org_id, policy.policy_id, actor=ANN, clock=lambda: INSTANT)
+                await delete_policy(connection, org_id, policy.policy_id, Author(ANN, None), clock=lambda: INSTANT)
     assert seeded[0]
     assert seeded[1] == []  # who deleted the defaults meant it
 

@@ -52,6 +52,7 @@ class Upstream:
         self.written_bytes = 0
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
+        self.scripts: dict[bytes, list[bytes]] = {}
         self.gate = asyncio.Event()
         self.port = 0
         self.plain_port = 0
@@ -63,12 +64,22 @@ class Upstream:
                 head = await reader.readuntil(b"\r\n\r\n")
                 self.heads.append(head)
                 self.bodies.append(await _read_body(head.lower(), reader))
-                if not await self._answer(head.split(b" ", 2)[1], head, writer):
+                path = head.split(b" ", 2)[1]
+                if not await (self._play(path, writer) if path in self.scripts else self._answer(path, head, writer)):
                     break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
+
+    async def _play(self, path: bytes, writer: asyncio.StreamWriter) -> bool:
+        """Piece by piece; one that ends in three line feeds is followed by the connection's end."""
+        for piece in self.scripts[path]:
+            writer.write(piece)
+            await writer.drain()
+            self.written_bytes += len(piece)
+            await asyncio.sleep(0.02)
+        return not self.scripts[path][-1].endswith(b"\n\n\n")
 
     async def _answer(self, path: bytes, head: bytes, writer: asyncio.StreamWriter) -> bool:
         if path.startswith(b"/events"):
@@ -202,7 +213,7 @@ class Running:
 
     async def settled(self) -> None:
         """Wait until the gate has no client connection any more."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while self.gate.listener.connection_count:
                 await asyncio.sleep(0.01)
 

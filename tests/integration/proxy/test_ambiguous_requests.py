@@ -8,6 +8,7 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
+from structlog.testing import capture_logs
 
 HOST = "127.0.0.1:{port}"
 
@@ -57,6 +58,17 @@ INSIDE = {
         "REQUEST_AMBIGUOUS",
     ),
     "signed CL": ("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: +1\r\n\r\nx", 400, "REQUEST_AMBIGUOUS"),
+    "CL by underscore": ("POST / HTTP/1.1\r\nHost: {host}\r\nContent_Length: 1\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
+    "CL by underscore, no number": (
+        "GET / HTTP/1.1\r\nHost: {host}\r\nContent_Length: x\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
+    "TE by underscore": (
+        "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer_Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
     "TE twice": (
         "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
         400,
@@ -69,6 +81,21 @@ INSIDE = {
     ),
     "TE gzip, chunked": (
         "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
+    "chunk of a size that is none": (
+        "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\nok\r\n0\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
+    "chunk that is longer than its size": (
+        "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokay\r\n0\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
+    "chunk extension with a bare LF": (
+        "POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n2;\nok\r\n0\r\n\r\n",
         400,
         "REQUEST_AMBIGUOUS",
     ),
@@ -128,7 +155,7 @@ async def test_inside_of_a_tunnel(start, answer, case) -> None:
     request, status, code = case
     running = await start()
     host = f"127.0.0.1:{running.upstream.port}"
-    received = answer(await running.secure(request.replace("{host}", host).encode("latin-1"), wait_seconds=1))
+    received = answer(await running.secure(request.replace("{host}", host).encode("latin-1"), wait_seconds=20))
     assert (received.status, json.loads(received.body)["error"]["code"]) == (status, code)
     assert running.upstream.connections == 0
     assert running.decide.completions == []
@@ -182,11 +209,21 @@ async def test_plain(start, answer, case) -> None:
     running = await start()
     port = str(running.upstream.plain_port)
     raw = request.replace("{host}", f"127.0.0.1:{port}").replace("{port}", port).encode("latin-1")
-    received = answer(await running.plain(raw, wait_seconds=1))
+    received = answer(await running.plain(raw, wait_seconds=20))
     assert received.status == status
     assert received.headers["content-type"] == "application/json"
     assert json.loads(received.body)["error"]["requestId"] is not None
     assert running.upstream.connections == 0
+
+
+@pytest.mark.parametrize("request_line", ["OPTIONS / HTTP/1.0", "PRI * HTTP/2.0"])
+async def test_a_request_without_a_destination_is_no_failure_of_the_gate(start, answer, request_line) -> None:
+    running = await start()
+    with capture_logs() as lines:
+        received = answer(await running.plain(f"{request_line}\r\n\r\n".encode(), wait_seconds=20))
+        await running.settled()
+    assert received.status == 400
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == []
 
 
 async def test_server_name_other_than_the_host(start, answer) -> None:
@@ -212,7 +249,7 @@ async def test_h2c_upgrade_goes_on_without_the_upgrade(start, answer) -> None:
         f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
         "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n\r\n"
     )
-    assert answer(await running.plain(raw.encode(), wait_seconds=1)).status == 200
+    assert answer(await running.plain(raw.encode(), wait_seconds=20)).status == 200
     assert b"pgrade" not in running.upstream.heads[0]
     assert b"HTTP2-Settings" not in running.upstream.heads[0]
 
@@ -242,6 +279,8 @@ async def test_http2_target(start, path) -> None:
         {"headers": [(b"a", b"b\r\nc: d")]},
         {"headers": [(b"transfer-encoding", b"chunked")]},
         {"headers": [(b"connection", b"close")]},
+        {"headers": [(b"content-length", b"5")]},
+        {"headers": [(b"content-length", b"5")], "method": b"HEAD"},
         {"method": b"CONNECT"},
         {"trailers": [(b"x", b"y")]},
     ],

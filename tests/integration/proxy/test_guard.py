@@ -65,7 +65,7 @@ async def test_a_name_that_resolves_to_what_is_not_public(names, start, answer, 
     assert running.decide.completions[0].ending.value == "not_sent"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "[fd00::1]"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "[fd00::1]"])
 async def test_an_address_that_is_not_public(start, answer, host) -> None:
     running = await start()
     running.decide.rules = PUBLIC_ONLY
@@ -73,6 +73,18 @@ async def test_an_address_that_is_not_public(start, answer, host) -> None:
     error = json.loads(received.body)["error"]
     assert (received.status, error["code"]) == (403, "DESTINATION_BLOCKED")
     assert error["details"]["allowlist_entry"]["private"] is True
+    assert running.upstream.connections == 0
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "100.100.100.200", "[fd00:ec2::254]"])
+async def test_nobody_is_offered_to_permit_where_a_cloud_gives_credentials(start, answer, host) -> None:
+    running = await start()
+    running.decide.rules = PUBLIC_ONLY
+    received = answer(await running.plain(absolute(host, running.upstream.plain_port)))
+    error = json.loads(received.body)["error"]
+    assert (received.status, error["code"]) == (403, "DESTINATION_BLOCKED")
+    assert "where a cloud hands this machine's own credentials to whoever asks" in error["message"]
+    assert "allowlist_entry" not in error["details"]
     assert running.upstream.connections == 0
 
 

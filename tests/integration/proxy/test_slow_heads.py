@@ -96,7 +96,8 @@ async def test_over_http2(start) -> None:
                 break
             writer.write(piece)
             await asyncio.wait({ended}, timeout=_SECONDS / 6)
-        await ended
+        with suppress(ConnectionResetError):  # closed while a byte was on its way
+            await ended
     assert asyncio.get_running_loop().time() - began < 3 * _SECONDS
     writer.close()
     await running.settled()

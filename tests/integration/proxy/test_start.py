@@ -132,6 +132,7 @@ async def test_strict_clients_accept_the_certificates(start) -> None:
         await reader.readuntil(b"\r\n\r\n")
         await writer.start_tls(context, server_hostname=name)
         writer.close()
+        await writer.wait_closed()
 
 
 async def test_tls_to_the_proxy_itself(start) -> None:
@@ -142,6 +143,7 @@ async def test_tls_to_the_proxy_itself(start) -> None:
     writer.write(f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
     assert b"hello" in await reader.read()
     writer.close()
+    await writer.wait_closed()
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http2"])

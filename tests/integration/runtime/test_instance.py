@@ -17,6 +17,8 @@ import httpx
 import psycopg
 import pytest
 
+from headgate.kernel.public_roots import public_roots
+
 _READY_SECONDS = 90.0
 pytestmark = pytest.mark.timeout(300)
 
@@ -105,7 +107,9 @@ def test_the_runtime_file_is_what_scripts_rely_on(up: Up) -> None:
 
 def test_the_administrators_token_works(up: Up) -> None:
     headers = {"authorization": f"Bearer {up.runtime['admin_token']}"}
-    with httpx.Client(base_url=up.runtime["api_url"], headers=headers, trust_env=False) as client:
+    with httpx.Client(
+        verify=public_roots(), base_url=up.runtime["api_url"], headers=headers, trust_env=False
+    ) as client:
         agents = client.get("/admin/agents").json()["data"]
     assert up.runtime["agent_id"] in [agent["id"] for agent in agents]
 
@@ -117,7 +121,7 @@ def test_the_administrators_token_works(up: Up) -> None:
         (("policy", "list"), "Default: allow reads, hold writes"),
         (("agents", "list"), "default"),
         (("approvals", "list"), "nothing waits"),
-        (("audit", "verify"), "the chain is valid"),
+        (("audit", "verify"), "the record is valid"),
         (("ca", "show"), "Headgate CA"),
         (("ca", "export"), "BEGIN CERTIFICATE"),
         (("env",), "export HTTPS_PROXY='http://agent:hg_"),
@@ -132,7 +136,9 @@ def test_commands_find_it_by_its_runtime_file(up: Up, arguments: tuple[str, ...]
 def test_a_token_for_a_person_has_that_persons_rights(up: Up) -> None:
     done = _headgate("token", "--user", "val@example.com", "--role", "viewer", up=up)
     headers = {"authorization": f"Bearer {done.stdout.strip()}"}
-    with httpx.Client(base_url=up.runtime["api_url"], headers=headers, trust_env=False) as client:
+    with httpx.Client(
+        verify=public_roots(), base_url=up.runtime["api_url"], headers=headers, trust_env=False
+    ) as client:
         assert client.get("/v1/approvals").status_code == 200
         assert client.get("/admin/agents").status_code == 403
 

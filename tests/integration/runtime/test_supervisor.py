@@ -1,6 +1,7 @@
 """What dies is started again; what is stopped stays stopped; nothing outlives the supervisor."""
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -74,6 +75,30 @@ async def test_what_is_prepared_before_a_start_is_prepared_before_every_start() 
     await supervisor.start(Part(_program("one"), before=before))
     os.kill(supervisor.pids["one"][0], signal.SIGKILL)
     await _eventually(lambda: len(prepared) == 2)
+    await supervisor.stop([])
+
+
+@pytest.mark.parametrize("where", ["died", "before", "changed", "ready"])
+async def test_a_disk_that_is_full_when_a_part_dies_keeps_it_away_only_as_long(where: str) -> None:
+    failing: list[str] = []
+
+    def touch(place: str) -> None:
+        if place == where and failing:
+            failing.pop()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def before() -> None:
+        touch("before")
+
+    async def ready(running: RunningProgram) -> None:
+        touch("ready")
+
+    supervisor = Supervisor(changed=lambda pids: touch("changed"), jitter=lambda: 0.0)
+    await supervisor.start(Part(_program("one"), ready, before, lambda pid, status: touch("died")))
+    (pid,) = supervisor.pids["one"]
+    failing += [where]
+    os.kill(pid, signal.SIGKILL)
+    await _eventually(lambda: not failing and supervisor.pids.get("one", [pid]) != [pid])
     await supervisor.stop([])
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -21,9 +22,9 @@ from headgate.workflows.instance import Instance
 
 
 @pytest.fixture
-async def worker(cluster) -> AsyncIterator[asyncio.Task[None]]:
+async def worker(cluster, tmp_path: Path) -> AsyncIterator[asyncio.Task[None]]:
     stop = asyncio.Event()
-    settings = WorkerSettings(Secret(cluster.dsn("headgate_worker")), Secret("redis://127.0.0.1:1"))
+    settings = WorkerSettings(Secret(cluster.dsn("headgate_worker")), Secret("redis://127.0.0.1:1"), tmp_path)
     async with asyncio.TaskGroup() as group:
         yield group.create_task(run_until(settings, stop))
         stop.set()

@@ -20,7 +20,7 @@ async def test_the_wake_up_follows_the_commit(api_database: Database, organizati
         await DecideApproval(api_database, valkey, system_clock).decide(
             organization.org_id, held.approval_id, Voter("usr_alice"), VoteDecision.APPROVE, None
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             message = None
             while message is None:
                 message = await subscription.get_message(ignore_subscribe_messages=True, timeout=1)

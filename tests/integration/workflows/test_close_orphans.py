@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
+from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ExecutionStatus
-from headgate.actions.store import fold_outcomes, get_action
+from headgate.actions.store import get_action
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
 from headgate.audit.sealer import seal_before_reading

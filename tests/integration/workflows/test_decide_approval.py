@@ -8,8 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from headgate.actions.store import get_action
+from headgate.approvals.list_store import ApprovalFilter, list_approvals
 from headgate.approvals.model import ApprovalStatus, VoteDecision
-from headgate.approvals.store import ApprovalFilter, get_approval, list_approvals
+from headgate.approvals.store import get_approval
 from headgate.approvals.vote_store import votes_of
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit import store as audit_store

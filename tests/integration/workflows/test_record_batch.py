@@ -5,9 +5,13 @@ import base64
 import os
 from datetime import UTC, datetime
 
+import psycopg
+import pytest
+
 from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.workflows.record_batch import Recorder
@@ -31,9 +35,42 @@ async def test_large_requests_cost_small_ones_nothing(cluster: Cluster, organiza
     try:
         slow = [recorder.submit_action(_row(organization, large)) for _ in range(12)]
         quick = [recorder.submit_action(_row(organization, "x")) for _ in range(50)]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert set(await asyncio.gather(*quick)) == {RecordOutcome.RECORDED}
         assert not all(future.done() for future in slow)
         assert set(await asyncio.gather(*slow)) == {RecordOutcome.RECORDED}
     finally:
+        await recorder.close()
+
+
+async def test_a_connection_that_dies_between_the_rows_and_the_commit_records_nothing_and_says_so(
+    cluster: Cluster, organization: Organization, superuser: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    """Whoever is told of no record forwards nothing; and nothing of the call is left that would tell of one."""
+    superuser.execute(
+        "CREATE FUNCTION die_at_commit() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN"
+        f" IF NEW.org_id = '{organization.org_id}' THEN PERFORM pg_terminate_backend(pg_backend_pid());"
+        " PERFORM pg_sleep(10); END IF; RETURN NULL; END $$".encode()
+    )
+    superuser.execute(
+        "CREATE CONSTRAINT TRIGGER dies_at_commit AFTER INSERT ON actions DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION die_at_commit()"
+    )
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    await recorder.open()
+    try:
+        with pytest.raises(UnavailableError):
+            await recorder.submit_action(_row(organization, "x"))
+        for table in (b"actions", b"audit_inbox", b"audit_chain"):
+            left = superuser.execute(
+                b"SELECT 1 FROM " + table + b" WHERE org_id = %s", [organization.org_id]
+            ).fetchall()
+            assert left == []
+        superuser.execute("DROP FUNCTION die_at_commit CASCADE")
+        async with asyncio.timeout(30):
+            while not recorder.ready:
+                await asyncio.sleep(0.05)
+        assert await recorder.submit_action(_row(organization, "x")) is RecordOutcome.RECORDED
+    finally:
+        superuser.execute("DROP FUNCTION IF EXISTS die_at_commit CASCADE")
         await recorder.close()

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import psycopg
 
-from headgate.actions.store import fold_outcomes, get_action
+from headgate.actions.folding_store import fold_outcomes
+from headgate.actions.store import get_action
 from headgate.approvals.gate_store import UseOutcome, UseRow, use_approval
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database

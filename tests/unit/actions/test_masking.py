@@ -2,15 +2,17 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
+import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.actions.masking import default_masker, mask
+from headgate.actions.masking import WORK_MAX, Masker, default_masker, mask
 from headgate.actions.masking_rules import compile_rules, masking_rules
 from headgate.configuration.yaml_document import parse_document
-from headgate.kernel.canonical_json import JsonValue, canonical_bytes, parse_strict
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 
@@ -183,3 +185,51 @@ def test_lists_that_cannot_be_used_are_refused(text: str, message: str) -> None:
 
 def test_the_lists_that_come_with_headgate_are_usable() -> None:
     assert masking_rules().is_secret_name("password")
+
+
+@pytest.mark.parametrize("credential", CREDENTIALS.values(), ids=CREDENTIALS)
+@pytest.mark.parametrize("place", ["text", "name", "assigned", "member"])
+def test_one_secret_among_many_small_texts_is_found_where_all_are_looked_at_together(
+    credential: str, place: str
+) -> None:
+    hidden: dict[str, JsonValue] = {
+        "text": {"note": credential},
+        "name": {credential: 1},
+        "assigned": {"note": "password=xyzzy-1234"},
+        "member": {"dbPassword": "xyzzy-1234"},
+    }
+    items: list[JsonValue] = [{"id": number, "name": f"item {number}", "ok": True} for number in range(200)]
+    value: list[JsonValue] = [*items, hidden[place], *items]
+    masked = default_masker().mask_value(value)
+    assert masked == [*items, default_masker().mask_value(hidden[place]), *items]
+    text = json.dumps(masked)
+    assert MASK in text
+    assert "xyzzy" not in text
+    assert _ALNUM[:16] not in text
+
+
+def test_what_holds_no_secret_is_not_copied() -> None:
+    value: JsonValue = {"items": [{"id": number, "prompt_tokens": number} for number in range(20_000)]}
+    assert default_masker().mask_value(value) is value
+
+
+class _Counting:
+    """A pattern that counts how often it is asked."""
+
+    def __init__(self, pattern: re2._Regexp) -> None:
+        self.asked = 0
+        self._pattern = pattern
+
+    def search(self, text: str) -> re2._Match | None:
+        self.asked += 1
+        return self._pattern.search(text)
+
+
+def test_of_names_without_end_no_more_are_asked_than_may_be() -> None:
+    """Half a million of them in one call held every other one up for more than a second."""
+    rules = masking_rules()
+    counting = _Counting(rules.secret_name)
+    value: JsonObject = {**{f"k{number}": 1 for number in range(50_000)}, "note": "password=xyzzy-1234"}
+    masked = Masker(replace(rules, secret_name=counting)).mask_value(value)
+    assert counting.asked <= 2 * WORK_MAX
+    assert "xyzzy" not in json.dumps(masked)

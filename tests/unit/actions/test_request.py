@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.actions.delegation import Delegate
 from headgate.actions.request import draft_of, parse_submission
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.draft import Source
+from headgate.tools.match import CatalogueIndex
 
 _ID = "act_01932c07-209c-7000-8000-000000000000"
 _PLAIN: JsonObject = {"tool": "t", "operation": "o", "params": {"a": 1}}
@@ -31,7 +33,8 @@ def test_everything() -> None:
     assert (submission.tool, submission.operation, submission.params) == ("t", "o", {"a": 1})
     assert (submission.context, submission.idempotency_key) == ({"goal": "g"}, "k" * 128)
     assert submission.parent_action_id == _ID
-    draft = draft_of(submission)
+    parent = Delegate(_ID, None, "agt_1", "Planner", "plan", "make", "completed", 1)
+    draft = draft_of(submission, CatalogueIndex([]), [parent])
     assert (draft.source, draft.call, draft.effect) == (Source.API, None, None)
     assert draft.context == b'{"goal":"g"}'
     assert json.loads(draft.delegation) == {
@@ -39,13 +42,23 @@ def test_everything() -> None:
         "workflowId": "w",
         "stepName": "s",
         "parentActionId": _ID,
+        "depth": 1,
+        "chain": [
+            {
+                "action_id": _ID,
+                "tool": "plan",
+                "operation": "make",
+                "status": "completed",
+                "agent": {"id": "agt_1", "name": "Planner"},
+            }
+        ],
     }
 
 
 def test_only_what_is_required() -> None:
     submission = parse_submission(_parse(params={}))
     assert submission.context is submission.idempotency_key is submission.delegation_context is None
-    assert draft_of(submission).context == b"{}"
+    assert draft_of(submission, CatalogueIndex([]), []).context == b"{}"
 
 
 def test_the_request_digest_is_of_the_canonical_body() -> None:

@@ -6,7 +6,7 @@ from mitmproxy.http import HTTPFlow, Request, Response
 
 from addons.latch import LATCHED_CONNECTION, Latch
 from addons.lift import Lift
-from addons.refusal import refuse_with
+from addons.refuse import refuse_with
 from addons.verdict import (
     LATCH,
     AlreadyRefusedError,

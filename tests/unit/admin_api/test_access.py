@@ -4,7 +4,7 @@ import pytest
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from admin_api.access import ACCESS, Audience, access_of
+from admin_api.access import ACCESS, Access, Audience, access_of
 from admin_api.app import ROUTERS, create_app
 from admin_api.direct_dispatch import DirectDispatch
 from admin_api.guarded_route import GuardedRoute
@@ -27,13 +27,23 @@ def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> Non
     if path.startswith("/admin/") or path == "/v1/dry-run":
         assert access.audience is Audience.ADMINISTRATORS
         assert access.rate_class is RateClass.ADMIN
+    elif path.startswith("/auth/session"):
+        assert (access.audience, access.rate_class) == (Audience.PEOPLE, RateClass.ADMIN)
+    elif path == "/auth/backchannel-logout":
+        assert access == Access(Audience.PUBLIC)  # its route counts it
+    elif path in ("/v1/demo/evaluate", "/v1/funnel-events", "/csp-report") or path.startswith("/auth/"):
+        assert (access.audience, access.rate_class) == (Audience.PUBLIC, RateClass.PUBLIC)
+    elif path.startswith("/v1/mfa/"):
+        # A person's own: they need no scope, and no key is a person.
+        assert access == Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
+        return
     elif path.startswith("/v1/"):
         assert access.audience is Audience.AGENTS
         assert access.rate_class is RateClass.ACTIONS
     else:
         assert access.audience is Audience.PUBLIC
-    assert (access.scope is None) == (access.audience is Audience.PUBLIC)
-    if method == "GET" and access.scope not in (None, Scope.ADMIN):
+    assert (access.scope is None) == (access.audience in (Audience.PUBLIC, Audience.PEOPLE))
+    if method == "GET" and access.scope not in (None, Scope.ADMIN, Scope.OPERATOR):
         assert str(access.scope).endswith(":read")
 
 
@@ -65,5 +75,8 @@ def test_the_hot_path_takes_the_short_way_and_is_guarded_there() -> None:
     direct = DirectDispatch(create_app(None), routes=create_app(None).routes)
     assert ("POST", "/v1/actions") in direct._handlers
     assert ("POST", "/admin/agents") not in direct._handlers, "its body is FastAPI's to check"
-    for route in direct._handlers:
-        assert route in ACCESS
+    for method, path in direct._handlers:
+        if method == "HEAD":  # what nobody is asked for, and nothing else
+            assert ACCESS["GET", path] == Access(Audience.PUBLIC)
+        else:
+            assert (method, path) in ACCESS

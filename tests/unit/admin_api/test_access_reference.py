@@ -13,12 +13,13 @@ TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "access.md").read_tex
 
 def row(method: str, path: str, access: Access) -> str:
     scope = "" if access.scope is None else f"`{access.scope}`"
+    scope += " or a webhook key" if access.webhook_keys else ""
     rate = "" if access.rate_class is None else access.rate_class.value
     return f"| {method} | `{path.replace('{}', '{id}')}` | {access.audience.value} | {scope} | {rate} |"
 
 
 def test_every_route_is_in_the_reference() -> None:
-    documented = re.findall(r"^\| (?:GET|POST|PUT|PATCH|DELETE) \|.*$", TEXT, re.MULTILINE)
+    documented = re.findall(r"^\| (?:GET|POST|PUT|PATCH|DELETE|OPTIONS) \|.*$", TEXT, re.MULTILINE)
     expected = [row(method, path, access) for (method, path), access in ACCESS.items()]
     assert documented == expected, "\n".join(expected)
 

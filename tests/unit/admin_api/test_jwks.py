@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import httpx
@@ -6,6 +7,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from admin_api.jwks import RemoteKeys, parse_jwks
+from admin_api.provider_metadata import DiscoveredMetadata, Documents
 from headgate.kernel.errors import UnavailableError
 
 ED = json.loads(OKPAlgorithm.to_jwk(ed25519.Ed25519PrivateKey.generate().public_key()))
@@ -67,6 +69,12 @@ class Issuer:
         return httpx.Response(self.status, json=self.keys)
 
 
+def remote_keys(client: httpx.AsyncClient, clock: "Clock", jwks_url: str | None = None) -> RemoteKeys:
+    documents = Documents(client)
+    metadata = DiscoveredMetadata("https://id.example", documents, monotonic=clock)
+    return RemoteKeys("https://id.example", metadata=metadata, documents=documents, jwks_url=jwks_url, monotonic=clock)
+
+
 class Clock:
     now = 1000.0
 
@@ -77,7 +85,7 @@ class Clock:
 async def test_keys_are_kept_fetched_again_and_never_too_often() -> None:
     issuer, clock = Issuer(), Clock()
     async with httpx.AsyncClient(transport=httpx.MockTransport(issuer.answer)) as client:
-        keys = RemoteKeys("https://id.example", client=client, monotonic=clock)
+        keys = remote_keys(client, clock)
         for _ in range(3):
             assert await keys.find("one") is not None
         assert issuer.asked == ["/.well-known/openid-configuration", "/keys"]
@@ -123,7 +131,7 @@ async def test_a_discovery_document_that_is_not_believed(discovery: dict[str, st
     issuer.discovery = discovery
     async with httpx.AsyncClient(transport=httpx.MockTransport(issuer.answer)) as client:
         with pytest.raises(UnavailableError):
-            await RemoteKeys("https://id.example", client=client, monotonic=Clock()).find("one")
+            await remote_keys(client, Clock()).find("one")
     assert issuer.asked == ["/.well-known/openid-configuration"]
 
 
@@ -131,6 +139,30 @@ async def test_a_key_set_that_never_ends_is_not_read_to_its_end() -> None:
     async with httpx.AsyncClient(
         transport=httpx.MockTransport(lambda _: httpx.Response(200, content=b" " * 300_000))
     ) as client:
-        keys = RemoteKeys("https://id.example", client=client, jwks_url="https://id.example/keys", monotonic=Clock())
+        keys = remote_keys(client, Clock(), "https://id.example/keys")
         with pytest.raises(UnavailableError):
             await keys.find("one")
+
+
+async def test_nobody_who_shows_a_known_key_waits_for_an_issuer_that_hangs() -> None:
+    issuer, clock = Issuer(), Clock()
+    hanging = asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if hanging.is_set():
+            await asyncio.sleep(3600)
+        return issuer.answer(request)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        keys = remote_keys(client, clock)
+        assert await keys.find("one") is not None
+        hanging.set()
+        clock.now += 601
+        waiting = [asyncio.ensure_future(keys.find("one")) for _ in range(20)]
+        done, pending = await asyncio.wait(waiting, timeout=0.5)
+        assert (len(done), len(pending)) == (19, 1)  # the one that asks gives up soon, too
+        assert await pending.pop() is not None
+        started = asyncio.get_running_loop().time()
+        assert await keys.find("one") is not None
+        assert await keys.find("made up") is None
+        assert asyncio.get_running_loop().time() - started < 0.5

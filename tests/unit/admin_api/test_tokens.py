@@ -12,8 +12,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from admin_api.claims import ClaimNames
 from admin_api.jwks import FixedKeys, VerificationKey, algorithms_of
-from admin_api.tokens import ClaimNames, TokenVerifier, TrustedIssuer
+from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.kernel.errors import UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
@@ -36,6 +37,7 @@ KEYS = FixedKeys(
     }
 )
 TRUSTED = TrustedIssuer(ISSUER, AUDIENCE, KEYS)
+PARTIES = replace(TRUSTED, authorized_parties=frozenset({"cli"}))
 CLAIMS: dict[str, object] = {
     "iss": ISSUER,
     "aud": AUDIENCE,
@@ -141,6 +143,9 @@ async def test_tokens_that_pass(algorithm: str, key: object, key_id: str) -> Non
         ("another audience", mint(aud="somebody else"), "audience"),
         ("other audiences", mint(aud=["a", "b"]), "audience"),
         ("no audience", mint(aud=None), "audience"),
+        ("two audiences, given to nobody", mint(aud=["another", AUDIENCE]), "azp"),
+        ("two audiences, given to a stranger", mint(aud=["another", AUDIENCE], azp="another"), "azp"),
+        ("given to a list", sign(GOOD_HEADER, CLAIMS | {"aud": ["a", AUDIENCE], "azp": ["headgate"]}), "azp"),
         ("expired", mint(exp=T - 31), "expired"),
         ("no expiry", mint(exp=None), "no expiry"),
         ("an expiry in text", sign(GOOD_HEADER, CLAIMS | {"exp": str(T + 60)}), "exp is not a time"),
@@ -166,6 +171,12 @@ async def test_tokens_that_pass(algorithm: str, key: object, key_id: str) -> Non
             GOOD[:-5] + ("A" if GOOD[-5] != "A" else "B") + GOOD[-4:],
             "signature",
         ),
+        ("a signature with bits that nobody reads", GOOD[:-1] + chr(ord(GOOD[-1]) + 1), "malformed"),
+        ("a signature with a line end in it", GOOD[:-5] + "\n" + GOOD[-5:], "malformed"),
+        ("a signature with padding", GOOD + "==", "malformed"),
+        ("a signature in the other alphabet", GOOD.rpartition(".")[0] + "." + "+" * 86, "malformed"),
+        ("claims with padding", GOOD.replace(".", "=.", 2), "malformed"),
+        ("deeply nested", sign(GOOD_HEADER, b'{"a":' * 2000 + b"1" + b"}" * 2000), "malformed"),
         ("encrypted (five parts)", "a.b.c.d.e", "neither"),
         ("not a token", "alice", "neither"),
         ("far too long", GOOD + "A" * 20_000, "neither"),
@@ -181,7 +192,12 @@ async def test_tokens_that_do_not(attack: str, token: str, message: str) -> None
     [
         (TRUSTED, {"exp": T - 29}, "org_1"),
         (TRUSTED, {"nbf": T + 29, "iat": T + 29}, "org_1"),
-        (TRUSTED, {"aud": ["another", AUDIENCE]}, "org_1"),
+        (TRUSTED, {"aud": ["another", AUDIENCE], "azp": AUDIENCE}, "org_1"),
+        (TRUSTED, {"azp": "any client, for us alone"}, "org_1"),
+        (PARTIES, {"azp": "cli"}, "org_1"),
+        (PARTIES, {"azp": AUDIENCE}, "org_1"),
+        (PARTIES, {"client_id": "cli"}, "org_1"),  # RFC 9068, section 2.2
+        (PARTIES, {"aud": ["another", AUDIENCE], "azp": "cli"}, "org_1"),
         (replace(TRUSTED, default_organization="org_9"), {"org_id": None}, "org_9"),
         (replace(TRUSTED, organizations=frozenset({"org_1"})), {}, "org_1"),
         (replace(TRUSTED, claims=ClaimNames(organization="tenant")), {"tenant": "org_2"}, "org_2"),
@@ -222,3 +238,63 @@ async def test_roles(claim: str, value: object, roles: set[Role]) -> None:
 @pytest.mark.parametrize("verified", [False, None, "true", 1])
 async def test_an_address_that_is_not_verified_is_nobodys(verified: object) -> None:
     assert (await verify(mint(email_verified=verified))).identity.email is None
+
+
+async def test_whom_a_token_was_given_to() -> None:
+    for claims in ({}, {"azp": "stranger"}, {"client_id": "stranger"}):
+        with pytest.raises(UnauthorizedError, match="azp"):
+            await verify(mint(**claims), PARTIES)
+
+
+@pytest.mark.parametrize(
+    ("claim", "value", "aal"),
+    [
+        ("aal", "aal1", "aal1"),
+        ("aal", "aal9", None),
+        ("aal", 2, None),
+        ("acr", "urn:example:mfa", "aal2"),
+        ("acr", "urn:example:password", None),
+        ("amr", ["pwd"], None),
+        ("amr", ["pwd", "otp", "mfa"], "aal2"),
+        ("amr", ["pwd", "hwk", "mfa"], "aal3"),
+        ("amr", [["mfa"], None], None),
+    ],
+)
+async def test_how_a_person_proved_themselves(claim: str, value: object, aal: str | None) -> None:
+    names = ClaimNames(aal=claim, aal_values={"urn:example:mfa": "aal2", "hwk": "aal3"})
+    verified = await verify(mint(**({"aal": None} | {claim: value})), replace(TRUSTED, claims=names))
+    assert verified.aal == aal
+
+
+@pytest.mark.parametrize(("trusted", "roles"), [(False, {Role.ADMIN}), (True, {Role.ADMIN, Role.OPERATOR})])
+async def test_not_every_issuer_names_operators(trusted: bool, roles: set[Role]) -> None:
+    names = ClaimNames(role_values={"gate-operators": Role.OPERATOR})
+    issuer = replace(TRUSTED, claims=names, names_operators=trusted)
+    for claim in (["admin", "operator"], ["admin", "gate-operators"]):
+        assert (await verify(mint(roles=claim), issuer)).identity.roles == roles
+
+
+async def test_an_issuers_own_names_of_roles() -> None:
+    names = ClaimNames(roles="groups", role_values={"cn=gate-admins": Role.ADMIN})
+    verified = await verify(mint(groups=["cn=gate-admins", "viewer", "admins"]), replace(TRUSTED, claims=names))
+    assert verified.identity.roles == {Role.ADMIN, Role.VIEWER}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"nonce": "another"}, "nonce"), ({"nonce": None}, "nonce"), ({"aud": AUDIENCE}, "audience"),
+     ({"aud": ["web", "x"], "azp": None}, "azp"), ({"azp": "another"}, "azp")],
+)  # fmt: skip
+async def test_an_id_token_answers_one_login_at_one_client(changes: dict[str, object], message: str) -> None:
+    verifier = TokenVerifier([TRUSTED], clock=lambda: NOW)
+    good: dict[str, object] = {"aud": "web", "nonce": "n", "azp": "web"}
+
+    async def check(**claims: object) -> None:
+        await verifier.verify_login(Secret(mint(**(good | claims))), issuer=ISSUER, client_id="web", nonce="n")
+
+    await check()
+    await check(azp=None)
+    with pytest.raises(UnauthorizedError, match=message):
+        await check(**changes)
+    with pytest.raises(UnauthorizedError, match="another issuer"):
+        await verifier.verify_login(Secret(mint(**good)), issuer="https://other", client_id="web", nonce="n")

@@ -11,6 +11,7 @@ from headgate.agents.keys import (
     generate_key,
     hash_key,
     is_well_formed,
+    keys_in,
 )
 
 ZERO = compose_key(bytes(32)).reveal()
@@ -69,3 +70,9 @@ def test_a_key_is_random_and_shown_only_by_its_beginning() -> None:
 def test_random_bytes_of_another_length_are_refused() -> None:
     with pytest.raises(ValueError, match="expected 32 random bytes, got 31"):
         compose_key(bytes(31))
+
+
+def test_keys_in_a_text_are_found_once_and_only_where_they_stand_alone() -> None:
+    one, two = compose_key(bytes(32)).reveal(), compose_key(b"\x01" * 32).reveal()
+    text = f"{one} '{two}', {one}\nx{one} {two}0 {one[:-1]}_ hg_{'0' * 49}"
+    assert keys_in(text) == [one, two]

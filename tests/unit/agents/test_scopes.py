@@ -12,9 +12,12 @@ from headgate.agents.scopes import (
 from headgate.kernel.errors import ForbiddenError, ValidationError
 from headgate.organizations.model import Role
 
+_PERSONS = {Scope.BREAK_GLASS, Scope.OPERATOR}
+
 
 def test_the_scopes_are_the_specifications() -> None:
-    assert [scope.value for scope in Scope] == [
+    """And two of Headgate's own."""
+    assert [scope.value for scope in Scope if scope not in _PERSONS] == [
         "actions:write",
         "actions:read",
         "approvals:write",
@@ -33,7 +36,7 @@ def test_the_scopes_are_the_specifications() -> None:
     [
         (KeyKind.AGENT, ["actions:read"], {Scope.ACTIONS_READ}),
         (KeyKind.AGENT, ["actions:read", "actions:write", "actions:read"], {Scope.ACTIONS_READ, Scope.ACTIONS_WRITE}),
-        (KeyKind.ADMIN, [scope.value for scope in Scope], set(Scope)),
+        (KeyKind.ADMIN, sorted(set(Scope) - _PERSONS), set(Scope) - _PERSONS),
         (KeyKind.WEBHOOK, [], set()),
     ],
 )
@@ -49,6 +52,8 @@ def test_what_a_kind_may_carry(kind: KeyKind, names: list[str], expected: set[Sc
         (KeyKind.AGENT, [], "empty"),
         (KeyKind.ADMIN, [], "empty"),
         (KeyKind.ADMIN, ["actions:*"], "unknown scope"),
+        (KeyKind.ADMIN, ["break_glass:write"], "not for this kind"),
+        (KeyKind.ADMIN, ["operator:*"], "not for this kind"),
         (KeyKind.WEBHOOK, ["actions:read"], "not for this kind"),
     ],
 )
@@ -64,7 +69,14 @@ def test_a_missing_scope_is_named(required: Scope) -> None:
     with pytest.raises(ForbiddenError, match=required.replace("*", r"\*")):
         require_scope(frozenset(Scope) - {required, Scope.ADMIN}, required)
     require_scope(frozenset({required}), required)
-    require_scope(frozenset({Scope.ADMIN}), required)
+    if required not in _PERSONS:
+        require_scope(frozenset({Scope.ADMIN}), required)
+
+
+@pytest.mark.parametrize("scope", sorted(_PERSONS))
+def test_an_administrator_does_not_break_the_glass_by_being_one_nor_make_organizations(scope: Scope) -> None:
+    with pytest.raises(ForbiddenError, match=scope.replace("*", r"\*")):
+        require_scope(frozenset({Scope.ADMIN}), scope)
 
 
 def test_writing_does_not_include_reading() -> None:

@@ -5,17 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from headgate.approvals.history import EarlyEnd, HistoryVerb, Step, history
 from headgate.approvals.model import (
     TRANSITIONS,
     USE_GRACE,
     Approval,
     ApprovalStatus,
-    HistoryVerb,
     RetryAnswer,
     Vote,
     VoteDecision,
     answer_for_retry,
-    history,
     move,
     state_at,
     usable_until,
@@ -113,3 +112,28 @@ def test_history_tells_everything_in_order() -> None:
 def test_assignees_are_named_once() -> None:
     two = (Requirement("pol_1", 1, 1, ("usr_1", "usr_2")), Requirement("pol_2", 1, 1, ("usr_2", "usr_3")))
     assert replace(PENDING, requirements=two).assignees == ("usr_1", "usr_2", "usr_3")
+
+
+def test_the_history_has_the_steps_between_the_votes() -> None:
+    minute = timedelta(minutes=1)
+    votes = [Vote("apr_1", "usr_2", VoteDecision.APPROVE, None, _NOW + 2 * minute, on_behalf_of="usr_3")]
+    steps = [
+        Step(HistoryVerb.REASSIGNED, _NOW + minute, "usr_1", reason="on holiday", data={"assignees": ["usr_3"]}),
+        Step(HistoryVerb.REMINDED, _NOW + 3 * minute, None),
+    ]
+    entries = history(PENDING, votes, _NOW + 4 * minute, steps)
+    assert [(one.verb, one.by, one.on_behalf_of) for one in entries] == [
+        (HistoryVerb.REQUESTED, "agt_1", None),
+        (HistoryVerb.REASSIGNED, "usr_1", None),
+        (HistoryVerb.APPROVED, "usr_2", "usr_3"),
+        (HistoryVerb.REMINDED, None, None),
+    ]
+    assert (entries[1].reason, entries[1].data) == ("on holiday", {"assignees": ["usr_3"]})
+
+
+def test_one_that_gave_way_says_to_which_and_when() -> None:
+    end = EarlyEnd(_NOW + timedelta(minutes=5), "apr_2")
+    last = history(EXPIRED, [], _NOW + _HOUR * 2, (), end)[-1]
+    assert (last.verb, last.at, last.data) == (HistoryVerb.SUPERSEDED, end.at, {"by_approval": "apr_2"})
+    taken_back = history(EXPIRED, [], _NOW + _HOUR * 2, (), replace(end, by_approval=None))[-1]
+    assert (taken_back.verb, taken_back.at, taken_back.by) == (HistoryVerb.CANCELLED, end.at, "agt_1")

@@ -38,8 +38,19 @@ def _refused(status: int, message: str, details: object) -> HeadgateError:
         (
             "expected apr_ and a UUID",
             {"expected_prefix": "apr_", "got": "\x1b[2Jx"},
-            "expected apr_ and a UUID\n  got: \\u{1b}[2Jx",
+            "expected apr_ and a UUID\n  headgate approvals list shows them\n  got: \\u{1b}[2Jx",
         ),
+        (
+            "policy.rego:4:1: expecting `}`",
+            {"reason": "expecting `}`", "file": "policy.rego", "line": 4, "column": 1, "source": "", "field": "rego"},
+            "policy.rego:4:1: expecting `}`",
+        ),
+        (
+            "events: unknown: c; known: a, b",
+            {"field": "events", "reason": "unknown or empty", "known": ["a", "b"]},
+            "events: unknown: c; known: a, b",
+        ),
+        ("2 are unknown", {"field": "events", "known": ["x"]}, "2 are unknown\n  field: events\n  known: ['x']"),
         ("no", None, "no"),
         ("no", ["odd"], "no"),
     ],

@@ -3,12 +3,9 @@
 import json
 import os
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -21,42 +18,20 @@ from headgate.cli.diagnosis import (
     check_proxy,
     check_shell,
     check_variables,
+    check_warnings,
 )
 from headgate.kernel.secrets import Secret
 from headgate.runtime.runtime_file import RuntimeInformation
 from proxy.authority import LIFETIME, Authority
+from tests.http_server import http_server
 
 NOBODY = Secret("")
 INSTANCE = RuntimeInformation("", "http://127.0.0.1:9", "", "", NOBODY, Secret("t"), "", NOBODY, NOBODY, {})
 
 
-@contextmanager
-def answering(status: int, body: object) -> Iterator[str]:
+def answering(status: int, body: object) -> AbstractContextManager[str]:
     """A service that answers everything with this."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def do_CONNECT(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *arguments: object) -> None:
-            """Silent."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return http_server(lambda path, sent: (status, "application/json", json.dumps(body).encode()))
 
 
 def _closed_port() -> str:
@@ -154,3 +129,13 @@ def test_this_shell_is_told_a_command_that_can_be_typed(tmp_path: Path, monkeypa
     command.touch()
     monkeypatch.setattr("sys.argv", [str(command), "doctor"])
     assert f'eval "$({command} env)"' in check_shell(INSTANCE, {}).text
+
+
+def test_what_the_api_has_noticed_is_a_note() -> None:
+    with answering(200, {"status": "ok", "warnings": ["X-Forwarded-For came from 10.0.0.9"]}) as url:
+        [finding] = check_warnings(replace(INSTANCE, api_url=url))
+        assert (finding.verdict, finding.text) == (Verdict.NOTE, "X-Forwarded-For came from 10.0.0.9")
+    for body in ({"status": "ok"}, {"status": "ok", "warnings": None}):  # another version, another person's token
+        with answering(200, body) as url:
+            assert list(check_warnings(replace(INSTANCE, api_url=url))) == []
+    assert list(check_warnings(replace(INSTANCE, api_url=_closed_port()))) == []

@@ -22,6 +22,22 @@ def test_an_error_is_a_sentence_without_a_traceback(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_file_that_cannot_be_written_is_named_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "one.rego").write_text("package one\n\nallow := true\n", "utf-8")
+    report = tmp_path / "nowhere" / "report.xml"
+    done = _headgate("policy", "test", str(tmp_path / "rules"), "--junit", str(report), HOME=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr == f"headgate: {report}: No such file or directory\n"
+
+
+def test_keys_that_are_not_here_are_looked_for_where_the_workers_have_them(tmp_path: Path) -> None:
+    done = _headgate("audit", "key", "rotate", HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"headgate: there are no signing keys at {tmp_path}")
+    assert "HEADGATE_DATA_DIR=.headgate" in done.stderr
+
+
 def test_a_setting_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     done = _headgate("worker", HEADGATE_LOG_LEVEL="loud", HOME=str(tmp_path))
     assert done.returncode == 1
@@ -32,6 +48,23 @@ def test_a_part_without_a_database_says_what_to_set(tmp_path: Path) -> None:
     done = _headgate("worker", HOME=str(tmp_path))
     assert done.returncode == 1
     assert "HEADGATE_WORKER_DATABASE_URL" in done.stderr
+
+
+@pytest.mark.parametrize("part", ["worker", "up"])
+@pytest.mark.parametrize(("content", "reason"), [(None, "there is no such file"), (b"no font", "no TrueType")])
+def test_a_font_that_cannot_be_used_is_named_before_anything_starts(
+    tmp_path: Path, part: str, content: bytes | None, reason: str
+) -> None:
+    font = tmp_path / "font.ttf"
+    if content is not None:
+        font.write_bytes(content)
+    done = _headgate(
+        part, HOME=str(tmp_path), HEADGATE_REPORT_FONTS=str(font), HEADGATE_DATABASE_URL="postgresql://127.0.0.1:1/x"
+    )
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert f"HEADGATE_REPORT_FONTS: the font {font} cannot be used: " in said
+    assert reason in said
 
 
 @pytest.mark.parametrize("arguments", [("nonsense",), ("env", "--format", "csh"), ("approvals", "deny", "apr_1")])

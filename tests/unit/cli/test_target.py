@@ -43,6 +43,23 @@ def test_the_users_own_directory_comes_last(places: Path, monkeypatch: pytest.Mo
     assert find_target(None, {"XDG_DATA_HOME": str(places / "xdg")}).api_url == "http://xdg"
 
 
+def test_a_token_alone_is_somebody_at_the_instance_that_is_found(places: Path) -> None:
+    environment = {"HEADGATE_TOKEN": "bobs", "HEADGATE_RUNTIME_FILE": str(places / "variable" / "runtime.json")}
+    target = find_target(None, environment)
+    assert (target.api_url, target.token) == ("http://variable", Secret("bobs"))
+
+
+def test_a_token_with_the_instances_own_address_is_somebody_there(places: Path) -> None:
+    environment = {
+        "HEADGATE_RUNTIME_FILE": str(places / "variable" / "runtime.json"),
+        "HEADGATE_API_URL": "http://variable/",
+        "HEADGATE_TOKEN": "bobs",
+    }
+    assert find_target(None, environment).token == Secret("bobs")
+    elsewhere = environment | {"HEADGATE_API_URL": "http://remote"}
+    assert find_target(None, elsewhere).token == Secret("t")
+
+
 def test_none_at_all_says_how_to_name_one(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(places)
     with pytest.raises(UnavailableError, match="headgate up"):

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
-from headgate.configuration.yaml_document import parse_document, read_document
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import parse_document, parse_value, read_document
 from headgate.kernel.errors import ValidationError
 
 
@@ -30,6 +32,10 @@ def test_members() -> None:
         ("- a\n", "a mapping is required"),
         ("a: {b: 2026-01-01}\n", "file.a.b: date is not a value of JSON"),
         ("a: [!!binary AAAA]\n", r"file.a\[0\]: bytes is not"),
+        # Deep enough to end a process that composes by recursion in C.
+        pytest.param("[" * 1_000_000, "not acceptable YAML", id="brackets"),
+        pytest.param("{a: " * 100_000, "not acceptable YAML", id="braces"),
+        pytest.param("- " * 100_000 + "a", "not acceptable YAML", id="dashes"),
     ],
 )
 def test_refused(text: str, message: str) -> None:
@@ -61,8 +67,20 @@ def test_other_shapes() -> None:
         section.only("c")
 
 
+@pytest.mark.parametrize("path", sorted(resource_path(".").rglob("*.yaml")), ids=lambda path: path.name)
+def test_what_comes_with_headgate_reads_as_with_the_reader_in_python(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert parse_value(text, where="file") == yaml.safe_load(text)
+
+
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(b"\xff")
     with pytest.raises(ValidationError, match="cannot be read"):
         read_document(path)
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {b: *a}\n"])
+def test_what_is_in_itself_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match="not acceptable YAML"):
+        parse_document(text, where="file")

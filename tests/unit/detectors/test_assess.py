@@ -5,6 +5,7 @@ import pytest
 from headgate.detectors.assess import HEURISTIC_CONFIDENCE_MAX, EmbeddedModel, Engine, assess
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.phrases import phrases
+from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 
 
@@ -98,3 +99,8 @@ def test_what_was_not_inspected_is_in_the_reasoning() -> None:
 @pytest.mark.parametrize("name", ["intent", "safety"])
 def test_the_lists_of_phrases_are_well_formed(name: str) -> None:
     assert len(phrases(name)) > 10
+
+
+@pytest.mark.parametrize("value", [{"wire": True}, {"a": [{"wire": None}, {"wire": 3}]}, {"wire": {"to": 7}}])
+def test_a_short_name_is_read_whatever_stands_there(value: JsonValue) -> None:
+    assert assess(EmbeddedModel.KEYWORDS, value, "wire").risk_score == 1

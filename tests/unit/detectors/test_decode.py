@@ -33,7 +33,7 @@ def _encoded(text: str) -> str:
         (_encoded(_encoded(f"mail to {_MAIL}")), ("base64", "base64")),
         (f"mail {_MAIL}".encode().hex(), ("hex",)),
         ("0x" + f"mail {_MAIL}".encode().hex(), ("hex",)),
-        (base64.b64encode(gzip.compress(_MAIL.encode())).decode(), ("base64", "gzip")),
+        (base64.b64encode(gzip.compress(_MAIL.encode(), mtime=0)).decode(), ("base64", "gzip")),
         (base64.b64encode(f"mail {_MAIL}".encode("utf-16-le")).decode(), ("base64",)),
         (json.dumps({"to": [_MAIL]}), ("json:$.to[0]",)),
         (_encoded(json.dumps({"to": _MAIL})), ("base64", "json:$.to")),

@@ -67,5 +67,7 @@ def test_a_credential_is_found_in_any_surroundings_and_then_masked(before, after
 def test_personal_data_is_found_in_any_surroundings(before, after, seed, kind) -> None:
     value = persons.LABELLED[kind](random.Random(seed))  # noqa: S311 - repeatable, not secret
     text = f"{before}\n{value}\n{after}"
+    found = inspect(text, [find_personal_data], _LIMITS)
 
-    assert kind in inspect(text, [find_personal_data], _LIMITS).kinds
+    # What stands before may make it another kind ("mobil" before nine digits): that is found as well, at its place.
+    assert kind in found.kinds or len(before) + 1 in [finding.place.offset for finding in found.findings]

@@ -6,8 +6,12 @@ import pytest
 
 from headgate.agents.keys import generate_key
 from headgate.detectors.inspect import inspect
-from headgate.detectors.model import Finding
+from headgate.detectors.limits import Budget
+from headgate.detectors.mask import mask_secrets
+from headgate.detectors.model import Finding, Match
 from headgate.detectors.secrets import find_secrets
+from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.secrets import MASK
 from tests.labelled import credentials
 
 
@@ -70,3 +74,24 @@ def test_a_private_key_is_one_finding_with_its_body() -> None:
 
     assert finding.kind == "private_key"
     assert f"({len(key)} characters)" in finding.sample
+
+
+def test_a_key_without_its_end_hides_nothing_in_the_values_after_it() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" * 3
+    token = credentials.gitlab(_rng("gitlab"))
+    value: JsonValue = {"a": key, "b": "some text", "c": token}
+
+    found = inspect(value, [find_secrets]).findings
+    masked, _ = mask_secrets(value)
+
+    assert [one.place.path for one in found] == ["$.a", "$.c"]
+    assert masked == {"a": MASK, "b": "some text", "c": MASK}
+
+
+def test_what_reaches_over_two_values_takes_no_place_of_what_lies_in_one() -> None:
+    token = credentials.gitlab(_rng("gitlab"))
+
+    def reaching(buffer: bytes, _budget: Budget) -> list[Match]:
+        return [Match("reaching", 0, len(buffer), 1.0)]
+
+    assert [one.place.path for one in inspect(["a", token], [reaching, find_secrets]).findings] == ["$[1]"]

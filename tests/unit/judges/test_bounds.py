@@ -40,14 +40,14 @@ def test_a_breaker_opens_tries_one_and_closes() -> None:
     assert breaker.allows() and breaker.allows()
 
 
-def test_a_budget_lasts_until_midnight() -> None:
+async def test_a_budget_lasts_until_midnight() -> None:
     now = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
     budgets = DailyBudgets(lambda: now)
 
-    assert [budgets.spend("a", 2) for _ in range(3)] == [True, True, False]
-    assert budgets.spend("b", 2)
+    assert [await budgets.spend("a", 2) for _ in range(3)] == [True, True, False]
+    assert await budgets.spend("b", 2)
     now = datetime(2026, 11, 22, 0, 0, tzinfo=UTC)
-    assert budgets.spend("a", 2)
+    assert await budgets.spend("a", 2)
 
 
 async def test_a_cache_keeps_so_many_and_so_long() -> None:
@@ -84,6 +84,23 @@ async def test_whoever_waits_for_a_question_that_fails_is_told_and_the_next_asks
     with pytest.raises(RuntimeError):
         await cache.verdict(_question(1), ask)
     assert calls == 2
+
+
+async def test_a_question_that_fails_before_it_is_asked_is_told_so_where_tasks_are_eager() -> None:
+    """As in the proxy: a task has perhaps ended before its starter goes on."""
+    asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+    cache = VerdictCache(lambda: 0.0)
+
+    async def refused() -> Verdict:
+        raise RuntimeError("no budget")
+
+    async def answered() -> Verdict:
+        return _VERDICT
+
+    with pytest.raises(RuntimeError, match="no budget"):
+        await cache.verdict(_question(1), refused)
+    assert await cache.verdict(_question(1), answered) == _VERDICT
+    assert (await cache.verdict(_question(1), refused)).cached
 
 
 def test_cost_is_told_only_where_prices_are_known() -> None:

@@ -36,7 +36,7 @@ async def test_a_task_that_nobody_keeps_runs_to_its_end() -> None:
     tasks = TaskSet(_Failures())
     tasks.start(work(), name="work")
     gc.collect()
-    await asyncio.wait_for(done.wait(), 1)
+    await asyncio.wait_for(done.wait(), 30)
 
 
 async def test_closing_cancels_what_runs_and_waits_for_its_end() -> None:

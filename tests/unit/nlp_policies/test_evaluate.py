@@ -1,12 +1,16 @@
 """Asking policies: the first deny ends the rest, and whatever goes wrong holds."""
 
 import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from headgate.detectors.prepare import prepare
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.model import Provider, ProviderKind
@@ -18,7 +22,6 @@ from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outc
 from headgate.policies.model import Verdict
 
 _NOW = datetime(2026, 11, 21, tzinfo=UTC)
-_SLOW = {"slow": Provider(ProviderKind.OPENAI_COMPATIBLE, "http://192.0.2.1:9/v1")}
 
 
 def _policy(policy_id: str = "nlp_1", **fields: Any) -> NlpPolicy:
@@ -28,6 +31,19 @@ def _policy(policy_id: str = "nlp_1", **fields: Any) -> NlpPolicy:
 
 def _evaluator(judges: Judges, seconds: float = 3.0) -> Evaluator:
     return Evaluator(judges, DailyBudgets(system_clock), seconds)
+
+
+@pytest.fixture
+def silent() -> Iterator[dict[str, Provider]]:
+    """A provider that is not even reached: the system takes no more connections for it, and refuses none."""
+    with ExitStack() as stack:
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listening.getsockname())
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        yield {"slow": Provider(ProviderKind.OPENAI_COMPATIBLE, address)}
 
 
 async def test_an_entry_says_what_the_record_needs() -> None:
@@ -43,24 +59,25 @@ async def test_an_entry_says_what_the_record_needs() -> None:
     assert "maria" not in str(record)
 
 
-async def test_the_first_deny_ends_the_rest() -> None:
+async def test_the_first_deny_ends_the_rest(silent: dict[str, Provider]) -> None:
     slow = _policy("nlp_slow", provider="slow", model="m", type=NlpPolicyType.CUSTOM, prompt="x")
     denying = _policy("nlp_deny", on_match=Verdict.DENY)
+    prepare()  # as a process does before its first call; else reading the forms may take longer than the slow one
     async with open_client() as client:
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(20):
             results = await _evaluator(Judges(client), 30.0).evaluate_all(
-                [slow, denying], "mail maria@example.com", _SLOW
+                [slow, denying], "mail maria@example.com", silent
             )
 
     assert [one.policy_id for one in results] == ["nlp_deny"]
     assert decision_of(results) is Verdict.DENY
 
 
-async def test_all_are_within_one_deadline() -> None:
+async def test_all_are_within_one_deadline(silent: dict[str, Provider]) -> None:
     slow = [_policy(f"nlp_{one}", provider="slow", model="m") for one in range(3)]
     async with open_client() as client:
         async with asyncio.timeout(5):
-            results = await _evaluator(Judges(client), 0.3).evaluate_all(slow, "x", _SLOW)
+            results = await _evaluator(Judges(client), 0.3).evaluate_all(slow, "x", silent)
 
     assert {one.error for one in results} <= {"timeout", "unreachable"}
     assert decision_of(results) is Verdict.REQUIRE_APPROVAL

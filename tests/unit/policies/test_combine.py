@@ -3,7 +3,9 @@
 import pytest
 
 from headgate.policies.combine import combine, required_approvals
-from headgate.policies.model import ApprovalTerms, PolicyVerdict, Requirement, RiskLevel, Verdict
+from headgate.policies.model import PolicyVerdict, Requirement, RiskLevel, Verdict
+from headgate.policies.terms import ApprovalTerms
+from headgate.traffic.model import CaptureLevel
 
 ALLOW, DENY, ASK = Verdict.ALLOW, Verdict.DENY, Verdict.REQUIRE_APPROVAL
 
@@ -91,3 +93,18 @@ def test_what_is_not_held_has_no_requirements_and_no_times() -> None:
     decision = combine([says(DENY, terms=ApprovalTerms(2, (), 50.0, 600, 5)), says(ASK, "pol_b")])
     assert decision.requirements == ()
     assert (decision.hold_seconds, decision.expires_in_seconds, decision.escalate_after_seconds) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "kept"),
+    [
+        ([says(ALLOW)], None),
+        ([says(ALLOW, capture=CaptureLevel.BODIES)], CaptureLevel.BODIES),
+        ([says(ALLOW, capture=CaptureLevel.BODIES), says(ASK, "pol_b", capture=CaptureLevel.OFF)], CaptureLevel.OFF),
+        ([says(ASK, capture=CaptureLevel.HEADS), says(ASK, "pol_b")], CaptureLevel.HEADS),
+        # One that is not asked, or says nothing, does not say what is kept either.
+        ([says(ALLOW), says(ALLOW, "pol_b", 500, capture=CaptureLevel.OFF)], None),
+    ],
+)
+def test_the_least_that_any_that_spoke_lets_be_kept(verdicts: list[PolicyVerdict], kept: CaptureLevel | None) -> None:
+    assert combine(verdicts).capture is kept

@@ -73,6 +73,18 @@ def conditions(rules: str) -> Conditions:
         ('deny if { data.other.x; input.tool == "slack" }', "slack"),
         ('not_mine := input.tool != "slack"\ndeny if not not_mine', "slack"),
         ('deny if input[_] == "slack"', "read merge slack explicit"),
+        # Tests in the policy's own file are no part of what it says, unless something else refers to them.
+        ('deny if input.tool == "slack"\ntest_it if { deny with input as {"tool": "slack"} }', "slack"),
+        ('deny if input.tool == "slack"\ntodo_test_it if { deny with input.tool as "slack" }', "slack"),
+        (
+            'deny if { input.tool == "slack"; test_it }\ntest_it if { it with input as {} }\nit := true',
+            "read merge slack explicit",
+        ),
+        (
+            'deny if { input.tool == "slack"; data.t.p.test_it }\ntest_it if { it with input as {} }\nit := true',
+            "read merge slack explicit",
+        ),
+        ('deny if { input.tool == "slack"; it with input as {} }\nit := true', "read merge slack explicit"),
     ],
 )
 def test_which_calls_concern_a_policy(rules: str, concerned: str) -> None:
@@ -181,10 +193,15 @@ chosen := false if { input.tool == "b" } else := true
 members contains "m" if { input.operation == "x" }
 members contains input.params.n if { input.tool == "b" }
 """
+TESTS = """
+test_helper if { helper with input as {"tool": "a"} }
+test_valued if { not valued with input.http.host as "k" }
+"""
 policies = st.builds(
-    lambda verdicts, extras: f"{HELPERS}\n{verdicts}\n{extras}",
+    lambda tests, verdicts, extras: f"{HELPERS}\n{tests}\n{verdicts}\n{extras}",
+    st.sampled_from(["", TESTS]),
     some_of("deny", "require_approval", "allow"),
-    some_of("reason", "risk_level", "approval"),
+    some_of("reason", "risk_level", "approval", "capture"),
 )
 
 calls = st.builds(

@@ -23,6 +23,17 @@ def findings(rules: str) -> list[tuple[str, int, str]]:
     [
         ("x := 1", "says_nothing", 1, "no rule deny, require_approval or allow"),
         ("allow := false", "says_nothing", 1, "no call"),
+        *(
+            (f"require_approval := true\n{rule}", "approval_terms", 4, says)
+            for rule, says in (
+                ('approval := {"required_aprovals": 2}', "approval has no member 'required_aprovals'"),
+                ('approval := {"assignees": {input.params.who}, "hold_seconds": -1}', "approval.hold_seconds must be"),
+                ('default approval := {"roles": ["Security"]}', "names no group"),
+                ('approval := {"assignees": ["a@b.example"], "required_approvals": 2} if input.tool == "a"', "only 1"),
+            )
+        ),
+        ("deny if input.params.n > data.limit.hard", "unknown_data", 3, "data.limit is not there"),
+        ("import data.limit\ndeny if input.params.n > limit.hard", "unknown_data", 3, "data.limit is not there"),
         ('allow if input.tol == "a"', "unknown_input", 3, "input.tol is never there: input has tool, operation"),
         ('allow if input.action.http.hosts == "a"', "unknown_input", 3, "input.action.http.hosts"),
         ('allow if input["http"]["hostname"]', "unknown_input", 3, "input.http.hostname"),
@@ -65,6 +76,19 @@ def test_what_is_probably_not_meant_is_said(rules: str, code: str, line: int, sa
 )
 def test_what_is_meant_is_not_complained_of(rules: str) -> None:
     assert findings(rules) == []
+
+
+def test_what_another_package_says_is_not_there_for_a_policy() -> None:
+    text = "package team.b\nimport data.team.a\nallow if a.allow\ndeny if data.team.b.never\nnever if input.params.x\n"
+    compiled = compile_policy(text, DATA)
+    found = lint(compiled.engine.ast(), text, compiled.conditions, compiled.data.roots)
+    assert [(one.code.value, one.place.line, one.message) for one in found] == [
+        (
+            "unknown_data",
+            2,
+            "data.team.a is not there: a policy reads its own package, documents, and modules of packages lib.…",
+        )
+    ]
 
 
 def test_the_same_mistake_in_two_places_is_told_twice_and_in_order() -> None:

@@ -1,5 +1,8 @@
 """What an approval that was given may still be used for."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from headgate.policies.model import (
@@ -10,6 +13,7 @@ from headgate.policies.model import (
     Verdict,
     requirements_cover,
 )
+from headgate.policies.terms import Duty, RoleSlot
 
 
 def need(policy: str = "pol_a", approvals: int = 1, *assignees: str, version: int = 1) -> Requirement:
@@ -38,6 +42,36 @@ def test_an_approval_covers_a_call_only_if_nothing_more_is_demanded(
     held: list[Requirement], wanted: list[Requirement], covers: bool
 ) -> None:
     assert requirements_cover(tuple(held), tuple(wanted)) is covers
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "covers"),
+    [
+        ({}, {"roles": (RoleSlot("security"),)}, False),
+        ({"roles": (RoleSlot("security", 2),)}, {"roles": (RoleSlot("security"),)}, True),
+        ({"roles": (RoleSlot("owners"),)}, {"roles": (RoleSlot("security"),)}, False),
+        ({"denials_required": 2}, {}, False),
+        ({}, {"denials_required": 2}, True),
+        ({}, {"separation_of_duties": (Duty.AGENT_OWNER,)}, False),
+        ({"separation_of_duties": tuple(Duty)}, {"separation_of_duties": (Duty.AGENT_OWNER,)}, True),
+        # Whom a person or the clock asked besides is theirs to say; the policy's word is what is compared.
+        ({"assignees": ("ann",), "reassigned": ("eve",)}, {"assignees": ("ann",)}, True),
+        ({"assignees": ("ann",), "escalate_to": ("eve",), "is_escalated": True}, {"assignees": ("ann",)}, True),
+    ],
+)
+def test_an_approval_covers_what_its_policy_demanded_of_the_people(
+    held: dict[str, Any], wanted: dict[str, Any], covers: bool
+) -> None:
+    assert requirements_cover((replace(need(), **held),), (replace(need(), **wanted),)) is covers
+
+
+def test_who_is_asked_now() -> None:
+    asked = Requirement("pol_a", 1, 1, ("ann",), escalate_to=("eve", "ann"))
+    assert asked.named == ("ann",)
+    assert replace(asked, is_escalated=True).named == ("ann", "eve")
+    assert replace(asked, is_escalated=True, reassigned=("bob",)).named == ("bob", "eve", "ann")
+    # What is open to anybody stays so.
+    assert replace(need(), escalate_to=("eve",), is_escalated=True).named == ()
 
 
 def test_the_record_of_a_decision_names_the_versions_that_made_it() -> None:

@@ -1,6 +1,7 @@
 """A suggested policy allows what was seen, nothing else, and says what it leaves out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.policies.compile import compile_policy
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import RulePolicy
-from headgate.policies.suggest import Precision, SeenCall, Suggestion, suggest
+from headgate.policies.seen_calls import SeenCall
+from headgate.policies.suggest import Precision, Suggestion, suggest
 from headgate.policies.suites.cases import cases_of
 from headgate.policies.suites.model import Outcome, Suite, SuitePolicy
 from headgate.policies.suites.run import run_suite
@@ -126,7 +128,8 @@ def test_its_own_cases_pass(precision: Precision) -> None:
 
 
 def test_a_name_cannot_break_out_of_its_comment() -> None:
-    found = suggest([call({"a": 1})], name="x\nallow := true #", precision=Precision.EXACT, seldom=1)
+    seen = replace(call({"a": 1}), agent_name="x\nallow := true #")
+    found = suggest([seen], name="x\nallow := true #", precision=Precision.EXACT, seldom=1)
     compile_policy(found.rego_policy, DATA)
     assert "\nallow := true" not in found.rego_policy
 
@@ -150,3 +153,15 @@ def test_whatever_was_seen(seen: list[dict[str, Any]], other: dict[str, Any], pr
         assert (engine.decide(canonical_bytes(call(params).input)) == b'{"allow":true}') == covered
     if precision is Precision.EXACT and canonical_bytes(other) not in {canonical_bytes(one) for one in seen}:
         assert engine.decide(canonical_bytes(call(other).input)) in (b"{}", b'{"allow":false}')
+
+
+def test_how_often_a_kind_was_seen_is_said() -> None:
+    made = suggest(
+        [call({"n": 1}), call({"n": 1}), call({"n": 1}, tool="mail")],
+        name="N",
+        precision=Precision.EXACT,
+        seldom=1,
+    )
+
+    assert "# pay.send of A: seen 2 times\n" in made.rego_policy
+    assert "# mail.send of A: seen once\n" in made.rego_policy

@@ -1,7 +1,10 @@
 """A new policy does to a child what it would have done to the gateway."""
 
 import asyncio
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -77,7 +80,9 @@ async def test_whatever_happens_to_the_child_refuses_the_policy(
     monkeypatch: pytest.MonkeyPatch, program: str, complaint: str
 ) -> None:
     """The engine's part is played by a few lines that do what a policy must never do to a gateway."""
-    limited = "import resource\nfrom headgate.policies import trial\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
+    limited = (
+        "import resource\nfrom headgate.policies import trial_child\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
+    )
     limited += f"resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n{program}\n"
     monkeypatch.setattr(trial, "_CHILD", ("-c", limited))
     with pytest.raises(PolicyRefusedError, match=complaint):
@@ -89,3 +94,27 @@ async def test_a_child_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(trial, "_WALL_SECONDS", 0.3)
     with pytest.raises(PolicyRefusedError, match="did not end in time"):
         await try_policy(HEAD + "allow := true", DATA)
+
+
+async def test_only_so_many_children_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each may take memory and a processor: fifty tried at once would take the gateway's."""
+    counted = (
+        "import json, os, pathlib, sys, time\n"
+        f"folder = pathlib.Path({str(tmp_path)!r})\n"
+        "mine = folder / str(os.getpid())\n"
+        "mine.touch()\n"
+        "time.sleep(0.2)\n"
+        "seen = len(list(folder.iterdir()))\n"
+        "mine.unlink()\n"
+        "print(json.dumps({'warnings': [seen]}))\n"
+    )
+    monkeypatch.setattr(trial, "_CHILD", ("-c", counted))
+    reports = await asyncio.gather(*(try_policy(HEAD + "allow := true", DATA) for _ in range(12)))
+    assert max(int(one.warnings[0]) for one in reports) <= trial.AT_ONCE
+
+
+def test_the_child_loads_little() -> None:
+    """Somebody waits for it each time that a policy is saved."""
+    program = "import sys, headgate.policies.trial_child; print(sorted({'asyncio', 'structlog'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

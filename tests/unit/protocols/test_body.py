@@ -46,8 +46,8 @@ def test_known_types(body: bytes, content_type: str | None, kind: BodyKind, valu
         (b"gr\xfcn", "text/plain; charset=latin-1", None, "charset"),
         (b"gr\xfcn", "text/plain", None, "charset"),
         (b"x" * (TEXT_BYTES_MAX + 1), "text/plain", None, "too_large"),
-        (b"{}", "application/json", "zstd", "content_encoding"),
-        (gzip.compress(bytes(2000)), "application/json", "gzip", "too_large"),
+        (b"{}", "application/json", "compress", "content_encoding"),
+        (gzip.compress(bytes(2000), mtime=0), "application/json", "gzip", "too_large"),
     ],
 )
 def test_the_rest_is_digest_size_and_reason(
@@ -90,7 +90,7 @@ def test_an_api_that_reads_json_gets_nothing_that_cannot_be_read() -> None:
     with pytest.raises(AmbiguousRequestError):
         read_body(b"a=1", _FORM, None, reading=BodyReading.JSON)
     with pytest.raises(PayloadTooLargeError):
-        read_body(b"{}", None, "zstd", reading=BodyReading.JSON)
+        read_body(b"{}", None, "compress", reading=BodyReading.JSON)
     with pytest.raises(PayloadTooLargeError):
         read_body(gzip.compress(bytes(2000)), None, "gzip", reading=BodyReading.JSON, max_bytes=1000)
     assert read_body(b" \r\n", None, None, reading=BodyReading.JSON).kind is BodyKind.NONE

@@ -5,13 +5,20 @@ import zlib
 
 import brotli
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError
 from headgate.protocols.content_coding import decode, is_readable
 
-_ENCODERS = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress}
+_ENCODERS = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
 _LIMIT = 10_000
 
 
@@ -49,7 +56,7 @@ def test_identity(coding: str) -> None:
         decode(b"abcd", coding, max_bytes=3)
 
 
-@pytest.mark.parametrize("coding", ["gzip, br", "compress", "zstd", "GZIP"])
+@pytest.mark.parametrize("coding", ["gzip, br", "compress", "GZIP"])
 def test_other_codings_are_not_read(coding: str) -> None:
     assert not is_readable(coding)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from proxy import dispatch
+from proxy import hook_deadlines
 from proxy.dispatch import HookChain, Waiting
 from proxy.options import FROZEN
 
@@ -78,7 +78,7 @@ def test_a_hook_that_must_not_wait() -> None:
 
 
 async def test_a_hook_that_never_ends_is_a_failure(monkeypatch) -> None:
-    monkeypatch.setattr(dispatch, "HOOK_DEADLINE_SECONDS", 0.01)
+    monkeypatch.setattr(hook_deadlines, "HOOK_DEADLINE_SECONDS", 0.01)
 
     async def forever(_: object) -> None:
         await asyncio.Event().wait()
@@ -88,10 +88,29 @@ async def test_a_hook_that_never_ends_is_a_failure(monkeypatch) -> None:
     assert str(failure) == "the hook did not end in time"
 
 
+async def test_each_hook_has_a_deadline_of_its_own(monkeypatch) -> None:
+    """One timer serves them all: it is set by the first, which has ended when it fires."""
+    monkeypatch.setattr(hook_deadlines, "HOOK_DEADLINE_SECONDS", 0.01)
+    hooks = chain(asyncio.Event.wait, lambda _: None)
+
+    async def wait_for(event: asyncio.Event) -> BaseException | None:
+        outcome = hooks.begin(event)
+        assert isinstance(outcome, Waiting)
+        return await hooks.finish(event, outcome)
+
+    set_already = asyncio.Event()
+    set_already.set()
+    for _ in range(2):
+        # That it answers with True is a failure too, and another one.
+        assert isinstance(await wait_for(set_already), TypeError)
+        failures = await asyncio.gather(*(asyncio.create_task(wait_for(asyncio.Event())) for _ in range(3)))
+        assert [str(failure) for failure in failures] == ["the hook did not end in time"] * 3
+
+
 def test_the_deadline_is_below_the_connections() -> None:
     timeout = FROZEN["tcp_timeout"]
     assert isinstance(timeout, int)
-    assert timeout > dispatch.HOOK_DEADLINE_SECONDS
+    assert timeout > hook_deadlines.HOOK_DEADLINE_SECONDS
 
 
 async def test_a_hook_that_returns_something_is_a_failure() -> None:

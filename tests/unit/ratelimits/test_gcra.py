@@ -19,6 +19,7 @@ def test_the_quotas_are_the_specifications() -> None:
         "webhooks": (1000, 60),
         "proxy": (1200, 60),
         "connect": (1200, 60),
+        "public": (60, 60),
     }
     assert set(DEFAULT_QUOTAS) == set(RateClass)
 

@@ -49,6 +49,16 @@ def test_a_part_finds_files_that_were_named_from_our_folder(tmp_path: Path, monk
     assert read_settings(told).data_dir == tmp_path / "data"
 
 
+def test_a_worker_finds_fonts_that_were_named_from_our_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"HEADGATE_REPORT_FONTS": "one.ttf, folder of/two.otf,/three.ttc"}
+    told = child_environment(given, Part.WORKER, read_settings(given), SERVERS)
+    monkeypatch.chdir("/")
+    assert read_settings(told).report_fonts == (
+        tmp_path / "one.ttf", tmp_path / "folder of/two.otf", Path("/three.ttc"),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["HEADGATE_DATABASE_URL", "HEADGATE_PROXY_DATABASE_URL"])
 def test_any_address_of_a_database_means_no_own_one(name: str) -> None:
     assert brings_database(read_settings({}))

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from headgate.actions.digest import action_digest
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
-from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.canonical_json import parse_strict, sha256_hex
 from headgate.kernel.errors import HeadgateError
 from headgate.protocols.draft import ActionDraft, Effect
 from headgate.protocols.http_call import HttpCall
-from headgate.tools.interpret import interpret
+from headgate.tools.interpret import interpret, is_long_document
 from headgate.tools.load import load_catalogues
 
 _CATALOGUE = load_catalogues()
@@ -243,3 +243,25 @@ def test_arbitrary_calls_raise_nothing_else(call: HttpCall) -> None:
     assert isinstance(parse_strict(recorded_request(draft)), dict)
     if call.host == "api.github.com":
         assert draft.tool == "github"
+
+
+def test_a_draft_names_the_entry_that_interpreted_the_call() -> None:
+    """Its digest is recorded with the action, so that a proof pack can show the entry's very text."""
+    digest = interpret(_call(), _CATALOGUE).catalogue_sha256
+    assert digest is not None
+    document = _CATALOGUE.documents[digest]
+    assert sha256_hex(document) == digest
+    assert b'"operation":"close_issue"' in document
+    assert interpret(_call(host="elsewhere.example"), _CATALOGUE).catalogue_sha256 is None
+
+
+def test_long_documents_are_those_of_hosts_that_speak_graphql() -> None:
+    for host, size, is_long in (
+        ("api.linear.app", 100, False),
+        ("API.Linear.app.", 5000, True),
+        ("api.github.com", 5000, False),
+        ("example.com", 5000, False),
+    ):
+        for query, body in (("", b"x" * size), ("x" * size, b"")):
+            call = HttpCall("POST", "https", host, 443, "/graphql", query, (), body)
+            assert is_long_document(call, _CATALOGUE) is is_long

@@ -8,6 +8,16 @@ from headgate.kernel.errors import ValidationError
 from headgate.tools.load import load_catalogue, load_catalogues
 
 _HEAD = "tool: t\ndescription: d\nhosts: [h.example]\n"
+_GRAPHQL = (
+    "{{operation: o, protocol: graphql, path: /g, {kind}: do, effect: write, description: d, document: '{document}'}}"
+)
+_DOCUMENT = "mutation($a: Int) {do(a: $a) {b}}"
+
+
+def _graphql(document: str = _DOCUMENT, kind: str = "mutation") -> str:
+    return _GRAPHQL.format(kind=kind, document=document)
+
+
 _ENTRY = "{operation: o, method: GET, path: /a, effect: read, description: d}"
 
 
@@ -48,6 +58,22 @@ def _write(folder: Path, text: str, name: str = "c.yaml") -> Path:
         (_HEAD + f"entries: [{_ENTRY[:-1]}, expected_status: 200}}]\n", "a list of statuses"),
         (_HEAD + f"entries: [{_ENTRY[:-1]}, when: {{header: {{a: b}}}}}}]\n", "when.header: unknown"),
         (_HEAD + f"entries: [{_ENTRY[:-1]}, when: {{body: {{a: 2026-01-01}}}}}}]\n", "date is not a value of JSON"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, mutation: do}}]\n", "no member of an entry whose protocol is rest"),
+        (_HEAD + f"entries: [{_ENTRY.replace(': o,', ': several,')}]\n", "several root fields"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, success: {{ok: true}}}}]\n", "success.ok: unknown"),
+        (_HEAD + f"entries: [{_ENTRY[:-1]}, success: {{body: {{}}}}}}]\n", "at least one member"),
+        (_HEAD + "success: yes\n" + f"entries: [{_ENTRY}]\n", "success: a mapping is required"),
+        (_HEAD + f"entries: [{_graphql()[:-1]}, method: POST}}]\n", "no member of an entry whose protocol is graphql"),
+        (_HEAD + f"entries: [{_graphql()[:-1]}, query: do}}]\n", "either query or mutation"),
+        (_HEAD + f"entries: [{_graphql().replace('effect: write', 'effect: read')}]\n", "a mutation is never a read"),
+        (_HEAD + f"entries: [{_graphql('mutation {')}]\n", "Syntax Error"),
+        (_HEAD + f"entries: [{_graphql('query {do}')}]\n", "must be one mutation with the root field do alone"),
+        (_HEAD + f"entries: [{_graphql('mutation {do also}')}]\n", "the root field do alone"),
+        (_HEAD + f"entries: [{_graphql('mutation {do: other}')}]\n", "the root field do alone"),
+        (_HEAD + f"entries: [{_graphql('mutation {it: do}')}]\n", "another name"),
+        (_HEAD + f"entries: [{_graphql('mutation {do(a: 1)}')}]\n", "each argument a variable"),
+        (_HEAD + f"entries: [{_graphql('mutation($a: Int, $b: Int) {do(a: $a)}')}]\n", "each variable must be"),
+        (_HEAD + f"entries: [{_graphql('mutation($a: Int) {do(b: $a)}')}]\n", "each variable must be"),
     ],
 )
 def test_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -61,6 +87,8 @@ def test_refused(tmp_path: Path, text: str, message: str) -> None:
     ("entries", "message"),
     [
         (f"[{_ENTRY}, {_ENTRY}]", "the same calls are listed"),
+        (f"[{_graphql()}, {_graphql()}]", "the same calls are listed"),
+        (f"[{_ENTRY.replace('GET', 'POST').replace('/a', '/g')}, {_graphql()}]", "reads the body otherwise"),
         (f"[{_ENTRY}, {_ENTRY.replace('/a', '/A')}]", "differ only in upper and lower case"),
         (f"[{_ENTRY}, {_ENTRY[:-1]}, when: {{query: {{a: b}}}}, body: raw}}]", "reads the body otherwise"),
     ],
@@ -85,3 +113,17 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_no_catalogues_is_an_index_of_nothing(tmp_path: Path) -> None:
     assert load_catalogues(tmp_path).for_host("h.example") is None
+
+
+def test_a_query_and_a_mutation_of_one_name_are_two(tmp_path: Path) -> None:
+    _write(tmp_path, f"{_HEAD}entries: [{_graphql()}, {_graphql('{do}', 'query').replace(': o,', ': p,')}]\n")
+    assert {"o", "p"} <= load_catalogues(tmp_path).tools["t"].keys()
+
+
+def test_a_file_is_read_anew_when_it_says_something_else(tmp_path: Path) -> None:
+    _write(tmp_path, f"{_HEAD}entries: [{_ENTRY}]\n")
+    before = load_catalogues(tmp_path)
+    assert load_catalogues(tmp_path) is before
+    _write(tmp_path, f"{_HEAD}entries: [{_ENTRY.replace('operation: o', 'operation: p')}]\n")
+    assert list(load_catalogues(tmp_path).tools["t"]) == ["p"]
+    assert list(before.tools["t"]) == ["o"]

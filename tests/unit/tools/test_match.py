@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.tools.load import load_catalogues
+from headgate.tools.load import load_catalogue
 from headgate.tools.match import CatalogueIndex
 
 _PATHS = ("/a/b", "/a/{x:int}", "/a/{x}", "/a/{x}/c", "/{rest...}", "/a/{x}/{y...}", "/")
@@ -18,7 +18,7 @@ def _index(folder: Path, paths: tuple[str, ...], hosts: str = "[h.example]") -> 
         for path in paths
     )
     (folder / "c.yaml").write_text(f"tool: t\ndescription: d\nhosts: {hosts}\nentries:\n{entries}")
-    return load_catalogues(folder)
+    return CatalogueIndex([load_catalogue(path) for path in sorted(folder.glob("*.yaml"))])
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from headgate.kernel.errors import UnavailableError
-from headgate.vault.master_keys import load_master_keys, open_master_keys
+from headgate.vault.master_keys import create_master_keys, load_master_keys
 
 _KEY = base64.b64encode(bytes(32)).decode()
 
 
 def test_it_is_made_once_and_private(tmp_path: Path) -> None:
     path = tmp_path / "vault" / "master-keys.json"
-    made = open_master_keys(path)
+    made = create_master_keys(path)
 
-    assert open_master_keys(path) == made
+    assert create_master_keys(path) == made
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert "masked" in repr(made)
@@ -43,7 +43,7 @@ def test_another_form_is_refused(tmp_path: Path, content: str) -> None:
     path.chmod(0o600)
 
     with pytest.raises(UnavailableError):
-        open_master_keys(path)
+        create_master_keys(path)
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:

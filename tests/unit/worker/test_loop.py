@@ -43,7 +43,7 @@ async def test_a_loop_survives_what_its_body_raises(failure: Exception) -> None:
             return 1
         raise failure
 
-    await asyncio.wait_for(keep_running(Loop("x", body, 0.001, 0.001, 0.001), stop), 5)
+    await asyncio.wait_for(keep_running(Loop("x", body, 0.001, 0.001, 0.001), stop), 30)
     assert rounds == 3
 
 
@@ -57,5 +57,5 @@ async def test_a_round_that_is_under_way_is_finished_before_the_end() -> None:
         finished = True
         return 0
 
-    await asyncio.wait_for(keep_running(Loop("x", body, 10, 10), stop), 5)
+    await asyncio.wait_for(keep_running(Loop("x", body, 10, 10), stop), 30)
     assert finished

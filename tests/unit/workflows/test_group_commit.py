@@ -19,6 +19,8 @@ class FakeCall:
         self.refused: set[int] = set()
         self.down = False
         self.pause_seconds = 0.0
+        self.held: list[Callable[[], None]] | None = None
+        """Where it is a list, answers wait in it."""
 
     def call(self, parameters: Sequence[bytes], answered: Callable[[Any], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -28,6 +30,8 @@ class FakeCall:
             loop.call_soon(answered, UnavailableError("down"))
         elif self.refused & set(numbers):
             loop.call_later(self.pause_seconds, answered, StatementRefusedError("bad row"))
+        elif self.held is not None:
+            self.held.append(lambda: answered([number * 2 for number in numbers]))
         else:
             loop.call_later(self.pause_seconds, answered, [number * 2 for number in numbers])
 
@@ -42,11 +46,14 @@ def commits(call: FakeCall, **options: Any) -> GroupCommit[int, int]:
 
 async def test_rows_that_queue_up_during_a_commit_share_the_next() -> None:
     call = FakeCall()
-    call.pause_seconds = 0.01
+    call.held = []
     group = commits(call)
     first = group.submit(1)
-    await asyncio.sleep(0.002)
+    while not call.held:
+        await asyncio.sleep(0)
     rest = [group.submit(number) for number in (2, 3, 4)]
+    answer, call.held = call.held[0], None
+    answer()
     assert await asyncio.gather(first, *rest) == [2, 4, 6, 8]
     assert call.batches == [[1], [2, 3, 4]]
 
@@ -58,7 +65,7 @@ async def test_a_late_window_that_closes_during_a_commit_opens_again() -> None:
     first = group.submit(1)
     await asyncio.sleep(0.01)  # the commit of 1 is under way
     second = group.submit(2)
-    assert await asyncio.wait_for(asyncio.gather(first, second), 1) == [2, 4]
+    assert await asyncio.wait_for(asyncio.gather(first, second), 30) == [2, 4]
 
 
 async def test_every_row_is_answered_exactly_once_whatever_the_interleaving() -> None:

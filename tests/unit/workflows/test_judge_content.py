@@ -97,8 +97,8 @@ def test_a_compressed_body_is_read() -> None:
     ("body", "headers"),
     [
         (bytes(range(256)), ((b"Content-Type", b"image/png"),)),
-        (b"whatever", ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"zstd"))),
-        (gzip.compress(b"a" * 2_000_000), ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"gzip"))),
+        (b"whatever", ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"compress"))),
+        (gzip.compress(b"a" * 2_000_000, mtime=0), ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"gzip"))),
     ],
 )
 def test_what_cannot_be_read_is_said(body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:

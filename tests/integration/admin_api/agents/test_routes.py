@@ -17,7 +17,7 @@ from headgate.organizations.store import generation
 
 async def works(running_api, key: str) -> bool:
     try:
-        await running_api.dependencies.keys.authenticate(key, fresh=True)
+        await running_api.inside(running_api.dependencies.keys.authenticate(key, fresh=True))
     except UnauthorizedError:
         return False
     return True
@@ -43,7 +43,7 @@ async def test_an_agent_is_created_with_a_key_that_is_shown_once(running_api, or
         issued = agent.pop("api_key")
         assert is_well_formed(issued["key"])
         assert issued["scopes"] == ["actions:read", "actions:write"]
-        assert issued["expires_at"] is None
+        assert issued["expires_at"] is not None, "90 days unless somebody says otherwise"
         assert agent["status"] == "active"
         assert agent["created_by"].startswith("usr_")
         assert (await client.get(f"/admin/agents/{agent['id']}")).json() == agent
@@ -51,7 +51,10 @@ async def test_an_agent_is_created_with_a_key_that_is_shown_once(running_api, or
         assert (await client.get(f"/admin/agents/{agent['id'][4:]}")).json() == agent
 
         listed = (await client.get("/admin/agents", params={"limit": 1})).json()
-        assert listed == {"data": [agent], "pagination": {"total": 2, "limit": 1, "offset": 0}}
+        assert listed == {
+            "data": [agent],
+            "pagination": {"total": 2, "limit": 1, "offset": 0, "next_cursor": agent["id"]},
+        }
         assert (await client.get("/admin/agents", params={"offset": 1, "total": "exact"})).json()["data"][0][
             "id"
         ] == organization.agent_id
@@ -61,7 +64,7 @@ async def test_an_agent_is_created_with_a_key_that_is_shown_once(running_api, or
         assert issued["key"] not in str(keys)
         assert keys["data"][0]["display"] == issued["key"][:9] + "…"
 
-    identity = await running_api.dependencies.keys.authenticate(issued["key"])
+    identity = await running_api.inside(running_api.dependencies.keys.authenticate(issued["key"]))
     assert (identity.org_id, identity.agent_id, identity.agent_name) == (organization.org_id, agent["id"], "Courier")
     assert await event_types(running_api, organization.org_id) == ["agent.created", "key.created"]
     assert await current_generation(running_api, organization.org_id) == 2
@@ -150,7 +153,7 @@ async def test_keys_for_programs(running_api, organization) -> None:
         ("/admin/agents", {"name": "a" * 129}, "name"),
         ("/admin/agents", {"name": "nul \0"}, "name"),
         ("/admin/agents", {"name": "a", "description": "d" * 1025}, "description"),
-        ("/admin/agents", {"name": "a", "owner": "me"}, "owner"),
+        ("/admin/agents", {"name": "a", "colour": "red"}, "colour"),
         ("/admin/keys", {"name": "a", "scopes": ["admin"]}, "scopes"),
         ("/admin/keys", {"name": "a", "scopes": []}, "scopes"),
         ("/admin/keys", {"name": "a", "kind": "agent", "scopes": ["actions:read"]}, "kind"),

@@ -77,7 +77,8 @@ async def test_denying(gate) -> None:
     body = answer.json()
     assert (answer.status_code, body["status"], body["reason"]) == (200, "denied", "not today")
     assert body["denied_by"]["email"] == "alice@example.com"
-    assert (await gate.as_agent.get(f"/v1/actions/{held['id']}")).json()["status"] == "denied"
+    told = (await gate.as_agent.get(f"/v1/actions/{held['id']}")).json()
+    assert (told["status"], told["approval"]["comment"]) == ("denied", "not today")
 
 
 @pytest.mark.parametrize(
@@ -212,3 +213,15 @@ async def test_two_people_at_the_same_moment(gate) -> None:
         gate.person("bob").post(f"{route}/deny", json={"reason": "no"}),
     )
     assert sorted(answer.status_code for answer in answers) == [200, 409]
+
+
+async def test_a_body_without_its_content_type_says_what_to_send(gate) -> None:
+    held = await _held(gate)
+    answer = await gate.person().post(
+        f"/v1/approvals/{held['approval_id']}/approve",
+        content=b'{"comment": "fine"}',
+        headers={"content-type": "application/x-www-form-urlencoded"},
+    )
+    error = answer.json()["error"]
+    assert (answer.status_code, error["details"]["field"]) == (400, "body")
+    assert "Content-Type: application/json" in error["message"]

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.integration.admin_api.conftest import Gate
 from tests.integration.judges.model_server import ModelServer
@@ -32,7 +33,7 @@ async def _decision_event(admin: httpx.AsyncClient, action_id: str) -> dict[str,
 
 async def _provider(gate: Gate, server: ModelServer) -> None:
     setting = {"kind": "openai_compatible", "base_url": f"{server.url}/v1", "api_key": "no-real-key"}
-    answer = await gate.person().put("/admin/settings/nlp-providers", json={"providers": {"local": setting}})
+    answer = await gate.person().put("/admin/settings/nlp-providers", json={"local": setting})
     assert answer.status_code == 200, answer.text
 
 
@@ -118,6 +119,7 @@ async def test_a_judge_decides_and_its_failure_never_allows(gate: Gate, model_se
     assert (entry["outcome"], entry["error"]) == ("error", "provider_error")
 
 
+@pytest.mark.own_api
 async def test_a_key_that_does_not_open_holds(gate: Gate, model_server: ModelServer) -> None:
     await _provider(gate, model_server)
     await _policy(gate, _JUDGED)

@@ -36,7 +36,7 @@ async def _created(admin: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, 
 
 async def _with_provider(admin: httpx.AsyncClient, server: ModelServer) -> None:
     provider = {"kind": "openai_compatible", "base_url": f"{server.url}/v1", "api_key": "no-real-key"}
-    answer = await admin.put("/admin/settings/nlp-providers", json={"providers": {"local": provider}})
+    answer = await admin.put("/admin/settings/nlp-providers", json={"local": provider})
     assert answer.status_code == 200, answer.text
 
 
@@ -82,7 +82,11 @@ async def test_a_policy_lives_in_versions(gate: Gate) -> None:
         ({**_PII, "model": "keywords"}, "model"),
         ({"name": "k", "type": "custom"}, "model"),
         ({"name": "k", "type": "custom", "model": "keywords"}, "prompt"),
-        ({**_PII, "threshold": 0}, "threshold"),
+        ({**_PII, "threshold": -0.1}, "threshold"),
+        ({**_PII, "threshold": "0.6"}, "threshold"),
+        ({**_PII, "threshold": True}, "threshold"),
+        ({**_PII, "enabled": "no"}, "enabled"),
+        ({**_PII, "daily_limit": "7"}, "daily_limit"),
         ({**_PII, "threshold": 1.1}, "threshold"),
         ({**_PII, "on_error": "allow"}, "on_error"),
         ({**_PII, "on_match": "allow"}, "on_match"),
@@ -96,6 +100,30 @@ async def test_what_cannot_be_a_policy_is_said(gate: Gate, body: dict[str, Any],
 
     assert answer.status_code == 400
     assert field in json.dumps(answer.json()["error"])
+
+
+async def test_two_who_change_one_policy_do_not_overwrite_each_other(gate: Gate) -> None:
+    admin = gate.person()
+    made = await admin.post(_PATH, json=_PII)
+    path = f"{_PATH}/{made.json()['id']}"
+    assert made.headers["etag"] == (await admin.get(path)).headers["etag"] == '"1"'
+
+    changed = await admin.patch(path, json={"threshold": 1, "version": 1})
+    assert (changed.status_code, changed.headers["etag"]) == (200, '"2"')
+    stale = {"If-Match": '"1"'}
+    assert (await admin.patch(path, json={"threshold": 0.5, "version": 1})).status_code == 409
+    assert (await admin.patch(path, json={"threshold": 0.5}, headers=stale)).status_code == 412
+    assert (await admin.delete(path, params={"version": 1})).status_code == 409
+    assert (await admin.delete(path, headers=stale)).status_code == 412
+    assert (await admin.get(path)).json()["threshold"] == 1
+    assert (await admin.delete(path, headers={"If-Match": '"2"'})).status_code == 200
+
+
+async def test_a_threshold_of_zero_always_matches(gate: Gate) -> None:
+    policy = await _created(gate.person(), {**_PII, "threshold": 0})
+
+    found = await _tested(gate.person(), policy, "nothing of anybody")
+    assert (found["decision"], found["details"]["outcome"]) == ("require_approval", "match")
 
 
 async def test_the_embedded_provider_says_what_it_found_and_where(gate: Gate) -> None:
@@ -181,7 +209,7 @@ async def test_a_provider_that_is_gone_is_an_error(gate: Gate, model_server: Mod
     admin = gate.person()
     await _with_provider(admin, model_server)
     policy = await _created(admin, _JUDGED)
-    await admin.put("/admin/settings/nlp-providers", json={"providers": {}})
+    await admin.put("/admin/settings/nlp-providers", json={})
     found = await _tested(admin, policy, "x")
 
     assert (found["decision"], found["details"]["error"]) == ("require_approval", "not_configured")

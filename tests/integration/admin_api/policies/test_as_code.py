@@ -55,7 +55,6 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_folder_is_pushed_changed_compared_and_pulled(headgate, folder: Path, tmp_path: Path) -> None:
     assert "would create policy Known people" in (await headgate("push", str(folder), "--dry-run")).output
-    assert "no policies" not in (await headgate("list")).output
     pushed = (await headgate("push", str(folder), "--note", "first")).output
     assert pushed.splitlines() == ["create module names", "create data limits", "create policy Known people"]
     assert (await headgate("push", str(folder))).output == "nothing to change\n"
@@ -78,9 +77,25 @@ async def test_a_folder_is_pushed_changed_compared_and_pulled(headgate, folder: 
     (folder / "mine.rego").unlink()
     (folder / "policies.yaml").unlink()
     (folder / "data" / "limits.json").unlink()
-    assert (await headgate("push", str(folder))).output == "nothing to change\n"
+    for command in ("push", "diff"):
+        alone = await headgate(command, str(folder))
+        assert alone.output in {"nothing to change\n", "no difference\n"}
+        assert alone.errors.splitlines() == [
+            "not in the folder, left as it is (--delete): policy Known people",
+            "not in the folder, left as it is (--delete): data limits",
+        ]
     deleted = (await headgate("push", str(folder), "--delete")).output
     assert deleted.splitlines() == ["delete policy Known people", "delete data limits"]
+
+
+async def test_a_push_of_which_something_is_refused_changes_nothing(headgate, folder: Path) -> None:
+    (folder / "bad.rego").write_text("package bad\n\nallow if {\n")
+    for more in (["--dry-run"], []):
+        refused = await headgate("push", str(folder), *more, status=1)
+        assert "headgate: policy bad: policy.rego:4:1" in refused.errors
+    assert "Known people" not in (await headgate("list")).output
+    one_by_one = await headgate("push", str(folder), "--one-by-one", status=1)
+    assert one_by_one.output.splitlines() == ["create module names", "create data limits"]
 
 
 async def test_lint_needs_no_instance_and_fails_for_errors(headgate, folder: Path) -> None:

@@ -43,6 +43,29 @@ async def test_it_is_what_the_live_path_decides(gate, second, action) -> None:
     }
 
 
+@pytest.mark.parametrize("shape", [lambda one: one, lambda one: {"input": one}, lambda one: {"input": {"action": one}}])
+async def test_the_action_may_be_written_where_people_look_for_it(gate, second, shape) -> None:
+    admin = gate.person()
+    expected = (await admin.post("/v1/dry-run", json={"action": ACTIONS[4]})).json()
+    answer = await admin.post("/v1/dry-run", json=shape(ACTIONS[4]))
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["decision"], answer.json()["action"]) == ("deny", expected["action"])
+    simulated = await admin.post(f"/admin/policies/{second}/simulate", json={**shape(ACTIONS[3]), "content": SECOND})
+    assert (simulated.status_code, simulated.json()["said"]) == (200, "require_approval"), simulated.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": {"action": 1}},
+        {"input": {"action": ACTIONS[0], "agent": {}}},
+        {"tool": "x", "http": {"url": "https://a"}},
+    ],
+)
+async def test_what_is_no_one_action_is_refused(gate, body) -> None:
+    assert (await gate.person().post("/v1/dry-run", json=body)).status_code == 400
+
+
 async def test_everybody_is_heard(gate, second) -> None:
     answer = await gate.person().post("/v1/dry-run", json={"action": ACTIONS[4], "trace": True})
     assert answer.status_code == 200, answer.text

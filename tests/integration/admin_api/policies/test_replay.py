@@ -112,3 +112,50 @@ async def test_closing_the_connection_cancels_it(gate, recorded) -> None:
         await asyncio.sleep(0.05)
     assert not running.locked()
     assert (await replay(admin, content=DRAFT))[-1]["type"] == "report"
+
+
+async def _nlp_policy(admin, **fields: object) -> str:
+    body = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "deny", **fields}
+    made = await admin.post("/admin/nlp-policies", json=body)
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
+
+
+async def test_detectors_are_asked_where_that_is_wanted_and_what_is_not_asked_is_said(gate) -> None:
+    admin = gate.person()
+    for to in ("maria.keller@example.com", "nobody"):
+        await submit(gate, "read", to=to)
+        await submit(gate, "write", to=to)
+    await submit(gate, "wipe", to="maria.keller@example.com")
+    policy_id = await _nlp_policy(admin)
+    await _nlp_policy(admin, name="Elsewhere", scope={"tools": ["other"]})
+    await _nlp_policy(admin, name="Answers", scope={"direction": "response"})
+    setting = {"kind": "openai_compatible", "base_url": "http://127.0.0.1:9/v1", "api_key": "no-real-key"}
+    await admin.put("/admin/settings/nlp-providers", json={"local": setting})
+    await _nlp_policy(admin, name="Judge", type="custom", provider="local", model="m", prompt="x")
+    opening = 'package opening\n\nallow if input.tool == "write"\n'
+
+    without = (await replay(admin, content=opening, priority=1))[-1]
+    assert without["changes"] == {"require_approval -> allow": 2}
+    assert without["nlp"]["asked"] == []
+    assert {one["name"]: one["why"] for one in without["nlp"]["left_out"]} == {
+        "No addresses": "not asked for (detectors)",
+        "Elsewhere": "not asked for (detectors)",
+        "Answers": "only about responses",
+        "Judge": "language models are not asked again",
+    }
+
+    asked = (await replay(admin, content=opening, priority=1, detectors=True))[-1]
+    # Of the two writes, the one with an address is denied with the change and without it.
+    assert (asked["replayed"], asked["changes"]) == (5, {"require_approval -> allow": 1})
+    assert asked["unlike_recorded"] == 2
+    assert [one["name"] for one in asked["nlp"]["asked"]] == ["No addresses", "Elsewhere"]
+    assert {one["name"] for one in asked["nlp"]["left_out"]} == {"Answers", "Judge"}
+
+    await admin.patch(f"/admin/nlp-policies/{policy_id}", json={"on_match": "require_approval"})
+    closing = 'package closing\n\nallow if input.tool == "wipe"\n'
+    held = (await replay(admin, content=closing, priority=1, detectors=True))[-1]
+    assert held["changes"] == {"deny -> require_approval": 1}
+    [example] = held["examples"]
+    assert (example["policy_id"], "No addresses: " in example["reason"]) == (policy_id, True)
+    assert "maria" not in json.dumps(held)

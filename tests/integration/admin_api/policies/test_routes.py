@@ -49,6 +49,9 @@ async def test_bad_rego_is_told_by_line_and_column(running_api, organization) ->
         ({"rego_policy": ""}, "rego_policy"),
         ({"description": "d" * 1001}, "description"),
         ({"priority": 1001}, "priority"),
+        ({"priority": "5"}, "priority"),
+        ({"enabled": "yes"}, "enabled"),
+        ({"enabled": 1}, "enabled"),
         ({"priority": -1}, "priority"),
         ({"priority": "high"}, "priority"),
         ({"content": REGO}, "content"),  # beside rego_policy

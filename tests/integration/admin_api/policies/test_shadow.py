@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+import pytest
+
 DENIES = 'package watch\n\ndeny contains "not reads" if input.tool == "read"\n\nallow if input.tool == "other"\n'
 
 
@@ -60,6 +62,7 @@ async def test_another_version_starts_counting_anew_and_can_be_enforced(gate) ->
     assert (await submit(agent, "read"))["status"] == "denied"
 
 
+@pytest.mark.own_api
 async def test_without_one_nothing_is_queued_and_it_costs_a_look_up(gate) -> None:
     await submit(gate.as_agent, "read")
     shadow = gate.api.dependencies.submit_action._shadow

@@ -1,5 +1,10 @@
 """From recorded traffic to a policy that passes its own tests and decides as was decided."""
 
+import asyncio
+import time
+
+from headgate.workflows import suggest_policy
+
 
 async def submit(gate, tool: str, **params: object) -> dict[str, object]:
     action = {"tool": tool, "operation": "it", "params": params}
@@ -37,3 +42,38 @@ async def test_an_organization_suggests_from_its_own_traffic(gate, new_gate) -> 
     await submit(gate, "read", name="a")
     found = (await (await new_gate()).person().post("/admin/policies/suggest", json={})).json()
     assert (found["seen"], found["cases"]) == (0, [])
+
+
+async def test_more_than_fits_into_memory_is_refused(gate, monkeypatch) -> None:
+    monkeypatch.setattr(suggest_policy, "_MOST_BYTES", 1 << 20)
+    for name in ("a", "b", "c"):
+        await submit(gate, "read", name=name * 400_000)
+
+    refused = await gate.person().post("/admin/policies/suggest", json={})
+    assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "limit")
+    fewer = await gate.person().post("/admin/policies/suggest", json={"limit": 2})
+    assert (fewer.status_code, fewer.json()["seen"]) == (200, 2)
+
+
+async def test_the_loop_goes_on_while_a_suggestion_is_made(gate, monkeypatch) -> None:
+    """Else every agent whose action is decided here would wait for it."""
+    made, turns = suggest_policy.suggest, 0
+
+    def slowly(*arguments, **named):
+        time.sleep(0.3)
+        return made(*arguments, **named)
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(suggest_policy, "suggest", slowly)
+    async with asyncio.TaskGroup() as group:
+        turning = group.create_task(turn())
+        before = turns
+        answer = await gate.person().post("/admin/policies/suggest", json={})
+        turning.cancel()
+    assert answer.status_code == 200
+    assert turns - before > 10

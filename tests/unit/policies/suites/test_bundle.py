@@ -50,7 +50,7 @@ def link(name: str, kind: bytes) -> tarfile.TarInfo:
     ("content", "says"),
     [
         (b"not gzip", "not a gzip file"),
-        (gzip.compress(b"not tar" * 100), "cannot be read"),
+        (gzip.compress(b"not tar" * 100, mtime=0), "cannot be read"),
         (tar(("../../etc/a.rego", b"package a")), "not a name inside"),
         (tar(("a/../../b.rego", b"package a")), "not a name inside"),
         (tar(special=link("a.rego", tarfile.SYMTYPE)), "no links"),
@@ -65,6 +65,24 @@ def link(name: str, kind: bytes) -> tarfile.TarInfo:
         (tar(("data.json", b'{"a": 1, "a": 2}')), "data.json"),
         (tar(("data.json", b'{"allowlist": 1}')), "Headgate's own"),
         (tar(*((f"f{number}", b"") for number in range(2_001))), "more than 2000 members"),
+    ],
+    ids=[
+        "no gzip",
+        "no tar",
+        "a way out",
+        "a way out in the middle",
+        "a symbolic link",
+        "a hard link",
+        "a device",
+        "one file twice",
+        "one package twice",
+        "a rule without a package",
+        "bytes that are no text",
+        "a policy too long",
+        "data that is a list",
+        "a key twice",
+        "a name of our own",
+        "too many members",
     ],
 )
 def test_what_is_no_honest_bundle_is_refused(content: bytes, says: str) -> None:

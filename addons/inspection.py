@@ -1,0 +1,175 @@
+"""One answer that policies about content look at before the client sees it.
+
+Two ways. An answer is collected, inspected when it is whole, and then forwarded or withheld. An event stream, or a
+stream of lines, that only detectors look at is inspected piece by piece, each with what came before, and cut where
+one matches. ``proxy.inspected_answer`` moves the bytes; this decides. Whatever fails on the way withholds: there is
+no path to the client but a verdict of all policies.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from traceback import format_exception
+
+import structlog
+from mitmproxy.http import HTTPFlow, Response
+
+from addons.metrics import ANSWERS_INSPECTED
+from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import system_clock
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
+from headgate.protocols.answer_pieces import Pieces, Windows
+from headgate.workflows.decide_action import Candidate
+from headgate.workflows.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
+from headgate.workflows.judged_answer import Answer
+from headgate.workflows.organization_state import OrganizationState
+from headgate.workflows.refusals import withheld_error
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """``body``: bytes of an answer that are collected, and of what it decodes to, and of one piece of a stream.
+    ``seconds``: from the head of an answer that is collected to its end."""
+
+    body: int = 1 << 20
+    seconds: float = 60.0
+
+
+class Inspection:
+    """From the head of the answer to its end."""
+
+    def __init__(
+        self, judge: AnswerJudge, limits: AnswerLimits, *, action_id: str, mcp_id: JsonRpcId, request_id: str
+    ) -> None:
+        self.limits = limits
+        self._judge = judge
+        self._action_id = action_id
+        self._mcp_id = mcp_id
+        self._request_id = request_id
+        self._head: AnswerHead | None = None
+        self._verdicts = NOTHING_SAID
+        self._windows = Windows()
+        self._looked = False
+        self.pieces: Pieces | None = None
+        """Set where the answer is a stream that is inspected piece by piece."""
+        self._cleared = bytearray()
+
+    @property
+    def is_withheld(self) -> bool:
+        return self._verdicts.withheld is not None
+
+    @property
+    def is_clear(self) -> bool:
+        """Somebody has looked, and all that was looked at may pass."""
+        return self._looked and not self.is_withheld
+
+    def begin(self, flow: HTTPFlow) -> None:
+        """At the head of the answer: what can be inspected at all, and how."""
+        response = flow.response
+        if response is None:
+            raise RuntimeError("the head of an answer without an answer")
+        method = flow.request.data.method.decode("ascii")
+        data = response.data
+        head = parse_answer_head(data.status_code, data.headers.fields, method=method, reason=data.reason)
+        self._head = head
+        if (objection := objection_to(head, max_bytes=self.limits.body)) is not None:
+            self.withhold(objection)
+        elif head.stream is not None and not head.is_coded and not self._judge.needs_the_whole:
+            self.pieces = Pieces(head.stream)
+
+    def withhold(self, why: str) -> None:
+        """Without asking: it cannot be inspected."""
+        self._verdicts = self._judge.not_inspected(why).after(self._verdicts)
+
+    async def look_at_whole(self, response: Response) -> None:
+        """An answer that was collected, or has no body."""
+        if not self._looked and not self.is_withheld:
+            trailers = () if response.data.trailers is None else response.data.trailers.fields
+            answer = Answer(self._known_head, response.data.content or b"", trailers)
+            await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body))
+        self._looked = True
+
+    async def look_at_stream(self) -> None:
+        """The head first, then each stretch of whole pieces."""
+        if self.is_withheld or self.pieces is None:
+            return
+        if not self._looked:
+            self._looked = True
+            await self._settle(self._judge.of_head(self._known_head))
+        elif stretch := self.pieces.ready:
+            await self._settle(self._judge.of_pieces(self._known_head, stretch, self._windows))
+            if not self.is_withheld:
+                self._cleared += self.pieces.take()
+
+    def take_cleared(self) -> bytes:
+        """Of a stream: what may be forwarded now."""
+        cleared = bytes(self._cleared)
+        self._cleared.clear()
+        return cleared
+
+    async def _settle(self, asking: Awaitable[Verdicts]) -> None:
+        try:
+            self._verdicts = (await asking).after(self._verdicts)
+        # Cancellation and exit too: what was not inspected is not forwarded.
+        except BaseException as error:
+            _log.error("inspection_failed", error=repr(error), traceback="".join(format_exception(error)))
+            self.withhold(INSPECTION_FAILED)
+            if not isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError):
+                raise
+
+    @property
+    def _known_head(self) -> AnswerHead:
+        if self._head is None:
+            raise RuntimeError("an answer without a head")
+        return self._head
+
+    def record(self) -> JsonObject:
+        """What is kept in the outcome of the call."""
+        if not self._looked and not self.is_withheld:
+            self.withhold("it broke off before it was whole")
+        ANSWERS_INSPECTED.labels("withheld" if self.is_withheld else "forwarded").inc()
+        return self._verdicts.inspection()
+
+    def refusal(self, *, head: bool) -> Response:
+        """In place of the answer."""
+        error = withheld_error(
+            self._verdicts.withheld or INSPECTION_FAILED,
+            action_id=self._action_id,
+            status=self._known_head.status,
+            policies=self._verdicts.details(),
+        )
+        if self._mcp_id is not None:
+            return refusal_for_mcp(self._mcp_id, error, request_id=self._request_id, now=system_clock())
+        return refusal_response(error, request_id=self._request_id, now=system_clock(), head=head)
+
+    def last_words(self) -> bytes:
+        """At the place where a stream is cut: the refusal as one more event, or line."""
+        body = self.refusal(head=False).raw_content or b""
+        text = json.dumps(json.loads(body)).encode("ascii")
+        if self._known_head.stream is StreamKind.LINES:
+            return text + b"\n"
+        kind = b"message" if self._mcp_id is not None else b"error"
+        return b"event: " + kind + b"\ndata: " + text + b"\n\n"
+
+
+class Inspector:
+    """Makes an Inspection where the policies of a decision look at the answer."""
+
+    def __init__(self, evaluator: Evaluator, limits: AnswerLimits) -> None:
+        self._evaluator = evaluator
+        self._limits = limits
+
+    def inspection(
+        self, organization: OrganizationState, candidate: Candidate, *, action_id: str, request_id: str
+    ) -> Inspection | None:
+        judge = answer_judge(self._evaluator, organization, candidate)
+        if judge is None:
+            return None
+        return Inspection(
+            judge, self._limits, action_id=action_id, mcp_id=candidate.draft.mcp_id, request_id=request_id
+        )

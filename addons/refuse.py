@@ -1,0 +1,25 @@
+"""Refuses a request, with the form of the error that its client can read."""
+
+from mitmproxy.http import HTTPFlow
+
+from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
+from addons.verdict import flow_state, refuse
+from headgate.kernel.clock import Clock, system_clock
+from headgate.kernel.errors import HeadgateError
+
+
+def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:
+    """Refuse the request with the HTTP form of ``error``."""
+    response = refusal_response(
+        error,
+        request_id=flow_state(flow).request_id,
+        now=clock(),
+        head=flow.request.data.method == b"HEAD",
+    )
+    refuse(flow, error, response)
+
+
+def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:
+    """Refuse a parsed JSON-RPC call in the form that its SDK shows."""
+    response = refusal_for_mcp(rpc_id, error, request_id=flow_state(flow).request_id, now=clock())
+    refuse(flow, error, response)

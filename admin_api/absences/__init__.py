@@ -1,0 +1,1 @@
+"""Absences: who decides in whose place, and until when."""

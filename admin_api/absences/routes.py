@@ -1,0 +1,104 @@
+"""/v1/absences: name who decides in your place while you are away. An administrator may do it for anybody."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.text import StorableText
+from headgate.approvals.absence_store import list_absences
+from headgate.approvals.absences import NOTE_MAX_CHARACTERS, Absence
+from headgate.kernel.errors import ForbiddenError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.workflows.approver_absences import AbsenceRequest, announce_absence, call_off_absence
+
+router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
+
+
+class NewAbsence(BaseModel):
+    """``stand_in`` is a user's id or e-mail address. Without ``from``: from now on. ``user_id`` is for admin:*."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    stand_in: Annotated[StorableText, Field(min_length=1, max_length=320)]
+    starts_at: AwareDatetime | None = Field(default=None, alias="from")
+    ends_at: AwareDatetime = Field(alias="until")
+    note: Annotated[StorableText, Field(max_length=NOTE_MAX_CHARACTERS)] | None = None
+    user_id: Annotated[StorableText, Field(max_length=64)] | None = None
+
+
+class AbsenceAnswer(BaseModel):
+    id: str
+    user_id: str
+    stand_in: str
+    starts_at: datetime = Field(serialization_alias="from")
+    ends_at: datetime = Field(serialization_alias="until")
+    note: str | None
+    created_at: datetime
+
+
+@router.get("/v1/absences", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[AbsenceAnswer, Pagination]:
+    """Those that are not over: yours and those in which you stand in; for admin:*, everybody's."""
+    _check_person(principal.agent_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        absences, total = await list_absences(
+            connection,
+            principal.org_id,
+            user_id=None if principal.is_admin else principal.user_id or "",
+            since=dependencies.clock(),
+            limit=page.limit,
+            offset=page.offset,
+            exact_total=page.exact_total,
+        )
+    return Page(
+        data=[_answer(one) for one in absences],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
+
+
+@router.post("/v1/absences", status_code=201)
+async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:
+    """What is assigned to you may be decided by your stand-in, from then until then."""
+    _check_person(principal.agent_id)
+    request = AbsenceRequest(body.stand_in, body.starts_at, body.ends_at, body.note, body.user_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        absence = await announce_absence(
+            connection, change_by(principal, dependencies), request, is_admin=principal.is_admin
+        )
+    return _answer(absence)
+
+
+@router.delete("/v1/absences/{id}")
+async def call_off(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
+    """You are back, or do not leave. What was decided in your place stays."""
+    absence_id = parse_id(IdPrefix.ABSENCE, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        absence = await call_off_absence(
+            connection, change_by(principal, dependencies), absence_id, is_admin=principal.is_admin
+        )
+    return _answer(absence)
+
+
+def _check_person(agent_id: str | None) -> None:
+    if agent_id is not None:
+        raise ForbiddenError("an agent's key never decides an approval, in nobody's place")
+
+
+def _answer(absence: Absence) -> AbsenceAnswer:
+    return AbsenceAnswer(
+        id=absence.absence_id,
+        user_id=absence.user_id,
+        stand_in=absence.stand_in,
+        starts_at=absence.starts_at,
+        ends_at=absence.ends_at,
+        note=absence.note,
+        created_at=absence.created_at,
+    )

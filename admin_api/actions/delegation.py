@@ -1,0 +1,31 @@
+"""Reading on whose behalf an action is asked for, and what was asked for on its behalf."""
+
+from admin_api.actions.delegation_schemas import DelegationAnswer, delegation_answer
+from admin_api.dependencies import Dependencies
+from admin_api.principal import Principal
+from headgate.actions.delegation import Chain
+from headgate.actions.delegation_store import chain_of, checked_chain, sub_actions_of
+from headgate.actions.model import ActionDetail
+from headgate.actions.request import ActionSubmission
+
+
+async def chain_above(dependencies: Dependencies, org_id: str, submission: ActionSubmission) -> Chain:
+    """The actions on whose behalf this one is asked for. Raises ValidationError."""
+    if submission.parent_action_id is None:
+        return []
+    async with dependencies.database.transaction(org_id) as connection:
+        return await checked_chain(connection, org_id, submission.parent_action_id, most=dependencies.delegation_depth)
+
+
+async def delegation_of(
+    dependencies: Dependencies, principal: Principal, detail: ActionDetail
+) -> DelegationAnswer | None:
+    """What stands above and below; an agent sees its own agent's actions of it."""
+    action, most = detail.action, dependencies.delegation_depth
+    if action.parent_action_id is None and not detail.delegation_count:
+        return None
+    org_id, agent_id = principal.org_id, principal.agent_id
+    async with dependencies.database.transaction(org_id) as connection:
+        chain = await chain_of(connection, org_id, action.parent_action_id, most=most, agent_id=agent_id)
+        below = await sub_actions_of(connection, org_id, action.action_id, depth=most, agent_id=agent_id)
+    return delegation_answer(chain, below)

@@ -1,0 +1,117 @@
+"""/admin/agents/{id}/actions, /activity, /figures: what one agent did, and what was done to it."""
+
+from datetime import timedelta
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query
+
+from admin_api.actions.routes import status_of
+from admin_api.actions.schemas import ActionAnswer, action_answer
+from admin_api.agents.history_schemas import (
+    FiguresAnswer,
+    TimelineAnswer,
+    figures_answer,
+    moment_answer,
+)
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    UncountedPagination,
+    cursor_page,
+    list_request,
+)
+from headgate.actions.agent_figures import agent_figures
+from headgate.actions.folding_store import fold_outcomes
+from headgate.actions.store import ActionFilter, list_actions
+from headgate.agents.listing_store import listed_agent
+from headgate.agents.model import Agent
+from headgate.agents.store import find_agent
+from headgate.audit.sealer import seal_before_reading
+from headgate.db.database import Connection
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.workflows.agent_timeline import agent_timeline
+
+router = APIRouter(route_class=GuardedRoute, tags=["agents"])
+
+_MOST_DAYS: Final = 90
+
+
+@router.get("/admin/agents/{id}/actions", response_model_exclude_unset=True)
+async def actions(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    status: Annotated[str | None, Query(max_length=32)] = None,
+) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
+    """Its actions, newest first. ``status``: succeeded is accepted for completed."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    wanted = ActionFilter(agent_id=agent_id, status=None if status is None else status_of(status))
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await _existing(connection, principal.org_id, agent_id)
+        await fold_outcomes(connection, principal.org_id)
+        found = await list_actions(
+            connection,
+            principal.org_id,
+            wanted,
+            limit=request.limit,
+            offset=request.offset,
+            cursor=request.cursor_id(IdPrefix.ACTION),
+            exact_total=request.exact_total,
+        )
+    data = [action_answer(action) for action in found.actions]
+    return cursor_page(request, data, found)
+
+
+@router.get("/admin/agents/{id}/activity")
+async def activity(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
+    cursor: Annotated[str | None, Query(max_length=64)] = None,
+) -> TimelineAnswer:
+    """Its timeline, newest first: its actions, and what was done to it and its keys."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    await seal_before_reading(dependencies.database, principal.org_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await _existing(connection, principal.org_id, agent_id)
+        await fold_outcomes(connection, principal.org_id)
+        timeline = await agent_timeline(connection, principal.org_id, agent_id, limit=limit, cursor=cursor)
+    return TimelineAnswer(
+        data=[moment_answer(moment) for moment in timeline.moments],
+        pagination=UncountedPagination(limit=limit, next_cursor=timeline.next_cursor),
+    )
+
+
+@router.get("/admin/agents/{id}/figures")
+async def figures(
+    id: str,  # noqa: A002 - as beside the specification's routes
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    days: Annotated[int, Query(ge=1, le=_MOST_DAYS)] = 7,
+) -> FiguresAnswer:
+    """Actions, decisions, holds and tools of the last days, and when it was last seen."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    now = dependencies.clock()
+    since = now - timedelta(days=days)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        agent = await _existing(connection, principal.org_id, agent_id)
+        await fold_outcomes(connection, principal.org_id)
+        counted = await agent_figures(connection, principal.org_id, agent_id, since)
+        listed = await listed_agent(connection, principal.org_id, agent, now=now)
+    return figures_answer(agent_id, since, counted, listed.last_seen_at)
+
+
+async def _existing(connection: Connection, org_id: str, agent_id: str) -> Agent:
+    agent = await find_agent(connection, org_id, agent_id)
+    if agent is None:
+        raise NotFoundError(f"there is no agent {agent_id}")
+    return agent

@@ -1,0 +1,82 @@
+"""Bodies about what agents did."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from admin_api.actions.schemas import ActionAnswer, action_answer
+from admin_api.audit.schemas import EventAnswer, event_answer
+from admin_api.pagination import UncountedPagination
+from headgate.actions.agent_figures import AgentFigures
+from headgate.actions.model import Action
+from headgate.workflows.agent_timeline import Moment
+
+
+class MomentAnswer(BaseModel):
+    """One line of the timeline: ``action`` or ``event``, as ``kind`` says; the other is null."""
+
+    at: datetime
+    kind: Literal["action", "event"]
+    summary: str
+    action: ActionAnswer | None
+    event: EventAnswer | None
+
+
+class TimelineAnswer(BaseModel):
+    data: list[MomentAnswer]
+    pagination: UncountedPagination
+
+
+class ToolUseAnswer(BaseModel):
+    tool: str
+    operation: str
+    actions: int
+    last_at: datetime
+
+
+class FiguresAnswer(BaseModel):
+    """Of the newest 10,000 actions of the time."""
+
+    agent_id: str
+    since: datetime
+    actions: int
+    actions_is_minimum: bool
+    decisions: dict[str, int] = Field(description="allow, deny, require_approval")
+    statuses: dict[str, int]
+    holds: dict[str, int] = Field(description="Its approvals: pending, approved, denied, expired.")
+    last_seen_at: datetime | None = Field(description="Its last action or the last use of one of its keys.")
+    tools: list[ToolUseAnswer] = Field(description="The 50 used most, most used first.")
+
+
+def moment_answer(moment: Moment) -> MomentAnswer:
+    entry = moment.entry
+    if isinstance(entry, Action):
+        return MomentAnswer(
+            at=moment.at,
+            kind="action",
+            summary=f"{entry.tool}.{entry.operation}: {entry.decision.decision}, now {entry.status}",
+            action=action_answer(entry),
+            event=None,
+        )
+    return MomentAnswer(at=moment.at, kind="event", summary=entry.event_type, action=None, event=event_answer(entry))
+
+
+def figures_answer(
+    agent_id: str, since: datetime, figures: AgentFigures, last_used_at: datetime | None
+) -> FiguresAnswer:
+    seen = [at for at in (figures.last_action_at, last_used_at) if at is not None]
+    return FiguresAnswer(
+        agent_id=agent_id,
+        since=since,
+        actions=figures.actions,
+        actions_is_minimum=figures.is_minimum,
+        decisions=dict(figures.decisions),
+        statuses=dict(figures.statuses),
+        holds=dict(figures.holds),
+        last_seen_at=max(seen, default=None),
+        tools=[
+            ToolUseAnswer(tool=one.tool, operation=one.operation, actions=one.actions, last_at=one.last_at)
+            for one in figures.tools
+        ],
+    )

@@ -1,0 +1,50 @@
+"""Suspending an agent and letting it go on: at once, in every process, inside open tunnels too."""
+
+from fastapi import APIRouter
+
+from admin_api.agents.schemas import AgentAnswer, StatusReason, agent_answer
+from admin_api.agents.stopped import stops_shown
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from headgate.agents.administer import resume_agent, suspend_agent
+from headgate.agents.listing_store import listed_agent
+from headgate.kernel.ids import IdPrefix, parse_id
+
+router = APIRouter(route_class=GuardedRoute, tags=["agents"])
+
+
+@router.post("/admin/agents/{id}/suspend")
+async def suspend(
+    id: str,  # noqa: A002 - as beside the specification's routes
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    body: StatusReason | None = None,
+) -> AgentAnswer:
+    """Its keys are refused from now on, and are as they were when it is resumed. 409 for a deactivated agent."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        agent = await suspend_agent(connection, change, agent_id, (body or StatusReason()).reason)
+        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(connection, principal.org_id)
+    dependencies.keys.forget(principal.org_id)
+    return agent_answer(listed, stops)
+
+
+@router.post("/admin/agents/{id}/resume")
+async def resume(
+    id: str,  # noqa: A002 - as beside the specification's routes
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    body: StatusReason | None = None,
+) -> AgentAnswer:
+    """The end of a suspension. 409 for a deactivated agent: make a new one."""
+    agent_id = parse_id(IdPrefix.AGENT, id)
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        agent = await resume_agent(connection, change, agent_id, (body or StatusReason()).reason)
+        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(connection, principal.org_id)
+    dependencies.keys.forget(principal.org_id)
+    return agent_answer(listed, stops)

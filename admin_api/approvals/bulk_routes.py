@@ -1,0 +1,96 @@
+"""POST /v1/approvals/bulk-decision: the same decision on several approvals, each by itself.
+
+Nothing is all or nothing here: each is a vote with its own rules, transaction and event, and says what became of it.
+"""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.approvals.voter import voter_of
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.guarded_route import GuardedRoute
+from admin_api.principal import Principal
+from admin_api.text import StorableText
+from headgate.approvals.context_store import identical_pending
+from headgate.approvals.model import REASON_MAX_CHARACTERS, VoteDecision
+from headgate.approvals.store import get_approval
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+
+router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
+
+_AT_ONCE_MAX: Final = 100
+
+
+class BulkDecisionRequest(BaseModel):
+    """``ids``, or ``identical_to``: that approval and the open ones of exactly the same action."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    decision: VoteDecision
+    ids: list[str] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
+    identical_to: str | None = None
+    reason: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
+        default=None, description="Required to deny; a comment where it is approved."
+    )
+
+
+class BulkErrorAnswer(BaseModel):
+    code: str
+    message: str
+
+
+class BulkResultAnswer(BaseModel):
+    """``result`` error: nothing was changed, and ``error`` says why. ``status`` is the approval's, still pending where
+    more votes are needed."""
+
+    id: str
+    result: Literal["voted", "error"]
+    status: str | None
+    error: BulkErrorAnswer | None
+
+
+class BulkDecisionAnswer(BaseModel):
+    voted: int
+    failed: int
+    results: list[BulkResultAnswer]
+
+
+@router.post("/v1/approvals/bulk-decision")
+async def decide_many(
+    body: BulkDecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> BulkDecisionAnswer:
+    """One vote on each, in order; 200 also where some could not be decided: see each result."""
+    approval_ids = await _wanted(body, principal, dependencies)
+    results = [await _decide(approval_id, body, principal, dependencies) for approval_id in approval_ids]
+    voted = sum(one.result == "voted" for one in results)
+    return BulkDecisionAnswer(voted=voted, failed=len(results) - voted, results=results)
+
+
+async def _wanted(body: BulkDecisionRequest, principal: Principal, dependencies: Dependencies) -> list[str]:
+    """Once each. Raises ValidationError, NotFoundError."""
+    if (body.ids is None) == (body.identical_to is None):
+        raise ValidationError("give ids or identical_to, one of them", details={"field": "ids"})
+    if body.ids is not None:
+        return list(dict.fromkeys(parse_id(IdPrefix.APPROVAL, one) for one in body.ids))
+    approval_id = parse_id(IdPrefix.APPROVAL, body.identical_to or "")
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        approval, _ = await get_approval(connection, principal.org_id, approval_id)
+        call = (approval.agent_id, approval.digest)
+        found = (await identical_pending(connection, principal.org_id, [call])).get(call, [])
+    return list(dict.fromkeys([approval_id, *found]))[:_AT_ONCE_MAX]
+
+
+async def _decide(
+    approval_id: str, body: BulkDecisionRequest, principal: Principal, dependencies: Dependencies
+) -> BulkResultAnswer:
+    try:
+        outcome = await dependencies.decide_approval.decide(
+            principal.org_id, approval_id, voter_of(principal), body.decision, body.reason
+        )
+    except HeadgateError as error:
+        shown = BulkErrorAnswer(code=error.code.value, message=error.message)
+        return BulkResultAnswer(id=approval_id, result="error", status=None, error=shown)
+    return BulkResultAnswer(id=approval_id, result="voted", status=outcome.approval.status.value, error=None)

@@ -1,0 +1,30 @@
+"""The context of one approval, read in the transaction that reads the approval."""
+
+from typing import Final
+
+from admin_api.approvals.context_schemas import ContextAnswer, context_answer
+from headgate.actions.delegation_store import chain_of
+from headgate.approvals.context_store import asked_action, identical_pending, similar_decisions
+from headgate.approvals.model import Approval
+from headgate.db.database import Connection
+from headgate.tools.describe import operation_descriptions
+from headgate.tools.match import CatalogueIndex
+
+_MOST_PARENTS: Final = 10
+
+
+async def context_of(connection: Connection, approval: Approval, catalogue: CatalogueIndex) -> ContextAnswer | None:
+    """None where the action is gone."""
+    org_id = approval.org_id
+    asked = await asked_action(connection, org_id, approval.action_id)
+    if asked is None:
+        return None
+    call = (approval.agent_id, approval.digest)
+    return context_answer(
+        approval,
+        asked,
+        await chain_of(connection, org_id, asked.parent_action_id, most=_MOST_PARENTS),
+        await similar_decisions(connection, org_id, asked),
+        (await identical_pending(connection, org_id, [call])).get(call, []),
+        operation_descriptions(catalogue),
+    )

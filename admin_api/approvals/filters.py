@@ -1,0 +1,65 @@
+"""Which approvals a list is of, from its query."""
+
+from datetime import datetime
+from typing import Final
+
+from admin_api.approvals.voter import voter_of
+from admin_api.principal import Principal
+from headgate.approvals.list_store import ApprovalFilter
+from headgate.approvals.model import ApprovalStatus
+from headgate.db.database import Connection
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.model import RiskLevel
+from headgate.workflows.approver import approver_of_now
+
+_ME: Final = "me"
+
+
+async def wanted_approvals(
+    connection: Connection,
+    principal: Principal,
+    now: datetime,
+    *,
+    status: ApprovalStatus | None,
+    agent_id: str | None,
+    risk_level: RiskLevel | None,
+    tool: str | None,
+    policy_id: str | None,
+    assignee: str | None,
+    created_from: datetime | None,
+    created_to: datetime | None,
+) -> ApprovalFilter:
+    """Raises ValidationError."""
+    return ApprovalFilter(
+        status=status,
+        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
+        risk_level=None if risk_level is None else risk_level.value,
+        tool=_storable("tool", tool),
+        policy_id=_storable("policy_id", policy_id),
+        assigned_to=await _names(connection, principal, now, _storable("assignee", assignee)),
+        created_from=created_from,
+        created_to=created_to,
+    )
+
+
+async def _names(
+    connection: Connection, principal: Principal, now: datetime, assignee: str | None
+) -> frozenset[str] | None:
+    """``me``: by any of the caller's names and groups, and of those who are away and have named the caller."""
+    if assignee is None:
+        return None
+    if assignee != _ME:
+        return frozenset({assignee.casefold()})
+    if principal.user_id is None:
+        raise ValidationError(
+            "a key that no user created is nobody", details={"field": "assignee", "reason": "me is no user"}
+        )
+    voter = await approver_of_now(connection, principal.org_id, voter_of(principal), now)
+    return voter.named.names.union(*(absent.names for absent in voter.stands_in_for))
+
+
+def _storable(field: str, text: str | None) -> str | None:
+    if text is not None and "\0" in text:
+        raise ValidationError(f"{field} must not contain NUL", details={"field": field, "reason": "holds NUL"})
+    return text

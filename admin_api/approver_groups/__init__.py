@@ -1,0 +1,1 @@
+"""Groups of approvers, by which policies and assignments name several people at once."""

@@ -1,0 +1,120 @@
+"""/admin/approver-groups: who ``group:name`` is. Reading is for whoever may read approvals, changing for admin:*."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.etag import IfMatch, expected_version, set_etag
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.text import StorableText
+from headgate.approvals.group_store import find_group, list_groups
+from headgate.approvals.groups import DESCRIPTION_MAX_CHARACTERS, MEMBERS_MAX, ApproverGroup
+from headgate.kernel.errors import NotFoundError
+from headgate.workflows.approver_groups import create_group, remove_group, replace_group
+
+router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
+
+
+class GroupBody(BaseModel):
+    """``members`` are users' ids and e-mail addresses."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    description: Annotated[StorableText, Field(max_length=DESCRIPTION_MAX_CHARACTERS)] | None = None
+    members: Annotated[list[StorableText], Field(max_length=MEMBERS_MAX)]
+
+
+class NewGroup(GroupBody):
+    name: Annotated[str, Field(max_length=64)]
+
+
+class GroupAnswer(BaseModel):
+    name: str
+    description: str | None
+    members: list[str]
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@router.get("/admin/approver-groups", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[GroupAnswer, Pagination]:
+    """All groups of approvers, by name."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        groups, total = await list_groups(connection, principal.org_id, limit=page.limit, offset=page.offset)
+    return Page(data=[_answer(group) for group in groups], pagination=pagination_of(page, total, is_minimum=False))
+
+
+@router.post("/admin/approver-groups", status_code=201)
+async def create(
+    body: NewGroup, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> GroupAnswer:
+    """Make a group of approvers, by e-mail or user id."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        group = await create_group(
+            connection, change_by(principal, dependencies), body.name, body.description, body.members
+        )
+    set_etag(response, group.version)
+    return _answer(group)
+
+
+@router.get("/admin/approver-groups/{name}")
+async def get(
+    name: str, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> GroupAnswer:
+    """One group of approvers and its members."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        group = None if "\0" in name else await find_group(connection, principal.org_id, name)
+    if group is None:
+        raise NotFoundError(f"there is no group {name[:64]}")
+    set_etag(response, group.version)
+    return _answer(group)
+
+
+@router.put("/admin/approver-groups/{name}")
+async def put(
+    name: str,
+    body: GroupBody,
+    response: Response,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    if_match: IfMatch = None,
+) -> GroupAnswer:
+    """Replace it. If-Match: only where it is still that version. Who is removed votes no more, from now on."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        group = await replace_group(
+            connection,
+            change_by(principal, dependencies),
+            name,
+            body.description,
+            body.members,
+            expected_version(if_match, None),
+        )
+    set_etag(response, group.version)
+    return _answer(group)
+
+
+@router.delete("/admin/approver-groups/{name}")
+async def delete(name: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GroupAnswer:
+    """What still names it then names nobody: such approvals wait for the others, for admin:*, or for their end."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return _answer(await remove_group(connection, change_by(principal, dependencies), name))
+
+
+def _answer(group: ApproverGroup) -> GroupAnswer:
+    return GroupAnswer(
+        name=group.name,
+        description=group.description,
+        members=list(group.members),
+        version=group.version,
+        created_at=group.created_at,
+        updated_at=group.updated_at,
+    )

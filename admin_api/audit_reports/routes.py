@@ -1,0 +1,119 @@
+"""/admin/audit/reports: asked for here, made by the worker, taken here (specification, "Audit routes")."""
+
+from typing import Final
+
+from fastapi import APIRouter, Response
+from starlette.responses import StreamingResponse
+
+from admin_api.audit_reports.schemas import NewReport, ReportAnswer, report_answer
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.instants import range_of_time
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from headgate.audit.sealer import seal_before_reading
+from headgate.evidence.tree_store import get_checkpoint
+from headgate.kernel.errors import ConflictError, ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.reports.model import ReportFormat, ReportRequest, ReportStatus, ReportType, sections_of
+from headgate.reports.service import record_download, remove_report, request_report
+from headgate.reports.store import get_report, list_reports, pieces_of
+
+router = APIRouter(route_class=GuardedRoute, tags=["audit"])
+
+_MEDIA_TYPES: Final = {
+    ReportFormat.PDF: "application/pdf",
+    ReportFormat.HTML: "text/html; charset=utf-8",
+    ReportFormat.CSV: "text/csv; charset=utf-8; header=present",
+    ReportFormat.JSON: "application/json",
+}
+
+
+@router.post("/admin/audit/reports", status_code=202)
+async def create(
+    body: NewReport, principal: CurrentPrincipal, dependencies: CurrentDependencies, response: Response
+) -> ReportAnswer:
+    """Asks for a report; GET it until its status is ready, or failed. What was recorded until now is in it."""
+    start, end = range_of_time(body.start_date, body.end_date)
+    sections = sections_of(body.type, body.include)
+    await seal_before_reading(dependencies.database, principal.org_id)
+    now = dependencies.clock()
+    if start is not None and start > now:
+        raise ValidationError(
+            "start_date is in the future: nothing can have been recorded", details={"field": "start_date"}
+        )
+    # What is not over yet cannot be reported: the same request of tomorrow would be another report.
+    end = now if end is None or end > now else end
+    request = ReportRequest(body.type, body.format, sections, start, end, body.checkpoint_size)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        if body.checkpoint_size is not None:
+            await get_checkpoint(connection, principal.org_id, body.checkpoint_size)
+        report = await request_report(connection, change_by(principal, dependencies), request)
+    response.headers["Location"] = f"/admin/audit/reports/{report.report_id}"
+    return report_answer(report)
+
+
+@router.get("/admin/audit/reports", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    type: ReportType | None = None,  # noqa: A002 - the name that the body has
+    status: ReportStatus | None = None,
+) -> Page[ReportAnswer, Pagination]:
+    """Newest first."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await list_reports(
+            connection,
+            principal.org_id,
+            report_type=type,
+            status=status,
+            limit=page.limit,
+            offset=page.offset,
+            exact_total=page.exact_total,
+        )
+    return Page(
+        data=[report_answer(one) for one in found.reports],
+        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    )
+
+
+@router.get("/admin/audit/reports/{report_id}")
+async def get(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ReportAnswer:
+    """One report: how far it is, and what it rests on."""
+    wanted = parse_id(IdPrefix.REPORT, report_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return report_answer(await get_report(connection, principal.org_id, wanted))
+
+
+@router.get("/admin/audit/reports/{report_id}/download", response_class=Response)
+async def download(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
+    """The file. That somebody took it is recorded first."""
+    wanted = parse_id(IdPrefix.REPORT, report_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        report = await get_report(connection, principal.org_id, wanted)
+        if report.result is None:
+            raise ConflictError(f"the report is {report.status}: there is no file", details={"status": report.status})
+        await record_download(connection, change_by(principal, dependencies), report)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{report.file_name}"',
+        "Content-Length": str(report.result.size_bytes),
+        "ETag": f'"{report.result.sha256.hex()}"',
+        "Cache-Control": "private, no-store",
+        "X-Content-Type-Options": "nosniff",
+        # Opened as a page nevertheless, it may do nothing that its own policy does not allow, and is of no origin.
+        "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+    }
+    return StreamingResponse(
+        pieces_of(dependencies.database, principal.org_id, wanted),
+        media_type=_MEDIA_TYPES[report.request.format],
+        headers=headers,
+    )
+
+
+@router.delete("/admin/audit/reports/{report_id}", status_code=204)
+async def delete(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> None:
+    """With its file; one that is being made is given up. That it was there stays on record."""
+    wanted = parse_id(IdPrefix.REPORT, report_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await remove_report(connection, change_by(principal, dependencies), wanted)

@@ -1,0 +1,1 @@
+"""Breaking the glass, and its review."""

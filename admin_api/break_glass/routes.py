@@ -1,0 +1,95 @@
+"""/admin/break-glass: let one denied action through, and look at it afterwards."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from admin_api.approvals.voter import voter_of
+from admin_api.break_glass.schemas import GlassAnswer, OpenRequest, ReviewRequest, glass_answer
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    cursor_page,
+    list_request,
+)
+from headgate.break_glass.service import break_glass, review_glass
+from headgate.break_glass.store import find_glass, list_glasses
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.workflows.approver import approver_of_now
+
+router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
+
+
+@router.post("/admin/break-glass", status_code=201)
+async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:
+    """The next call that is exactly this denied one goes through, once. A policy's denial only: what a reviewer has
+    denied answers 409."""
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        glass = await break_glass(
+            connection,
+            change,
+            voter_of(principal),
+            action_id=parse_id(IdPrefix.ACTION, body.action_id),
+            reason=body.reason,
+            lifetime_seconds=body.expires_in_seconds,
+        )
+    return glass_answer(glass, change.at)
+
+
+@router.get("/admin/break-glass", response_model_exclude_unset=True)
+async def list_all(
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    open_only: Annotated[bool, Query(alias="open", description="Those whose review is not done")] = False,
+) -> Page[GlassAnswer, CursorPagination] | Page[GlassAnswer, CamelPagination]:
+    """Newest first."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await list_glasses(
+            connection,
+            principal.org_id,
+            open_only=open_only,
+            limit=request.limit,
+            offset=request.offset,
+            cursor=request.cursor_id(IdPrefix.BREAK_GLASS),
+            exact_total=request.exact_total,
+        )
+    now = dependencies.clock()
+    data = [glass_answer(glass, now) for glass in found.glasses]
+    return cursor_page(request, data, found)
+
+
+@router.get("/admin/break-glass/{id}")
+async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:  # noqa: A002 - as in the specification's routes
+    """One broken glass, with its review where there is one."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        glass = await find_glass(connection, principal.org_id, parse_id(IdPrefix.BREAK_GLASS, id))
+    return glass_answer(glass, dependencies.clock())
+
+
+@router.post("/admin/break-glass/{id}/review")
+async def review(
+    id: str,  # noqa: A002 - as in the specification's routes
+    body: ReviewRequest,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> GlassAnswer:
+    """By somebody else than who opened it; it ends what was not used yet."""
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        glass = await review_glass(
+            connection,
+            change,
+            await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
+            parse_id(IdPrefix.BREAK_GLASS, id),
+            outcome=body.outcome,
+            note=body.note,
+        )
+    return glass_answer(glass, change.at)

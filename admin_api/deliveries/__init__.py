@@ -1,0 +1,1 @@
+"""What webhooks and notifications show of what was sent."""

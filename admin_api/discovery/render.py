@@ -1,0 +1,125 @@
+"""A skill as documents: SKILL.md (the Agent Skills format: YAML front matter, then Markdown; agentskills.io), JSON, and
+llms.txt (llmstxt.org: a title, a quotation, lists of links). Pure; the same bytes every time."""
+
+import json
+import shlex
+from dataclasses import asdict
+from typing import Final
+
+from admin_api.discovery.model import Example, Skill
+
+BASE: Final = "$HEADGATE_API_URL"
+KEY: Final = "$HEADGATE_AGENT_KEY"
+
+_HOW: Final = f"""\
+Two ways lead through Headgate, and the same policies decide both:
+
+- **Your ordinary calls.** With `HTTPS_PROXY=http://agent:KEY@HOST:PORT` and the proxy's certificate (`{BASE}/ca.pem`) \
+every HTTP call that you make is an action. You need to do nothing else.
+- **Actions that you carry out yourself.** Propose them to `POST /v1/actions` first and act by the answer.
+
+`{BASE}` is the address from which you have this page; `{KEY}` is your key. A key begins with `hg_` and goes into \
+`X-Agent-Key`. Never write it into a file, a message or a log.
+
+## What an answer means
+
+| `status` | Do |
+|---|---|
+| `allowed`, `approved` | Carry it out, once. |
+| `pending_approval` | A person decides. Ask `GET /v1/actions/{{id}}?wait=30` until it changes. |
+| `denied` | Do not do it, nor anything else to the same end. `decision.reason` says why: tell your user. |
+| `executing`, `completed`, `failed` | Headgate carries it out, or has. |
+
+A refused call through the proxy is 403 with `error.code`:
+
+| `code` | Do |
+|---|---|
+| `ACTION_DENIED`, `APPROVAL_DENIED` | As `denied`. |
+| `APPROVAL_PENDING` | Send the very same call again after `Retry-After` seconds: it attaches to its approval. |
+| `DESTINATION_BLOCKED` | Nobody may reach this address from here. |
+
+429 says when to come back in `Retry-After`; 503 means that nothing was forwarded, so try again. Errors are \
+`{{"error": {{"code", "message", "details", "requestId"}}}}`; go by `code`.
+"""
+
+
+def skill_markdown(skill: Skill) -> str:
+    lines = [
+        "---",
+        f"name: {skill.name}",
+        f"description: {json.dumps(skill.description)}",
+        f'version: "{skill.version}"',
+        "---",
+        "",
+        "# Headgate",
+        "",
+        _HOW,
+        "## Examples",
+        "",
+    ]
+    for example in skill.examples:
+        statuses = " or ".join(str(status) for status in example.expected_status)
+        lines += [f"{example.title} (answers {statuses}):", "", "```sh", curl(example), "```", ""]
+    lines += ["## Routes", "", "| Method | Path | Scope | What |", "|---|---|---|---|"]
+    lines += [
+        f"| {route.method} | `{route.path}` | {route.scope or 'none needed'} | {_cell(route.summary)} |"
+        for route in skill.routes
+    ]
+    lines += ["", "The whole interface: `/openapi.json`.", "", "## Tools that Headgate knows by name", ""]
+    lines += ["| Tool | Hosts | Operations |", "|---|---|---|"]
+    lines += [
+        f"| {tool.tool} | {', '.join(f'`{host}`' for host in tool.hosts)} | {len(tool.operations)} |"
+        for tool in skill.tools
+    ]
+    lines += ["", "Their operations are in `/skill.json`; every other call is the tool `http`.", ""]
+    return "\n".join(lines)
+
+
+def curl(example: Example) -> str:
+    """The example as a shell command; ``{name}`` stands for what an earlier answer said."""
+    parts = ["curl", "-sS"]
+    if example.method != "GET":
+        parts += ["-X", example.method]
+    parts.append(f'"{BASE}{example.path}"')
+    if example.with_key:
+        parts += ["-H", f'"X-Agent-Key: {KEY}"']
+    if example.body is not None:
+        parts += ["-H", shlex.quote("Content-Type: application/json"), "-d", shlex.quote(json.dumps(example.body))]
+    return " ".join(parts)
+
+
+def skill_json(skill: Skill) -> str:
+    document = asdict(skill)
+    document["examples"] = [{**asdict(example), "curl": curl(example)} for example in skill.examples]
+    document["interface"] = "/openapi.json"
+    return json.dumps(document, indent=1)
+
+
+def llms_text(skill: Skill) -> str:
+    return "\n".join(
+        [
+            "# Headgate",
+            "",
+            f"> {skill.description}",
+            "",
+            "## For agents",
+            "",
+            "- [How to work through Headgate](/skill.md): what answers mean, examples, routes",
+            "- [The same as data](/skill.json): with every operation of the tools that are known by name",
+            "",
+            "## Interface",
+            "",
+            "- [OpenAPI description](/openapi.json): every route, with who may call it in its description",
+            "- [The proxy's certificate](/ca.pem): what an agent's HTTP client must trust",
+            "",
+            "## Optional",
+            "",
+            "- [Health](/health): whether this instance works",
+            "- [Version](/health/version): which version, commit and build it is",
+            "",
+        ]
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""Checkpoints, proofs and proof packs."""

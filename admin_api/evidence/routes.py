@@ -1,0 +1,117 @@
+"""Signed checkpoints of the record, proofs about them, proof packs, and the keys to check all of it with."""
+
+import base64
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.evidence.schemas import (
+    CheckpointsAnswer,
+    ConsistencyAnswer,
+    KeysAnswer,
+    checkpoint_answer,
+    checkpoints_answer,
+    keys_answer,
+)
+from admin_api.guarded_route import GuardedRoute
+from headgate.audit.model import Event, EventType
+from headgate.audit.sealer import seal_before_reading
+from headgate.audit.store import append
+from headgate.evidence.export_store import load_exports
+from headgate.evidence.pack import make_pack
+from headgate.evidence.prove import prove_consistency
+from headgate.evidence.tree_store import get_checkpoint, latest_checkpoint, list_checkpoints, load_tree
+from headgate.kernel.canonical_json import sha256_hex
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+
+router = APIRouter(route_class=GuardedRoute, tags=["audit"])
+
+_MAX_SIZE: Final = 2**63 - 1
+_GRACE_SECONDS: Final = 5.0
+
+
+@router.get("/.well-known/headgate-keys")
+async def signing_keys(dependencies: CurrentDependencies) -> KeysAnswer:
+    """The public keys that checkpoints of the record are verified with, those before a rotation too."""
+    if dependencies.signing_keys.is_missing:
+        raise UnavailableError("nothing has been signed here yet: the key is made with the first checkpoint")
+    return keys_answer(dependencies.signing_keys.load())
+
+
+@router.get("/admin/audit/checkpoints")
+async def checkpoints(
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    after: Annotated[int, Query(ge=0, le=_MAX_SIZE, description="Only those of more events.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    latest: Annotated[bool, Query(description="The newest one only.")] = False,
+) -> CheckpointsAnswer:
+    """By their size, the smallest first; and whether anything keeps new ones from being signed."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        if latest:
+            newest = await latest_checkpoint(connection, principal.org_id)
+            found = [] if newest is None else [newest]
+        else:
+            found = await list_checkpoints(connection, principal.org_id, after=after, limit=limit)
+        tree = await load_tree(connection, principal.org_id)
+        exports = await load_exports(connection, principal.org_id)
+    return checkpoints_answer(found, tree, exports)
+
+
+@router.get("/admin/audit/consistency")
+async def consistency(
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    first: Annotated[int, Query(ge=1, le=_MAX_SIZE)],
+    second: Annotated[int, Query(ge=1, le=_MAX_SIZE)],
+) -> ConsistencyAnswer:
+    """The proof that one checkpoint continues another; both are named by their sizes."""
+    if first > second:
+        raise ValidationError("first is larger than second", details={"field": "first"})
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        older = await get_checkpoint(connection, principal.org_id, first)
+        newer = await get_checkpoint(connection, principal.org_id, second)
+        path = await prove_consistency(connection, principal.org_id, first, second)
+    return ConsistencyAnswer(
+        first=checkpoint_answer(older),
+        second=checkpoint_answer(newer),
+        path=[base64.b64encode(one).decode() for one in path],
+    )
+
+
+@router.get(
+    "/admin/audit/actions/{action_id}/proof-pack",
+    response_class=Response,
+    responses={200: {"description": "The pack", "content": {"application/zip": {}}}},
+)
+async def proof_pack(
+    action_id: Annotated[str, Path(max_length=64)], principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Response:
+    """What the record holds about one action and how to check it without this service, as a ZIP archive."""
+    wanted = parse_id(IdPrefix.ACTION, action_id)
+    await seal_before_reading(dependencies.database, principal.org_id)
+    pack = await make_pack(
+        dependencies.database,
+        principal.org_id,
+        wanted,
+        dependencies.catalogue_documents,
+        dependencies.vault,
+        wait_seconds=dependencies.checkpoint_seconds + _GRACE_SECONDS,
+    )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        exported = Event(
+            EventType.PROOF_PACK_EXPORTED,
+            dependencies.clock(),
+            principal.actor,
+            # Not in the event's own column: the pack of an action would change with each look at it.
+            {"action_id": wanted, "tree_size": pack.size, "sha256": sha256_hex(pack.content)},
+        )
+        await append(connection, principal.org_id, [exported])
+    return Response(
+        pack.content,
+        media_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{wanted}.zip"'},
+    )

@@ -1,0 +1,96 @@
+"""Bodies about checkpoints, and the keys that sign them."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from headgate.evidence.export_store import ExportState
+from headgate.evidence.note import VerifierKey
+from headgate.evidence.signing_keys import SigningKeys
+from headgate.evidence.tree_store import StoredCheckpoint, Tree
+
+
+class SigningKeyAnswer(BaseModel):
+    key_id: str
+    vkey: str = Field(description="C2SP signed-note's verifier key, named as all logs of this service begin.")
+    public_key: str = Field(description="Ed25519, in hexadecimal.")
+    status: str = Field(description="current, signing (until it is retired) or retired.")
+
+
+class KeysAnswer(BaseModel):
+    """An organization's log is called ``{log}/{organization}``; the key's name in its checkpoints is the same."""
+
+    log: str
+    keys: list[SigningKeyAnswer]
+
+
+class CheckpointAnswer(BaseModel):
+    size: int = Field(description="How many events the tree has.")
+    note: str = Field(description="C2SP tlog-checkpoint.")
+    created_at: datetime
+
+
+class ExportAnswer(BaseModel):
+    """``failing_since`` null: the target takes what it is given. ``size``: the last checkpoint that it has."""
+
+    target: str
+    size: int
+    exported_at: datetime | None
+    failing_since: datetime | None
+    failure: str | None
+
+
+class CheckpointsAnswer(BaseModel):
+    """``problem``: why no newer checkpoint is signed; null where all is well."""
+
+    data: list[CheckpointAnswer]
+    tree_size: int
+    problem: str | None
+    problem_since: datetime | None
+    exports: list[ExportAnswer]
+
+
+class ConsistencyAnswer(BaseModel):
+    """That the second checkpoint continues the first (RFC 6962, section 2.1.2). Hashes are base64."""
+
+    first: CheckpointAnswer
+    second: CheckpointAnswer
+    path: list[str]
+
+
+def keys_answer(keys: SigningKeys) -> KeysAnswer:
+    signing = ["current", *["signing"] * len(keys.signers)][: len(keys.signers)]
+    statuses = [*signing, *["retired"] * len(keys.retired)]
+    return KeysAnswer(
+        log=keys.log_name,
+        keys=[
+            _key_answer(key, status) for key, status in zip(keys.verifier_keys(keys.log_name), statuses, strict=True)
+        ],
+    )
+
+
+def _key_answer(key: VerifierKey, status: str) -> SigningKeyAnswer:
+    return SigningKeyAnswer(key_id=key.key_id.hex(), vkey=key.text, public_key=key.public_key.hex(), status=status)
+
+
+def checkpoint_answer(checkpoint: StoredCheckpoint) -> CheckpointAnswer:
+    return CheckpointAnswer(size=checkpoint.size, note=checkpoint.note, created_at=checkpoint.created_at)
+
+
+def checkpoints_answer(found: list[StoredCheckpoint], tree: Tree, exports: list[ExportState]) -> CheckpointsAnswer:
+    return CheckpointsAnswer(
+        data=[checkpoint_answer(one) for one in found],
+        tree_size=tree.frontier.size,
+        problem=tree.problem,
+        problem_since=tree.problem_since,
+        exports=[
+            ExportAnswer(
+                target=one.target,
+                size=one.size,
+                exported_at=one.exported_at,
+                failing_since=one.failing_since,
+                failure=one.failure,
+            )
+            for one in exports
+        ],
+    )

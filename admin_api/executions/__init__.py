@@ -1,0 +1,1 @@
+"""Executions: what is queued, runs, and has run."""

@@ -1,0 +1,163 @@
+"""/v1/executions: what is queued, runs and has run; and what administrators do about it.
+
+Intercepted calls are in the same list. An agent's key sees its own agent's executions only.
+"""
+
+from datetime import timedelta
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Query
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.executions.schemas import (
+    DestinationsAnswer,
+    ExecutionDetail,
+    ExecutionItem,
+    ProcessAnswer,
+    ProcessBody,
+    RetryBody,
+    StatisticsAnswer,
+    destination_item,
+    execution_detail,
+    execution_item,
+    statistics_answer,
+)
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import (
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    cursor_page,
+    list_request,
+)
+from headgate.actions.folding_store import fold_outcomes
+from headgate.actions.model import ExecutionStatus
+from headgate.executions.limits import load_limits
+from headgate.executions.list_store import ExecutionFilter, get_execution, list_executions
+from headgate.executions.statistics_store import destination_states, statistics
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+
+router = APIRouter(route_class=GuardedRoute, tags=["executions"])
+
+_DEFAULT_LIMIT: Final = 50
+_DESTINATIONS_MAX: Final = 500
+_DAY_SECONDS: Final = 86_400
+
+
+@router.get("/v1/executions", response_model_exclude_unset=True)
+async def list_all(
+    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    status: Annotated[ExecutionStatus | None, Query()] = None,
+    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    action_id: Annotated[str | None, Query(max_length=64)] = None,
+    tool: Annotated[str | None, Query(max_length=64)] = None,
+    operation: Annotated[str | None, Query(max_length=64)] = None,
+    source: Annotated[Literal["proxy", "api"] | None, Query()] = None,
+    retryable: Annotated[bool, Query(description="Only what failed and can be retried: the dead letters.")] = False,
+) -> Page[ExecutionItem, CursorPagination] | Page[ExecutionItem, CamelPagination]:
+    """Newest first. Filtered by agent, tool, operation or source, ``total`` is exact up to 500 only."""
+    wanted = ExecutionFilter(
+        agent_id=_visible_agent(principal.agent_id, agent_id),
+        status=status,
+        tool=tool,
+        operation=operation,
+        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
+        source=source,
+        retryable=retryable,
+    )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await fold_outcomes(connection, principal.org_id)
+        found = await list_executions(
+            connection,
+            principal.org_id,
+            wanted,
+            limit=request.limit,
+            offset=request.offset,
+            cursor=request.cursor_id(IdPrefix.EXECUTION),
+            exact_total=request.exact_total,
+        )
+    items = [execution_item(one) for one in found.executions]
+    return cursor_page(request, items, found)
+
+
+@router.get("/v1/executions/stats")
+async def stats(
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    window_seconds: Annotated[int, Query(ge=1, le=_DAY_SECONDS)] = 3600,
+) -> StatisticsAnswer:
+    """The queue now, and what ended within the window."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await fold_outcomes(connection, principal.org_id)
+        found = await statistics(
+            connection, principal.org_id, window=timedelta(seconds=window_seconds), agent_id=principal.agent_id
+        )
+    return statistics_answer(found, window_seconds)
+
+
+@router.get("/v1/executions/destinations")
+async def destinations(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DestinationsAnswer:
+    """The breaker of each destination, those that fail first."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        limits = await load_limits(connection, principal.org_id)
+        found = await destination_states(connection, principal.org_id, limit=_DESTINATIONS_MAX)
+    now = dependencies.clock()
+    return DestinationsAnswer(
+        data=[destination_item(one, breaker_failures=limits.breaker_failures, now=now) for one in found]
+    )
+
+
+@router.get("/v1/executions/{id}")
+async def get(
+    id: str,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> ExecutionDetail:
+    """One execution, with its action."""
+    execution_id = parse_id(IdPrefix.EXECUTION, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await fold_outcomes(connection, principal.org_id)
+        found = await get_execution(connection, principal.org_id, execution_id, agent_id=principal.agent_id)
+    return execution_detail(found)
+
+
+@router.post("/v1/executions/process")
+async def process(
+    principal: CurrentPrincipal, dependencies: CurrentDependencies, body: ProcessBody | None = None
+) -> ProcessAnswer:
+    """One queued execution is due now, whatever it waits for; 409 for what is not queued, and for agents' own calls."""
+    wanted = None if body is None or body.execution_id is None else parse_id(IdPrefix.EXECUTION, body.execution_id)
+    found = await dependencies.control_executions.process(principal.org_id, wanted, principal.actor)
+    return ProcessAnswer(execution_id=found, processed=0 if found is None else 1)
+
+
+@router.post("/v1/executions/process-all")
+async def process_all(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ProcessAnswer:
+    """Everything that is queued is due now."""
+    count = await dependencies.control_executions.process_all(principal.org_id, principal.actor)
+    return ProcessAnswer(execution_id=None, processed=count)
+
+
+@router.post("/v1/executions/retry")
+async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ExecutionDetail:
+    """A failed execution waits again, and is decided again before it runs; ``reset_attempts`` gives it all its attempts
+    back, otherwise it gets one. 409 for what has not failed, whose call is not kept, and for agents' own calls."""
+    found = await dependencies.control_executions.retry(
+        principal.org_id,
+        parse_id(IdPrefix.EXECUTION, body.execution_id),
+        principal.actor,
+        reset_attempts=body.reset_attempts,
+    )
+    return execution_detail(found)
+
+
+def _visible_agent(own: str | None, wanted: str | None) -> str | None:
+    """Whose executions are listed; None: everybody's."""
+    agent_id = None if wanted is None else parse_id(IdPrefix.AGENT, wanted)
+    if own is not None and agent_id not in (None, own):
+        raise NotFoundError(f"there is no agent {wanted}")
+    return own or agent_id

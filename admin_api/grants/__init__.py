@@ -1,0 +1,1 @@
+"""Grants: what people have permitted beforehand."""

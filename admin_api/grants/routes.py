@@ -1,0 +1,178 @@
+"""/admin/grants and POST /v1/approvals/{id}/grant: give, see and take back standing permissions."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query
+
+from admin_api.approvals.voter import voter_of
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.grants.schemas import (
+    ApproveAndGrant,
+    GrantAnswer,
+    GrantDetailAnswer,
+    GrantedAnswer,
+    NewGrant,
+    grant_answer,
+    grant_detail_answer,
+)
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import (
+    DEFAULT_LIMIT,
+    CamelPagination,
+    CursorPagination,
+    ListRequest,
+    Page,
+    cursor_page,
+    list_request,
+)
+from headgate.approvals.model import VoteDecision
+from headgate.approvals.store import get_approval
+from headgate.approvals.voting import Outcome, Voter
+from headgate.db.database import Connection
+from headgate.grants.granting import grant_approved, grant_calls
+from headgate.grants.model import REASON_MAX_CHARACTERS, Grant, GrantStatus
+from headgate.grants.service import confirm_grant, revoke_grant
+from headgate.grants.store import GrantFilter, find_grant, list_grants, newest_uses
+from headgate.kernel.errors import ConflictError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.workflows.approver import approver_of_now, parties_to
+
+router = APIRouter(route_class=GuardedRoute, tags=["grants"])
+
+_USES_SHOWN: Final = 50
+
+
+@router.get("/admin/grants", response_model_exclude_unset=True)
+async def list_all(
+    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    status: GrantStatus | None = None,
+    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    tool: Annotated[str | None, Query(max_length=64)] = None,
+    operation: Annotated[str | None, Query(max_length=64)] = None,
+) -> Page[GrantAnswer, CursorPagination] | Page[GrantAnswer, CamelPagination]:
+    """Newest first. ``status`` is what a grant is now."""
+    wanted = GrantFilter(
+        status, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id), tool=tool, operation=operation
+    )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await list_grants(
+            connection,
+            principal.org_id,
+            wanted,
+            limit=request.limit,
+            offset=request.offset,
+            cursor=request.cursor_id(IdPrefix.GRANT),
+            exact_total=request.exact_total,
+        )
+    now = dependencies.clock()
+    data = [grant_answer(grant, now) for grant in found.grants]
+    return cursor_page(request, data, found)
+
+
+@router.post("/admin/grants", status_code=201)
+async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:
+    """A grant without an approval. It answers policies only as far as who gives it could approve what they ask."""
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        grant = await grant_calls(
+            connection,
+            change,
+            await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
+            body.bounds(change.at),
+            agent_id=parse_id(IdPrefix.AGENT, body.agent_id),
+            tool=body.tool,
+            operation=body.operation,
+            scope=body.scope(body.conditions, None),
+            policy_ids=body.policy_ids,
+            max_seconds=dependencies.grant_max_seconds,
+        )
+    return grant_answer(grant, change.at)
+
+
+@router.get("/admin/grants/{id}")
+async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantDetailAnswer:  # noqa: A002 - as in the specification's routes
+    """With its newest uses."""
+    grant_id = parse_id(IdPrefix.GRANT, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        grant = await find_grant(connection, principal.org_id, grant_id)
+        uses = await newest_uses(connection, principal.org_id, grant_id, _USES_SHOWN)
+    return grant_detail_answer(grant, uses, dependencies.clock())
+
+
+@router.post("/admin/grants/{id}/confirm")
+async def confirm(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:  # noqa: A002 - as in the specification's routes
+    """One more person stands for it, where a policy allows grants and asks for more than one approval."""
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        person = await approver_of_now(connection, principal.org_id, voter_of(principal), change.at)
+        grant = await confirm_grant(connection, change, parse_id(IdPrefix.GRANT, id), person)
+    return grant_answer(grant, change.at)
+
+
+@router.delete("/admin/grants/{id}")
+async def revoke(
+    id: str,  # noqa: A002 - as in the specification's routes
+    reason: Annotated[str, Query(min_length=1, max_length=REASON_MAX_CHARACTERS)],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> GrantAnswer:
+    """It lets nothing through any more, at any proxy; the record of it stays."""
+    change = change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        grant = await revoke_grant(connection, change, parse_id(IdPrefix.GRANT, id), reason)
+    return grant_answer(grant, change.at)
+
+
+@router.post("/v1/approvals/{id}/grant")
+async def approve_and_grant(
+    id: str,  # noqa: A002 - as in the specification's routes
+    body: ApproveAndGrant,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> GrantedAnswer:
+    """Approve this call, and calls like it: both, or neither.
+
+    The approval lets its own call through; the grant's uses are for those that come after. Where one approval is not
+    enough: 409, and the grant is given with POST /admin/grants and confirmed by the others.
+    """
+    approval_id, change = parse_id(IdPrefix.APPROVAL, id), change_by(principal, dependencies)
+    bounds = body.bounds(change.at)
+    granted: list[Grant] = []
+
+    async def also_grant(connection: Connection, outcome: Outcome, voter: Voter) -> None:
+        if not outcome.decided:
+            raise ConflictError(
+                f"{outcome.approval.required_approvals} approvals are needed, and a grant needs as many: approve, and"
+                " give it with POST /admin/grants for the others to confirm",
+                details={"required_approvals": outcome.approval.required_approvals},
+            )
+        _, about = await get_approval(connection, principal.org_id, approval_id)
+        grant = await grant_approved(
+            connection,
+            change,
+            voter,
+            bounds,
+            approval=outcome.approval,
+            tool=about.tool,
+            operation=about.operation,
+            scope=body.scope(body.conditions, outcome.approval.approved_digest),
+            parties=await parties_to(connection, outcome.approval, voter),
+            max_seconds=dependencies.grant_max_seconds,
+        )
+        granted.append(grant)
+
+    outcome = await dependencies.decide_approval.decide(
+        principal.org_id,
+        approval_id,
+        voter_of(principal),
+        VoteDecision.APPROVE,
+        body.comment,
+        seen_digest=None if body.digest is None else bytes.fromhex(body.digest.removeprefix("sha256:")),
+        then=also_grant,
+    )
+    return GrantedAnswer(
+        approval_id=approval_id, status=outcome.approval.status.value, grant=grant_answer(granted[0], change.at)
+    )

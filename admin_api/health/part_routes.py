@@ -1,0 +1,193 @@
+"""/health/slo-status, db-stats, redis, memory, circuit-breakers, platform-stats: one part each, cheap to poll.
+
+Open to all, as probes are; what tells more than states and counts is under ``details`` and for administrators.
+"""
+
+from dataclasses import asdict
+from typing import Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.dependencies import dependencies_of
+from admin_api.errors import JSON
+from admin_api.guarded_route import GuardedRoute
+from admin_api.health.checks import state_of
+from admin_api.health.parts import HealthParts
+from admin_api.health.process_figures import MemoryAnswer, memory_answer, uptime_seconds
+from admin_api.health.schemas import (
+    BreakerAnswer,
+    BreakersAnswer,
+    BurnAnswer,
+    DatabaseAnswer,
+    DatabaseDetails,
+    PlatformAnswer,
+    PoolAnswer,
+    RedisAnswer,
+    SloAnswer,
+    SlosAnswer,
+    TableAnswer,
+)
+from admin_api.health.slo import PERIOD_DAYS, SloState, SloStatus
+from admin_api.health.viewer import administrator_of
+from headgate.judges.breaker import BreakerState
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.program import PROGRAM_VERSION
+
+router = APIRouter(route_class=GuardedRoute, tags=["health"])
+
+_WORST_FIRST: Final = (SloState.CRITICAL, SloState.WARNING, SloState.OK)
+# Fetch standard, section 3.2 (CORS protocol): anybody's page may read it; no credentials are involved.
+_ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+_PREFLIGHT: Final = {
+    **_ANY_ORIGIN,
+    "Access-Control-Allow-Methods": "GET, OPTIONS",
+    "Access-Control-Allow-Headers": "Accept, Content-Type",
+    "Access-Control-Max-Age": "86400",
+    "Allow": "GET, HEAD, OPTIONS",
+}
+
+
+def parts_of(request: Request) -> HealthParts:
+    parts: HealthParts = request.app.state.health_parts
+    return parts
+
+
+@router.get("/health/slo-status", response_class=Response, responses={200: {"model": SlosAnswer}})
+async def slo_status(request: Request) -> Response:
+    """Headgate's own objectives and how fast their error budgets burn, over four windows."""
+    statuses = parts_of(request).slos.statuses()
+    worst = next((state for state in _WORST_FIRST if any(one.state is state for one in statuses)), None)
+    return _answer(
+        SlosAnswer(
+            status="not measured yet" if worst is None else worst.value,
+            period_days=PERIOD_DAYS,
+            objectives=[_slo(one) for one in statuses],
+        )
+    )
+
+
+@router.get("/health/db-stats", response_class=Response, responses={200: {"model": DatabaseAnswer}})
+async def db_stats(request: Request) -> Response:
+    """The database as this process sees it: its connections, and what waits to be sealed."""
+    parts, dependencies = parts_of(request), dependencies_of(request)
+    health, backlog = await parts.health.get(), await parts.backlog.get()
+    details = None
+    if health.database and await administrator_of(request) is not None:
+        try:
+            sizes = await parts.sizes.get()
+        except UnavailableError:
+            sizes = None
+        if sizes is not None:
+            details = DatabaseDetails(
+                server_version=sizes.server.version,
+                connections=sizes.server.connections,
+                most_connections=sizes.server.most_connections,
+                database_bytes=sizes.server.database_bytes,
+                tables=[TableAnswer(**asdict(table)) for table in sizes.tables],
+            )
+    return _answer(
+        DatabaseAnswer(
+            state=state_of(health.database),
+            latency_ms=health.database_ms,
+            pool=PoolAnswer(**asdict(dependencies.database.pool_figures())),
+            unsealed_events=None if backlog is None else backlog.lag.events,
+            oldest_unsealed_seconds=None if backlog is None else round(max(0.0, backlog.lag.oldest_seconds), 3),
+            details=details,
+        )
+    )
+
+
+@router.get("/health/redis", response_class=Response, responses={200: {"model": RedisAnswer}})
+async def redis(request: Request) -> Response:
+    """Valkey or Redis, and whether rate limits are shared. Without it everything goes on, each process by itself."""
+    parts, dependencies = parts_of(request), dependencies_of(request)
+    health = await parts.health.get()
+    is_shown = health.valkey is True and await administrator_of(request) is not None
+    return _answer(
+        RedisAnswer(
+            state=state_of(health.valkey),
+            latency_ms=health.valkey_ms,
+            rate_limits=dependencies.rate_limiter.mode,
+            details=await parts.redis.get() if is_shown else None,
+        )
+    )
+
+
+@router.get("/health/memory", response_class=Response, responses={200: {"model": MemoryAnswer}})
+async def memory(request: Request) -> Response:
+    """Memory, threads and files of the process that answers."""
+    return _answer(memory_answer())
+
+
+@router.get("/health/circuit-breakers", response_class=Response, responses={200: {"model": BreakersAnswer}})
+async def circuit_breakers(request: Request) -> Response:
+    """What is left alone for a while because it failed again and again: language models, as far as this process knows,
+    and destinations of executions, whose names are in /v1/executions/destinations."""
+    parts = parts_of(request)
+    found = [one for source in parts.breakers for one in await source()]
+    destinations = await parts.destinations.get()
+    counted = {state: sum(one.state is state for one in found) + destinations.get(state, 0) for state in BreakerState}
+    viewer = await administrator_of(request)
+    return _answer(
+        BreakersAnswer(
+            status="degraded" if counted[BreakerState.OPEN] else "ok",
+            closed=counted[BreakerState.CLOSED],
+            open=counted[BreakerState.OPEN],
+            half_open=counted[BreakerState.HALF_OPEN],
+            breakers=None
+            if viewer is None
+            else [
+                BreakerAnswer(kind=one.kind, name=one.name, state=one.state)
+                for one in found
+                if one.org_id == viewer.org_id
+            ],
+        )
+    )
+
+
+@router.get("/health/platform-stats", response_class=Response, responses={200: {"model": PlatformAnswer}})
+async def platform_stats(request: Request) -> Response:
+    """Figures for a page that anybody may see, from any origin: counts, and no names."""
+    parts = parts_of(request)
+    health, backlog, traffic = await parts.health.get(), await parts.backlog.get(), await parts.traffic.get()
+    answer = PlatformAnswer(
+        status=health.status,
+        version=PROGRAM_VERSION,
+        uptime_seconds=round(uptime_seconds(), 1),
+        decisions=traffic.decisions,
+        held_calls=traffic.held_calls,
+        open_approvals=None if backlog is None else backlog.open_approvals,
+        unsealed_events=None if backlog is None else backlog.lag.events,
+    )
+    return Response(answer.model_dump_json(), 200, _ANY_ORIGIN, JSON)
+
+
+@router.options("/health/platform-stats", response_class=Response, status_code=204)
+async def platform_stats_options(request: Request) -> Response:
+    """A browser's question before it asks from another origin."""
+    return Response(status_code=204, headers=_PREFLIGHT)
+
+
+def _slo(status: SloStatus) -> SloAnswer:
+    return SloAnswer(
+        name=status.objective.name,
+        description=status.objective.description,
+        target=status.objective.target,
+        state=status.state.value,
+        windows={
+            name: BurnAnswer(
+                burn_rate=round(burn.burn_rate, 3),
+                good=burn.good,
+                total=burn.total,
+                covered_seconds=round(burn.covered_seconds, 1),
+            )
+            for name, burn in status.burns.items()
+        },
+    )
+
+
+def _answer(body: BaseModel) -> Response:
+    return Response(body.model_dump_json(), 200, media_type=JSON)

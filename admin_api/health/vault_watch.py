@@ -1,0 +1,49 @@
+"""Whether stored secrets open with the master keys of this process: looked at from its start on, told once a change."""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from headgate.db.database import Database
+from headgate.kernel.errors import HeadgateError
+from headgate.vault.rotation import key_states
+from headgate.vault.service import Vault
+
+_log = structlog.get_logger(__name__)
+
+_EVERY_SECONDS: Final = 15.0
+_AGAIN_SECONDS: Final = 1.0
+
+
+class VaultWatch:
+    """``usable`` None: nothing is kept, or nobody has looked yet."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+        self._told: tuple[str, ...] = ()
+        self.usable: bool | None = None
+
+    async def keep_looking(self) -> None:
+        """Ends with its task; a database that is not there is asked again."""
+        while True:
+            seconds = _EVERY_SECONDS
+            try:
+                await self.look()
+            except HeadgateError:
+                seconds = _AGAIN_SECONDS
+            await asyncio.sleep(seconds)
+
+    async def look(self) -> None:
+        """Raises UnavailableError: the database does not say."""
+        used = [one for one in await key_states(self._database, self._vault.keys_file) if one.secrets]
+        faults = tuple(f"{one.key_id} ({one.secrets} secrets): {one.fault}" for one in used if one.fault)
+        self.usable = None if not used else not faults
+        if faults and faults != self._told:
+            _log.critical(
+                "vault_unusable", faults=faults, what="whatever needs these secrets is refused, all else goes on"
+            )
+        if self._told and not faults:
+            _log.info("vault_usable")
+        self._told = faults

@@ -1,0 +1,127 @@
+"""What may arrive on a connection before anybody has said who they are: bounded in bytes and in time.
+
+uvicorn's parser keeps a head without a bound and copies all of it for each piece that arrives: one connection with a
+header of 150 MB kept the API from answering for three minutes (measured). It waits for ever for a head that was begun,
+and takes the fields of a trailer section for header fields, behind a reverse proxy that has looked at those.
+
+Extends ``HttpToolsProtocol``, which uvicorn's ``Config(http=…)`` allows, and stands on its callbacks.
+"""
+
+from asyncio import BaseTransport, TimerHandle, Transport
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, ClassVar, Final, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from admin_api.errors import JSON, encoded_error
+from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, ValidationError
+
+_FRAMING_FACTOR: Final = 8
+"""Bytes that frame a body, for each of its bytes: five where every chunk holds one byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalLimits:
+    """``head_bytes``: the request line and the fields, pipelined ones too. ``head_seconds``: from the connection, or
+    the first byte of a later request, to the end of its head; ``body_seconds``: from there to the end of the body."""
+
+    head_bytes: int = 64 << 10
+    head_seconds: float = 30.0
+    body_seconds: float = 120.0
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One client connection."""
+
+    limits: ClassVar[ArrivalLimits] = ArrivalLimits()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # handed on to uvicorn
+        super().__init__(*args, **kwargs)
+        self._in_head = False
+        self._is_arriving = False
+        self._unbodied_bytes = 0
+        self._deadline: TimerHandle | None = None
+        self._deadline_is_of_body = False
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        super().connection_made(cast("Transport", transport))
+        self._owe(of_body=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owe_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unbodied_bytes += len(data)
+        super().data_received(data)
+        if self.transport.is_closing():
+            self._owe_nothing()
+        elif self._unbodied_bytes > self.limits.head_bytes:
+            what = f"the head is larger than {self.limits.head_bytes} bytes"
+            self._refuse(PayloadTooLargeError(what, details={"max_bytes": self.limits.head_bytes}))
+        elif self._is_arriving or not self._is_answering():
+            # Empty lines before a request (RFC 9112, 2.2) are owed its head too.
+            self._owe(of_body=self._is_arriving and not self._in_head)
+        else:
+            self._owe_nothing()
+
+    def on_message_begin(self) -> None:
+        self._in_head = self._is_arriving = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """What comes after the head is a trailer field: it may be ignored, and never merged (RFC 9110, 6.5.1)."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unbodied_bytes -= (1 + _FRAMING_FACTOR) * len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._is_arriving = False
+        self._unbodied_bytes = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """In the form of every other error, in place of uvicorn's text."""
+        self._refuse(ValidationError("not an HTTP/1.1 request that has one reading"))
+
+    def _is_answering(self) -> bool:
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn says that there always is one
+        return cycle is not None and not cycle.response_complete
+
+    def _owe(self, *, of_body: bool) -> None:
+        """A deadline stands until what it is for has arrived, however many pieces come meanwhile."""
+        if self._deadline is not None and self._deadline_is_of_body is of_body:
+            return
+        self._owe_nothing()
+        self._deadline_is_of_body = of_body
+        seconds = self.limits.body_seconds if of_body else self.limits.head_seconds
+        self._deadline = self.loop.call_later(seconds, self.transport.close)
+
+    def _owe_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self, error: HeadgateError) -> None:
+        self._owe_nothing()
+        if not self._is_answering():
+            self.transport.write(_answer(error))
+        self.transport.close()
+
+
+def _answer(error: HeadgateError) -> bytes:
+    status = HTTPStatus(error.http_status)
+    body = encoded_error(error.code, error.message, request_id="", details=error.details)
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {JSON}\r\ncontent-length: {len(body)}\r\n"
+        "cache-control: no-store\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode("ascii") + body

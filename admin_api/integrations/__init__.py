@@ -1,0 +1,1 @@
+"""Settings of trackers, chats and source hosts, and what they send."""

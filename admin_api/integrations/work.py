@@ -1,0 +1,47 @@
+"""What the routes that platforms call work with: decisions and requests that come from where people are."""
+
+from dataclasses import dataclass
+
+from headgate.agents.authenticate import KeyRing
+from headgate.db.database import Database
+from headgate.integrations.github_actions.workflow_token import WorkflowTokens
+from headgate.kernel.clock import Clock
+from headgate.outgoing.client import OutgoingClient
+from headgate.tools.match import CatalogueIndex
+from headgate.vault.service import Vault
+from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.decide_from_discord import DecideFromDiscord
+from headgate.workflows.decide_from_slack import DecideFromSlack
+from headgate.workflows.decide_from_tracker import DecideFromTracker
+from headgate.workflows.exchange_workflow_token import ExchangeWorkflowToken
+from headgate.workflows.receive_from_github import ReceiveFromGitHub
+from headgate.workflows.submit_action import SubmitAction
+
+
+@dataclass(frozen=True, slots=True)
+class InboundWork:
+    slack: DecideFromSlack
+    discord: DecideFromDiscord
+    tracker: DecideFromTracker
+    github: ReceiveFromGitHub
+    workflow_tokens: ExchangeWorkflowToken
+
+
+def inbound_work(
+    *,
+    database: Database,
+    vault: Vault,
+    client: OutgoingClient,
+    clock: Clock,
+    keys: KeyRing,
+    decide: DecideApproval,
+    submit: SubmitAction,
+    catalogue: CatalogueIndex,
+) -> InboundWork:
+    return InboundWork(
+        slack=DecideFromSlack(database, vault, client, clock, decide),
+        discord=DecideFromDiscord(database, vault, clock, decide),
+        tracker=DecideFromTracker(database, vault, client, clock, decide),
+        github=ReceiveFromGitHub(database, vault, clock, keys, submit, catalogue),
+        workflow_tokens=ExchangeWorkflowToken(database, vault, clock, WorkflowTokens(client, clock)),
+    )

@@ -1,0 +1,35 @@
+"""When a new key ends, from what its body says: a lifetime of the list, a moment, or nothing (90 days)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from headgate.agents.rotation import DEFAULT_LIFETIME_DAYS, expiry
+from headgate.kernel.errors import ValidationError
+
+type LifetimeDays = Literal[30, 60, 90, 180, 365, "never"]
+
+
+class KeyLifetime(BaseModel):
+    """The members that every body has which makes a key."""
+
+    expires_in_days: Annotated[
+        LifetimeDays | None, Field(description=f"Default: {DEFAULT_LIFETIME_DAYS}, unless `expires_at` is there.")
+    ] = None
+    expires_at: AwareDatetime | None = Field(default=None, description="A moment instead; null: never.")
+
+    def ends(self, now: datetime) -> datetime | None:
+        """None: never. Raises ValidationError where both are given."""
+        if self.expires_in_days is not None and "expires_at" in self.model_fields_set:
+            raise ValidationError(
+                "expires_in_days and expires_at: give one of them",
+                details={"field": "expires_in_days", "reason": "expires_at is given too"},
+            )
+        if self.expires_in_days == "never":
+            return None
+        if self.expires_in_days is not None:
+            return expiry(self.expires_in_days, now)
+        if "expires_at" in self.model_fields_set:
+            return self.expires_at
+        return expiry(DEFAULT_LIFETIME_DAYS, now)

@@ -1,0 +1,1 @@
+"""The page behind a link in a notification."""

@@ -1,0 +1,100 @@
+"""/links/{token}: what a notification's link opens. GET shows; POST, from that page alone, decides.
+
+The token is the credential (``headgate.notifications.links``): whom it names must still be there, and still may decide.
+"""
+
+from typing import Final
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.client_address import client_address
+from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.guarded_route import GuardedRoute
+from admin_api.links.view import Opened, no_link_page, open_link, view_page
+from admin_api.pages import STYLE, pages, require_own_form
+from headgate.approvals.model import ApprovalStatus, VoteDecision, state_at
+from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError, ValidationError
+
+router = APIRouter(route_class=GuardedRoute, tags=["links"])
+
+_MOST_FIELDS: Final = 4
+
+
+@router.get("/static/headgate.css", response_class=Response)
+async def style(request: Request) -> Response:
+    """The style of the pages."""
+    return Response(STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
+
+
+@router.get("/links/{token}", response_class=Response, responses=pages(200, 400, 401, 403, 404, 409))
+async def show(request: Request) -> Response:
+    """The approval that the link is for. Nothing is decided by looking."""
+    try:
+        return view_page(await _opened(request), dependencies_of(request).catalogue)
+    except HeadgateError as error:
+        return no_link_page(error)
+
+
+@router.post(
+    "/links/{token}",
+    response_class=Response,
+    responses={**pages(200, 400, 401, 403, 404, 409), 303: {"description": "Decided: the page once more"}},
+)
+async def decide(request: Request) -> Response:
+    """The decision of the page's form, as the person whom the link names; then the page once more (303)."""
+    try:
+        require_own_form(request)
+        opened = await _opened(request)
+        decision, reason = _read(await request.body())
+    except HeadgateError as error:
+        return no_link_page(error)
+    dependencies = dependencies_of(request)
+    try:
+        await _vote(dependencies, opened, decision, reason)
+    except (ConflictError, ForbiddenError, ValidationError) as error:
+        return view_page(
+            await _opened(request),
+            dependencies.catalogue,
+            message=error.message,
+            typed=reason or "",
+            status=error.http_status,
+        )
+    return Response(status_code=303, headers={"Location": request.url.path})
+
+
+async def _opened(request: Request) -> Opened:
+    dependencies = dependencies_of(request)
+    opened = await open_link(
+        dependencies.database,
+        dependencies.vault,
+        dependencies.clock(),
+        str(request.path_params["token"]),
+        dependencies.decide_approval.sign_in_trust,
+    )
+    return opened.coming_from(client_address(request.scope))
+
+
+async def _vote(dependencies: Dependencies, opened: Opened, decision: VoteDecision, reason: str | None) -> None:
+    state = state_at(opened.approval, opened.now)
+    if state is not ApprovalStatus.PENDING:
+        raise ConflictError(f"It is {state.value} already: nothing was changed.")
+    if opened.voter is None:
+        raise ForbiddenError(opened.why_not or "this link does not let anybody decide")
+    await dependencies.decide_approval.decide(
+        opened.approval.org_id, opened.approval.approval_id, opened.voter, decision, reason
+    )
+
+
+def _read(body: bytes) -> tuple[VoteDecision, str | None]:
+    try:
+        fields = parse_qs(body.decode(), max_num_fields=_MOST_FIELDS)
+        decision = VoteDecision(fields["decision"][0])
+    except (ValueError, KeyError) as error:
+        raise NotFoundError("the form says neither approve nor deny") from error
+    reason = "".join(fields.get("reason", [])[:1]).replace("\r\n", "\n").strip()
+    if "\0" in reason:
+        raise NotFoundError("the reason holds a character that cannot be kept")
+    return decision, reason or None

@@ -1,0 +1,80 @@
+"""Bodies about second factors. Codes and secrets are shown once, and never in a message of an error."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_SAMPLE = "7KQ2-M4XW-9TBC"
+
+
+class RecoveryCodeList(BaseModel):
+    """The one answer in which they can be read."""
+
+    codes: list[str] = Field(description="Ten, each for one use", examples=[[_SAMPLE, "0H8D-RRT5-3VNA"]])
+    count: int
+    generated_at: datetime
+
+
+class RecoveryCodeStatus(BaseModel):
+    """``generated_at`` null: there are none."""
+
+    unused: int = Field(description="How many can still be used")
+    total: int
+    generated_at: datetime | None
+
+
+class RecoveryCodeBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(
+        min_length=1,
+        max_length=64,
+        description="As it was written down; hyphens and case do not matter",
+        examples=[_SAMPLE],
+    )
+
+
+class RecoveryAnswer(BaseModel):
+    """The person signs in with their password alone from now on, until they enrol anew."""
+
+    verified: Literal[True] = True
+    factors_removed: int = Field(description="Active TOTP factors that were removed")
+    codes_left: int
+    other_sessions_closed: Literal[True] = True
+
+
+class PurgedAnswer(BaseModel):
+    purged: int = Field(description="Unused codes that ended")
+
+
+class TotpStatus(BaseModel):
+    active: bool
+    activated_at: datetime | None
+
+
+class TotpEnrolment(BaseModel):
+    """The one answer in which the secret can be read."""
+
+    secret: str = Field(description="Base32, for an authenticator that takes no picture")
+    otpauth_uri: str = Field(description="What a QR code for authenticators holds; contains the secret")
+    expires_at: datetime = Field(description="Until then a first code must have come")
+
+
+class TotpCode(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=6, max_length=6, description="Six digits", examples=["492039"])
+
+
+class SecondFactorToken(BaseModel):
+    """A token of the same person and roles that says aal2."""
+
+    token: str
+    aal: Literal["aal2"] = "aal2"
+    expires_at: datetime
+
+
+class UnenrolledAnswer(BaseModel):
+    factors_removed: int
+    codes_purged: int

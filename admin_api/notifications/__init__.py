@@ -1,0 +1,1 @@
+"""/admin/notifications and /admin/settings/notifications."""

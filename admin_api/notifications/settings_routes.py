@@ -1,0 +1,123 @@
+"""/admin/settings/notifications: through which channels people are told what, and when. Secrets are never shown."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.change import change_by
+from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
+from admin_api.errors import JSON
+from admin_api.etag import IfMatch, expected_version
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.settings.versions import SettingVersionAnswer, versions_page
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
+from headgate.notifications.model import DEFAULT_EVENTS, ChannelKind, NotificationSettings
+from headgate.notifications.parse import secrets_of
+from headgate.notifications.recipient import user_behind
+from headgate.notifications.service import load_settings, put_notifications, send_test, vault_name
+from headgate.organizations.model import SettingName
+from headgate.organizations.store import get_setting
+from headgate.vault.service import Vault
+
+router = APIRouter(route_class=GuardedRoute, tags=["settings"])
+
+
+class ChannelTest(BaseModel):
+    """POST /admin/settings/notifications/test."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    channel: Annotated[str, Field(min_length=1, max_length=64)]
+
+
+@router.get("/admin/settings/notifications", response_class=Response)
+async def get_notifications(request: Request) -> Response:
+    """What is set, which secrets are there, and in ``warnings`` what nobody would hear of. Never set: no channels."""
+    dependencies, principal = dependencies_of(request), principal_of(request)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        settings = await load_settings(connection, principal.org_id)
+        setting = await get_setting(connection, principal.org_id, SettingName.NOTIFICATIONS)
+        version = 0 if setting is None else setting.version
+        return await _answer(connection, principal.org_id, settings, version, dependencies.vault)
+
+
+@router.put("/admin/settings/notifications", response_class=Response)
+async def set_notifications(request: Request, if_match: IfMatch = None) -> Response:
+    """In place of all that was set; secrets that are left out stay. If-Match: only where it is still that version."""
+    dependencies, principal = dependencies_of(request), principal_of(request)
+    expected = expected_version(if_match, None)
+    document = parse_strict(await request.body())
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        settings, setting = await put_notifications(
+            connection, change_by(principal, dependencies), document, dependencies.vault
+        )
+        if expected is not None:
+            expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
+        return await _answer(connection, principal.org_id, settings, setting.version, dependencies.vault)
+
+
+@router.get("/admin/settings/notifications/versions", response_model_exclude_unset=True)
+async def list_all_versions(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[SettingVersionAnswer, Pagination]:
+    """Newest first."""
+    return await versions_page(dependencies, principal, SettingName.NOTIFICATIONS, page)
+
+
+@router.post("/admin/settings/notifications/test", status_code=202)
+async def test_channel(
+    body: ChannelTest, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> DeliveryAnswer:
+    """Sends a test message to a channel, disabled or not; GET /admin/notifications/{id} says how it went."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        delivery = await send_test(connection, change_by(principal, dependencies), body.channel)
+    return delivery_answer(delivery, [])
+
+
+async def _answer(
+    connection: Connection, org_id: str, settings: NotificationSettings, version: int, vault: Vault
+) -> Response:
+    kept = set(await vault.names(connection, org_id, "notification/"))
+    document = settings.record()
+    channels: JsonObject = {}
+    for name, channel in settings.channels.items():
+        shown = channel.record()
+        for member in secrets_of(channel.kind):
+            shown[f"has_{member}"] = vault_name(name, member) in kept
+        if channel.kind is ChannelKind.SLACK:
+            # What to enter as the request URL under "Interactivity & Shortcuts" of the Slack app.
+            shown["interactivity_path"] = f"/webhooks/slack/{channel.connection_id}"
+        channels[name] = shown
+    document["channels"] = channels
+    document["warnings"] = list[JsonValue](_warnings(settings) + await _unknown(connection, org_id, settings))
+    return Response(canonical_bytes(document), media_type=JSON, headers={"ETag": f'"{version}"'})
+
+
+async def _unknown(connection: Connection, org_id: str, settings: NotificationSettings) -> list[str]:
+    """Nobody decides through the links of such a channel; they would only find out when it matters."""
+    return [
+        f"channels.{name}.recipient: {channel.recipient} is no one person here: its links only show"
+        for name, channel in settings.channels.items()
+        if channel.recipient is not None and await user_behind(connection, org_id, channel) is None
+    ]
+
+
+def _warnings(settings: NotificationSettings) -> list[str]:
+    if not any(channel.enabled for channel in settings.channels.values()):
+        return ["no channel is enabled: nobody is told of held actions"]
+    routes = settings.routes
+    covered = not routes or any(
+        "approval.requested" in (route.events or DEFAULT_EVENTS)
+        and not (route.risk_levels or route.tools or route.agents or route.assignees or route.hours)
+        and any(settings.channels[name].enabled for name in route.channels)
+        for route in routes
+    )
+    if covered:
+        return []
+    return ["no route takes every approval: what none of them takes reaches nobody (GET /admin/notifications)"]

@@ -1,0 +1,1 @@
+"""Organizations as the operator makes them, and the people in them: members, their roles, invitations."""

@@ -1,0 +1,99 @@
+"""What is done with an organization's people: by its own administrators, and by the operator in any organization."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from admin_api.change import change_by
+from admin_api.dependencies import Dependencies
+from admin_api.organizations.schemas import (
+    GrantedRoles,
+    InvitationAnswer,
+    MadeInvitationAnswer,
+    NewInvitation,
+    invitation_answer,
+)
+from admin_api.pagination import Page, PageRequest, Pagination, pagination_of
+from admin_api.principal import Principal
+from admin_api.users.schemas import UserAnswer, user_answer
+from headgate.audit.change import Change
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.secrets import Secret
+from headgate.organizations.invitations import list_invitations
+from headgate.organizations.store import find_organization, list_users
+from headgate.workflows.mail_invitation import queue_invitation_mail
+from headgate.workflows.manage_members import grant_roles, invite, revoke_invitation
+
+
+async def require_organization(dependencies: Dependencies, given: str) -> str:
+    """Its id. Raises NotFoundError."""
+    org_id = parse_id(IdPrefix.ORGANIZATION, given)
+    async with dependencies.database.transaction(org_id) as connection:
+        if await find_organization(connection, org_id) is None:
+            raise NotFoundError(f"there is no organization {org_id}")
+    return org_id
+
+
+async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> Page[UserAnswer, Pagination]:
+    async with dependencies.database.transaction(org_id) as connection:
+        users, total = await list_users(
+            connection, org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
+        )
+    return Page(
+        data=[user_answer(one) for one in users],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
+
+
+async def give_roles(
+    dependencies: Dependencies, principal: Principal, org_id: str, user_id: str, body: GrantedRoles
+) -> UserAnswer:
+    async with dependencies.database.transaction(org_id) as connection:
+        change = _change(dependencies, principal, org_id)
+        return user_answer(await grant_roles(connection, change, parse_id(IdPrefix.USER, user_id), body.parsed()))
+
+
+async def invitations_of(
+    dependencies: Dependencies, org_id: str, page: PageRequest
+) -> Page[InvitationAnswer, Pagination]:
+    async with dependencies.database.transaction(org_id) as connection:
+        found, total = await list_invitations(
+            connection, org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
+        )
+    now = dependencies.clock()
+    return Page(
+        data=[invitation_answer(one, now) for one in found],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
+
+
+async def make_invitation(
+    dependencies: Dependencies, principal: Principal, org_id: str, body: NewInvitation
+) -> MadeInvitationAnswer:
+    change, login = _change(dependencies, principal, org_id), dependencies.browser_login
+    mailed_by: str | None = None
+    async with dependencies.database.transaction(org_id) as connection:
+        made = await invite(connection, change, body.email, body.parsed_roles(), timedelta(hours=body.expires_in_hours))
+        secret = made.secret.reveal()
+        address = None if login is None else login.invitation_address(secret)
+        if address is not None:
+            mailed_by = await queue_invitation_mail(
+                connection, change, made.invitation, Secret(address), dependencies.vault
+            )
+    return MadeInvitationAnswer(
+        **dict(invitation_answer(made.invitation, change.at)), secret=secret, address=address, mailed_by=mailed_by
+    )
+
+
+async def take_back_invitation(
+    dependencies: Dependencies, principal: Principal, org_id: str, invitation_id: str
+) -> InvitationAnswer:
+    change = _change(dependencies, principal, org_id)
+    async with dependencies.database.transaction(org_id) as connection:
+        revoked = await revoke_invitation(connection, change, parse_id(IdPrefix.INVITATION, invitation_id))
+    return invitation_answer(revoked, change.at)
+
+
+def _change(dependencies: Dependencies, principal: Principal, org_id: str) -> Change:
+    """As this organization records it: who acts may be of another."""
+    return replace(change_by(principal, dependencies), org_id=org_id)

@@ -1,0 +1,46 @@
+"""/admin/invitations and /admin/users/{id}/roles: an organization's administrators and their own people."""
+
+from fastapi import APIRouter
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.organizations.members import give_roles, invitations_of, make_invitation, take_back_invitation
+from admin_api.organizations.schemas import GrantedRoles, InvitationAnswer, MadeInvitationAnswer, NewInvitation
+from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.users.schemas import UserAnswer
+
+router = APIRouter(route_class=GuardedRoute, tags=["users"])
+
+
+@router.put("/admin/users/{id}/roles")
+async def give(
+    id: str,  # noqa: A002 - as everywhere
+    body: GrantedRoles,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> UserAnswer:
+    """The roles that a person has here besides those of their token. It holds for sessions now, for tokens within a
+    minute."""
+    return await give_roles(dependencies, principal, principal.org_id, id, body)
+
+
+@router.get("/admin/invitations", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[InvitationAnswer, Pagination]:
+    """Newest first, those that are over among them."""
+    return await invitations_of(dependencies, principal.org_id, page)
+
+
+@router.post("/admin/invitations", status_code=201)
+async def invite(
+    body: NewInvitation, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> MadeInvitationAnswer:
+    """An address for whoever proves this e-mail; it is shown in this answer and never again."""
+    return await make_invitation(dependencies, principal, principal.org_id, body)
+
+
+@router.delete("/admin/invitations/{id}")
+async def take_back(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> InvitationAnswer:  # noqa: A002 - as everywhere
+    """It opens nothing any more. 409 where it was accepted."""
+    return await take_back_invitation(dependencies, principal, principal.org_id, id)

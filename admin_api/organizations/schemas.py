@@ -1,0 +1,97 @@
+"""Bodies about organizations, their members and invitations."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.pagination import UncountedPagination
+from admin_api.text import StorableText
+from headgate.organizations.invitations import Invitation
+from headgate.organizations.model import Organization, Role
+
+type MemberRole = Literal["admin", "approver", "auditor", "viewer"]
+type Email = Annotated[str, Field(max_length=320, pattern=r"^[^\s@\x00]+@[^\s@\x00]+$", examples=["ada@example.com"])]
+
+
+class NewOrganization(BaseModel):
+    """POST /admin/organizations."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[StorableText, Field(min_length=1, max_length=128)]
+
+
+class OrganizationAnswer(BaseModel):
+    id: str
+    name: str
+    created_at: datetime
+
+
+class OrganizationsAnswer(BaseModel):
+    """Newest first."""
+
+    data: list[OrganizationAnswer]
+    pagination: UncountedPagination
+
+
+class GrantedRoles(BaseModel):
+    """PUT …/roles: what a person is here, besides what their token says; empty takes everything away."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    roles: list[MemberRole] = Field(max_length=4)
+
+    def parsed(self) -> frozenset[Role]:
+        return frozenset(Role(one) for one in self.roles)
+
+
+class NewInvitation(BaseModel):
+    """POST …/invitations."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    email: Email
+    roles: list[MemberRole] = Field(min_length=1, max_length=4)
+    expires_in_hours: int = Field(default=72, ge=1, le=24 * 30)
+
+    def parsed_roles(self) -> frozenset[Role]:
+        return frozenset(Role(one) for one in self.roles)
+
+
+class InvitationAnswer(BaseModel):
+    id: str
+    email: str
+    roles: list[str]
+    status: str = Field(description="open, accepted, revoked or expired")
+    created_by: str | None
+    created_at: datetime
+    expires_at: datetime
+    accepted_by: str | None
+
+
+class MadeInvitationAnswer(InvitationAnswer):
+    """With the address that is good once; it is shown this once, and only for whoever proves the e-mail."""
+
+    secret: str = Field(description="What the address carries, for an address of one's own.")
+    address: str | None = Field(description="Null where nobody signs in with a browser.")
+    mailed_by: str | None = Field(
+        description="The notification channel by which it is mailed; null where none sends mail."
+    )
+
+
+def organization_answer(organization: Organization) -> OrganizationAnswer:
+    return OrganizationAnswer(id=organization.org_id, name=organization.name, created_at=organization.created_at)
+
+
+def invitation_answer(invitation: Invitation, now: datetime) -> InvitationAnswer:
+    return InvitationAnswer(
+        id=invitation.invitation_id,
+        email=invitation.email,
+        roles=sorted(role.value for role in invitation.roles),
+        status=invitation.status(now).value,
+        created_by=invitation.created_by,
+        created_at=invitation.created_at,
+        expires_at=invitation.expires_at,
+        accepted_by=invitation.accepted_by,
+    )

@@ -1,0 +1,153 @@
+"""/admin/policies/changes: many changes of policies, data documents and modules as one, or not at all."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.policies.saving import changing
+from admin_api.policies.schemas import NewPolicy, PolicyChange
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.change_set import (
+    CHANGES_MAX,
+    Change,
+    PolicyCreation,
+    PolicyDeletion,
+    PolicyUpdate,
+    apply_changes,
+)
+from headgate.policies.document_service import DocumentChange, data_content
+from headgate.policies.documents import DocumentKind, parse_data_path, parse_module_path
+from headgate.policies.draft import NOTE_MAX_CHARACTERS
+from headgate.policies.versions import Author, ExpectedVersion
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+
+class _Change(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class CreatePolicy(_Change):
+    change: Literal["create_policy"]
+    policy: NewPolicy
+
+    def parsed(self, note: str | None) -> Change:
+        del note
+        return PolicyCreation(self.policy.draft())
+
+
+class UpdatePolicy(_Change):
+    change: Literal["update_policy"]
+    policy_id: str
+    policy: PolicyChange
+
+    def parsed(self, note: str | None) -> Change:
+        del note
+        expected = _expected(self.policy.version)
+        return PolicyUpdate(parse_id(IdPrefix.POLICY, self.policy_id), changing(self.policy.changes()), expected)
+
+
+class DeletePolicy(_Change):
+    change: Literal["delete_policy"]
+    policy_id: str
+    version: StrictInt | None = Field(default=None, ge=1)
+
+    def parsed(self, note: str | None) -> Change:
+        del note
+        return PolicyDeletion(parse_id(IdPrefix.POLICY, self.policy_id), _expected(self.version))
+
+
+class PutData(_Change):
+    change: Literal["put_data"]
+    path: str
+    document: Any
+
+    def parsed(self, note: str | None) -> Change:
+        return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), data_content(self.document), note)
+
+
+class DeleteData(_Change):
+    change: Literal["delete_data"]
+    path: str
+
+    def parsed(self, note: str | None) -> Change:
+        return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), None, note)
+
+
+class PutModule(_Change):
+    change: Literal["put_module"]
+    path: str
+    content: str = Field(min_length=1)
+
+    def parsed(self, note: str | None) -> Change:
+        return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), self.content, note)
+
+
+class DeleteModule(_Change):
+    change: Literal["delete_module"]
+    path: str
+
+    def parsed(self, note: str | None) -> Change:
+        return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), None, note)
+
+
+type AnyChange = Annotated[
+    CreatePolicy | UpdatePolicy | DeletePolicy | PutData | DeleteData | PutModule | DeleteModule,
+    Field(discriminator="change"),
+]
+
+
+class ChangesBody(BaseModel):
+    """POST /admin/policies/changes. The note is that of every version; one beside a policy is not read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    changes: list[AnyChange] = Field(max_length=CHANGES_MAX)
+    change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
+    dry_run: StrictBool = Field(default=False, description="Check and store, and take it all back.")
+
+
+class AppliedAnswer(BaseModel):
+    """``policy_id``: null for documents and modules; of a policy that a dry run created, one that nobody has."""
+
+    change: str
+    policy_id: str | None
+    version: int
+    warnings: list[str]
+
+
+class ChangesAnswer(BaseModel):
+    changes: list[AppliedAnswer] = Field(description="In the order of the request.")
+    dry_run: bool
+
+
+def _expected(version: int | None) -> ExpectedVersion | None:
+    return None if version is None else ExpectedVersion(version)
+
+
+@router.post("/admin/policies/changes")
+async def change_all(
+    body: ChangesBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> ChangesAnswer:
+    """All of them in one transaction, in force together with the next decision; the first that is refused refuses all.
+    They are checked as they will be together, whatever their order."""
+    applied = await apply_changes(
+        dependencies.database,
+        principal.org_id,
+        [one.parsed(body.change_note) for one in body.changes],
+        Author(principal.actor, principal.user_id, body.change_note),
+        clock=dependencies.clock,
+        rehearse=body.dry_run,
+    )
+    return ChangesAnswer(
+        changes=[
+            AppliedAnswer(
+                change=asked.change, policy_id=one.policy_id, version=one.version, warnings=list(one.warnings)
+            )
+            for asked, one in zip(body.changes, applied, strict=True)
+        ],
+        dry_run=body.dry_run,
+    )

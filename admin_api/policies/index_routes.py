@@ -1,0 +1,43 @@
+"""/admin/policies/{id}/index: about which calls a policy is asked."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.policies.conditions import UNKNOWN_CONDITIONS
+from headgate.policies.formula_text import formula_text
+from headgate.policies.known_conditions import known_conditions
+from headgate.policies.model import Verdict
+from headgate.policies.store import get_policy
+from headgate.policies.surroundings import load_surroundings
+
+router = APIRouter(route_class=GuardedRoute, tags=["policies"])
+
+
+class IndexAnswer(BaseModel):
+    """Conditions on tool, operation, host and method, derived from the policy's text; ``always``: none is known."""
+
+    policy_id: str
+    version: int
+    derived: bool = Field(description="false: nothing is known of the policy, and it is asked about every call.")
+    asked: str = Field(description="When it is asked: it might speak, or fail.")
+    says: dict[Verdict, str] = Field(description="When it might say deny, require_approval, allow.")
+
+
+@router.get("/admin/policies/{id}/index")
+async def index(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IndexAnswer:  # noqa: A002 - the specification's name of the parameter
+    """What the policy was indexed on. Calls that do not meet ``asked`` are decided without it."""
+    policy_id = parse_id(IdPrefix.POLICY, id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        policy = await get_policy(connection, principal.org_id, policy_id)
+        around = await load_surroundings(connection, principal.org_id)
+    conditions = known_conditions(policy, around.data, around.libraries)
+    return IndexAnswer(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        derived=conditions is not UNKNOWN_CONDITIONS,
+        asked=formula_text(conditions.concerns),
+        says={verdict: formula_text(condition) for verdict, condition in conditions.speaks.items()},
+    )

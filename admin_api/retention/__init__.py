@@ -1,0 +1,1 @@
+"""How long bodies are kept, legal holds, and erasure."""

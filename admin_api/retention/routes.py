@@ -1,0 +1,108 @@
+"""/admin/settings/retention and /admin/retention: how long bodies are kept, legal holds, and erasure."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.etag import IfMatch
+from admin_api.guarded_route import GuardedRoute
+from admin_api.retention.schemas import (
+    ErasedAction,
+    ErasureAnswer,
+    ErasureRequest,
+    HoldAnswer,
+    HoldRequest,
+    HoldsAnswer,
+    LiftRequest,
+    hold_answer,
+)
+from admin_api.settings.tagged import replaced, shown
+from headgate.audit.change import Change
+from headgate.audit.sealer import seal_before_reading
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.organizations.model import SettingName
+from headgate.retention.erasure import erase_actions
+from headgate.retention.hold_store import list_holds
+from headgate.retention.holds import lift_hold, place_hold
+from headgate.retention.model import policy_document
+from headgate.retention.settings import load_policy, put_policy
+from headgate.workflows.kept_things import BESIDE_ACTIONS, KINDS
+
+router = APIRouter(route_class=GuardedRoute, tags=["retention"])
+
+
+@router.get("/admin/settings/retention", response_class=Response)
+async def get_retention(request: Request) -> Response:
+    """After how many days bodies are put away encrypted, and after how many each kind is dropped."""
+    return await shown(request, SettingName.RETENTION, _policy)
+
+
+@router.put("/admin/settings/retention", response_class=Response)
+async def set_retention(request: Request, if_match: IfMatch = None) -> Response:
+    """In place of the policy before; what is left out is the default. The worker acts on it within minutes.
+
+    If-Match: only where it is still that version.
+    """
+
+    async def put(connection: Connection, change: Change, document: JsonValue) -> JsonObject:
+        return policy_document(await put_policy(connection, change, document, KINDS))
+
+    return await replaced(request, SettingName.RETENTION, if_match, put)
+
+
+async def _policy(connection: Connection, org_id: str) -> JsonObject:
+    return policy_document(await load_policy(connection, org_id, KINDS))
+
+
+@router.get("/admin/retention/holds")
+async def get_holds(
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    in_force: Annotated[bool, Query(description="Without those that were lifted.")] = True,
+) -> HoldsAnswer:
+    """Legal holds: what they cover is neither dropped nor erased."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await list_holds(connection, principal.org_id, in_force=in_force)
+    return HoldsAnswer(data=[hold_answer(one) for one in found])
+
+
+@router.post("/admin/retention/holds", status_code=201)
+async def hold(body: HoldRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> HoldAnswer:
+    """Place a legal hold; in force from the answer on."""
+    target, change = body.checked_target(), change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return hold_answer(await place_hold(connection, change, body.scope, target, body.reason))
+
+
+@router.post("/admin/retention/holds/{hold_id}/lift")
+async def lift(
+    hold_id: Annotated[str, Path(max_length=64)],
+    body: LiftRequest,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> HoldAnswer:
+    """Lift a legal hold, for a reason of its own; it stays in the list of all."""
+    wanted, change = parse_id(IdPrefix.LEGAL_HOLD, hold_id), change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return hold_answer(await lift_hold(connection, change, wanted, body.reason))
+
+
+@router.post("/admin/retention/erasures")
+async def erase(body: ErasureRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ErasureAnswer:
+    """Erase what is kept of actions, for good: by their keys and in their rows. The chain, and proof packs of them,
+    still verify, and say that it was done, by whom and why."""
+    action_ids = list(dict.fromkeys(parse_id(IdPrefix.ACTION, one) for one in body.action_ids))
+    await seal_before_reading(dependencies.database, principal.org_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        change = change_by(principal, dependencies)
+        outcomes = await erase_actions(connection, change, action_ids, body.depth, body.reason, BESIDE_ACTIONS)
+    return ErasureAnswer(
+        depth=body.depth,
+        actions=[ErasedAction(action_id=one, outcome=outcome) for one, outcome in outcomes.items()],
+    )

@@ -1,0 +1,102 @@
+"""Bodies about retention, legal holds and erasure."""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.text import StorableText
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.retention.erasure import MOST_AT_ONCE
+from headgate.retention.model import ErasureDepth, ErasureOutcome, HoldScope, LegalHold
+
+type RetentionReason = Annotated[StorableText, Field(min_length=3, max_length=500)]
+
+_TARGETS: Final = {HoldScope.AGENT: IdPrefix.AGENT, HoldScope.ACTION: IdPrefix.ACTION}
+
+
+class HoldRequest(BaseModel):
+    """POST /admin/retention/holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scope: HoldScope
+    target: str | None = Field(
+        default=None, max_length=64, description="The agent's or the action's id; none for the organization."
+    )
+    reason: RetentionReason
+
+    def checked_target(self) -> str | None:
+        """Raises ValidationError."""
+        prefix = _TARGETS.get(self.scope)
+        if (prefix is None) != (self.target is None):
+            raise ValidationError(
+                "target: an agent's or an action's id where the scope is one of these, and nothing else",
+                details={"field": "target", "reason": "does not fit the scope"},
+            )
+        return None if prefix is None or self.target is None else parse_id(prefix, self.target)
+
+
+class LiftRequest(BaseModel):
+    """``reason``: why the hold may go, which is not why it was placed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: RetentionReason
+
+
+class ErasureRequest(BaseModel):
+    """POST /admin/retention/erasures."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    action_ids: list[Annotated[str, Field(max_length=64)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    depth: ErasureDepth = ErasureDepth.BODIES
+    reason: RetentionReason
+
+
+class HoldAnswer(BaseModel):
+    """``lifted_at`` null: in force."""
+
+    id: str
+    scope: HoldScope
+    target: str | None
+    reason: str
+    placed_by: str
+    placed_at: datetime
+    lifted_by: str | None
+    lifted_at: datetime | None
+    lift_reason: str | None
+
+
+class HoldsAnswer(BaseModel):
+    """The newest first."""
+
+    data: list[HoldAnswer]
+
+
+class ErasedAction(BaseModel):
+    action_id: str
+    outcome: ErasureOutcome
+
+
+class ErasureAnswer(BaseModel):
+    """What became of each action, in the order of the request."""
+
+    depth: ErasureDepth
+    actions: list[ErasedAction]
+
+
+def hold_answer(hold: LegalHold) -> HoldAnswer:
+    return HoldAnswer(
+        id=hold.hold_id,
+        scope=hold.scope,
+        target=hold.target,
+        reason=hold.reason,
+        placed_by=hold.placed_by,
+        placed_at=hold.placed_at,
+        lifted_by=hold.lifted_by,
+        lifted_at=hold.lifted_at,
+        lift_reason=hold.lift_reason,
+    )

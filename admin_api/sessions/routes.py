@@ -1,0 +1,132 @@
+"""/auth/session and /auth/sessions: a person's own; /admin/users/{id}/sessions: an administrator's view of them."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from admin_api.change import change_by
+from admin_api.client_address import address_subject
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.guarded_route import GuardedRoute
+from admin_api.principal import Principal
+from admin_api.sessions.schemas import EndedAnswer, SessionsAnswer, WhoAnswer, session_answer, who_answer
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.organizations.store import find_users
+from headgate.sessions.service import EndReason, close_sessions
+from headgate.sessions.store import live_sessions
+from headgate.workflows.deactivate_user import sign_out_everywhere
+
+router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
+
+
+@router.get("/auth/session")
+async def who(principal: CurrentPrincipal) -> WhoAnswer:
+    """Who is signed in here, and what they may do."""
+    return who_answer(principal)
+
+
+@router.get("/auth/sessions")
+async def own(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:
+    """One's own sessions."""
+    return await _sessions(dependencies, principal, principal.user_id or "")
+
+
+@router.delete("/auth/sessions")
+async def end_others(request: Request, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EndedAnswer:
+    """End all of one's own sessions but the one that asks."""
+    return await _end(request, dependencies, principal, principal.user_id or "", but=principal.session_id)
+
+
+@router.delete("/auth/sessions/{id}")
+async def end_own(
+    id: str,  # noqa: A002 - as everywhere
+    request: Request,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> EndedAnswer:
+    """End one of one's own sessions, now."""
+    return await _end_one(request, dependencies, principal, principal.user_id or "", id)
+
+
+@router.get("/admin/users/{id}/sessions")
+async def of_user(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:  # noqa: A002 - as everywhere
+    """Where a person is signed in."""
+    return await _sessions(dependencies, principal, await _existing(dependencies, principal, id))
+
+
+@router.delete("/admin/users/{id}/sessions")
+async def end_all_of_user(
+    id: str,  # noqa: A002 - as everywhere
+    request: Request,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> EndedAnswer:
+    """Sign a person out everywhere, now: tokens that were issued until now are refused, too. They can sign in again:
+    to shut them out, deactivate them."""
+    user_id, change = await _existing(dependencies, principal, id), change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        ended = await sign_out_everywhere(connection, change, user_id, address=address_subject(request.scope))
+    return EndedAnswer(ended=ended)
+
+
+@router.delete("/admin/users/{id}/sessions/{session_id}")
+async def end_one_of_user(
+    id: str,  # noqa: A002 - as everywhere
+    session_id: str,
+    request: Request,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> EndedAnswer:
+    """One of a person's browser sessions ends now."""
+    user_id = await _existing(dependencies, principal, id)
+    return await _end_one(request, dependencies, principal, user_id, session_id)
+
+
+async def _sessions(dependencies: Dependencies, principal: Principal, user_id: str) -> SessionsAnswer:
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = await live_sessions(
+            connection, principal.org_id, user_id, dependencies.clock(), dependencies.session_limits
+        )
+    return SessionsAnswer(data=[session_answer(one, principal) for one in found])
+
+
+async def _end_one(
+    request: Request, dependencies: Dependencies, principal: Principal, user_id: str, session_id: str
+) -> EndedAnswer:
+    only = parse_id(IdPrefix.SESSION, session_id)
+    answer = await _end(request, dependencies, principal, user_id, only=only)
+    if not answer.ended:
+        raise NotFoundError(f"there is no session {only} that works")
+    return answer
+
+
+async def _end(
+    request: Request,
+    dependencies: Dependencies,
+    principal: Principal,
+    user_id: str,
+    *,
+    only: str | None = None,
+    but: str | None = None,
+) -> EndedAnswer:
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        ended = await close_sessions(
+            connection,
+            principal.actor,
+            principal.org_id,
+            user_id,
+            at=dependencies.clock(),
+            reason=EndReason.REVOKED,
+            address=address_subject(request.scope),
+            only=only,
+            but=but,
+        )
+    return EndedAnswer(ended=ended)
+
+
+async def _existing(dependencies: Dependencies, principal: Principal, given: str) -> str:
+    user_id = parse_id(IdPrefix.USER, given)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        if user_id not in await find_users(connection, principal.org_id, [user_id]):
+            raise NotFoundError(f"there is no user {user_id}")
+    return user_id

@@ -1,0 +1,71 @@
+"""/admin/settings/executions and /admin/settings/credentials: how calls are limited, and what they carry.
+
+Values of credentials are shown to nobody, and never recorded.
+"""
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
+from admin_api.etag import IfMatch
+from admin_api.guarded_route import GuardedRoute
+from admin_api.settings.tagged import replaced, shown
+from headgate.audit.change import Change
+from headgate.db.database import Connection
+from headgate.executions.credentials import credential_names
+from headgate.executions.limits import load_limits
+from headgate.executions.model import limits_document
+from headgate.executions.service import put_credentials, put_limits
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.organizations.model import SettingName
+
+router = APIRouter(route_class=GuardedRoute, tags=["settings"])
+
+
+class CredentialsAnswer(BaseModel):
+    """The names that are set; a catalogue's ``send.credential`` says which of them its calls carry."""
+
+    credentials: list[str]
+
+
+@router.get("/admin/settings/executions", response_class=Response)
+async def get_limits(request: Request) -> Response:
+    """The limits of now; what was never set is the default."""
+    return await shown(request, SettingName.EXECUTIONS, _limits)
+
+
+@router.put("/admin/settings/executions", response_class=Response)
+async def set_limits(request: Request, if_match: IfMatch = None) -> Response:
+    """In place of all limits; what is left out is the default. They hold from the next attempt on. If-Match: only where
+    they are still that version."""
+
+    async def put(connection: Connection, change: Change, document: JsonValue) -> JsonObject:
+        return limits_document(await put_limits(connection, change, document))
+
+    return await replaced(request, SettingName.EXECUTIONS, if_match, put)
+
+
+async def _limits(connection: Connection, org_id: str) -> JsonObject:
+    return limits_document(await load_limits(connection, org_id))
+
+
+@router.get("/admin/settings/credentials")
+async def get_credentials(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CredentialsAnswer:
+    """Which credentials of tool catalogues are kept; never their values."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        names = await credential_names(connection, principal.org_id, dependencies.vault)
+    return CredentialsAnswer(credentials=names)
+
+
+@router.put("/admin/settings/credentials")
+async def set_credentials(request: Request, dependencies: CurrentDependencies) -> CredentialsAnswer:
+    """``{"credentials": {NAME: value}}``: these are set, null forgets one, the others stay."""
+    principal = principal_of(request)
+    document = parse_strict(await request.body())
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await put_credentials(connection, change_by(principal, dependencies), document, dependencies.vault)
+        names = await credential_names(connection, principal.org_id, dependencies.vault)
+    return CredentialsAnswer(credentials=names)

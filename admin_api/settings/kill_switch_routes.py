@@ -1,0 +1,90 @@
+"""/admin/settings/kill-switch: stop an organization, an agent or a tool at once, and let it go on."""
+
+import re
+from typing import Annotated, Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.text import StorableText
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.organizations.stops import Stops, StopScope
+from headgate.workflows.kill_switch import current_stops, lift, stop
+
+router = APIRouter(route_class=GuardedRoute, tags=["settings"])
+
+_TOOL: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+class KillSwitch(BaseModel):
+    """PUT /admin/settings/kill-switch. ``stopped: false`` lifts what was stopped, and needs a reason of its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    scope: StopScope
+    target: str | None = Field(
+        default=None, max_length=64, description="The agent's id or the tool's name; none for the organization."
+    )
+    reason: Annotated[StorableText, Field(min_length=3, max_length=500)]
+    stopped: bool = True
+
+    def checked_target(self) -> str | None:
+        """Raises ValidationError."""
+        if (self.scope is StopScope.ORGANIZATION) != (self.target is None):
+            raise ValidationError(
+                "target: an agent's id or a tool's name where the scope is one of these, and nothing else",
+                details={"field": "target", "reason": "does not fit the scope"},
+            )
+        if self.scope is StopScope.AGENT and self.target is not None:
+            return parse_id(IdPrefix.AGENT, self.target)
+        if self.scope is StopScope.TOOL and _TOOL.fullmatch(self.target or "") is None:
+            raise ValidationError(
+                "target: a tool's name is ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
+            )
+        return self.target
+
+
+class StopAnswer(BaseModel):
+    scope: StopScope
+    target: str | None
+    reason: str
+    stopped_by: str
+    at: str
+
+
+class KillSwitchAnswer(BaseModel):
+    """``stops`` empty: nothing is stopped."""
+
+    stops: list[StopAnswer]
+
+
+@router.get("/admin/settings/kill-switch")
+async def get_kill_switch(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KillSwitchAnswer:
+    """What is stopped now."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        return stops_answer(await current_stops(connection, principal.org_id))
+
+
+@router.put("/admin/settings/kill-switch")
+async def set_kill_switch(
+    body: KillSwitch, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> KillSwitchAnswer:
+    """Stop, or let go on. Calls are refused from the moment that this answers; held ones within half a second."""
+    target, change = body.checked_target(), change_by(principal, dependencies)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        act = stop if body.stopped else lift
+        stops = await act(connection, change, body.scope, target, body.reason)
+    return stops_answer(stops)
+
+
+def stops_answer(stops: Stops) -> KillSwitchAnswer:
+    return KillSwitchAnswer(
+        stops=[
+            StopAnswer(scope=one.scope, target=one.target, reason=one.reason, stopped_by=one.stopped_by, at=one.at)
+            for one in stops
+        ]
+    )

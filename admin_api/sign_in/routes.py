@@ -1,0 +1,237 @@
+"""/auth/login, /auth/callback, /auth/logout, and /auth/local where there is no provider. Pages for people."""
+
+import hmac
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.client_address import address_subject
+from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.guarded_route import GuardedRoute
+from admin_api.metrics import LOGINS
+from admin_api.pages import page, pages, require_own_form
+from admin_api.sessions.cookies import Cookies, cookie_of
+from admin_api.sign_in.backchannel import end_sessions_of_provider
+from admin_api.sign_in.browser_login import BrowserLogin, FinishedLogin, Wanted
+from admin_api.sign_in.desk import Arrival, browser_of, let_in, log_out, one_of_each
+from admin_api.sign_in.organization import organization_of
+from admin_api.sign_in.return_address import HOME, own_path
+from admin_api.tokens import VerifiedToken
+from headgate.kernel.errors import ForbiddenError, HeadgateError, UnauthorizedError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.secrets import Secret
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.headers import require_allowed
+from headgate.sessions.model import hash_secret
+
+router = APIRouter(route_class=GuardedRoute, tags=["sign-in"])
+
+_FORM: Final = "application/x-www-form-urlencoded"
+_LOGOUT_TOKEN: Final = {
+    "type": "object",
+    "required": ["logout_token"],
+    "properties": {"logout_token": {"type": "string"}},
+    "example": {"logout_token": "eyJ…"},
+}
+_ANSWERS: Final = {
+    **pages(200, 400, 401, 403, 404, 409, 503),
+    303: {"description": "On: to the provider, or back to where the person came from"},
+}
+
+
+@router.get("/auth/login", response_class=Response, responses=_ANSWERS)
+async def login(request: Request) -> Response:
+    """To the provider; where there are several, the choice; where there is none, how to sign in without."""
+    dependencies = dependencies_of(request)
+    return_to = own_path(request.query_params.get("return_to"))
+    try:
+        cookies = _cookies(dependencies)
+        browser_login = dependencies.browser_login
+        if browser_login is None or not browser_login.providers or "signed_out" in request.query_params:
+            return _choice(dependencies, return_to, signed_out="signed_out" in request.query_params)
+        issuer = request.query_params.get("issuer")
+        if issuer is None and len(browser_login.providers) > 1:
+            return _choice(dependencies, return_to, signed_out=False, invitation=request.query_params.get("invitation"))
+        begun = await browser_login.begin(issuer or next(iter(browser_login.providers)), return_to, _wanted(request))
+    except HeadgateError as error:
+        return _refused(error)
+    answer = Response(status_code=303, headers={"Location": begun.location})
+    answer.headers.append(*cookies.set_login(begun.browser_secret))
+    return answer
+
+
+@router.get("/auth/callback", response_class=Response, responses=_ANSWERS)
+async def callback(request: Request) -> Response:
+    """Where the provider sends the browser back to: a session, or a page that says why not."""
+    dependencies = dependencies_of(request)
+    try:
+        cookies = _cookies(dependencies)
+        if dependencies.browser_login is None:
+            raise UnauthorizedError("nobody signs in here with a browser")
+        finished = await dependencies.browser_login.finish(
+            one_of_each(request),
+            cookie_of(request.scope["headers"], cookies.login),
+            request.path_params.get("provider"),
+        )
+        org_id = await organization_of(dependencies, finished)
+        if isinstance(org_id, Mapping):
+            return _organizations(finished, org_id)
+        login = finished.login
+        arrival = Arrival(login.in_organization(org_id), login.token, browser_of(request), login)
+        answer = await let_in(request, dependencies, cookies, arrival, finished.return_to)
+    except HeadgateError as error:
+        return _refused(error)
+    LOGINS.labels("succeeded").inc()
+    return answer
+
+
+@router.get("/auth/providers/{provider}/callback", response_class=Response, responses=_ANSWERS)
+async def callback_of(request: Request) -> Response:
+    """The same for a provider that has an address of its own (`login.redirect_name`)."""
+    return await callback(request)
+
+
+@router.post("/auth/logout", response_class=Response, responses=_ANSWERS)
+async def logout(request: Request) -> Response:
+    """The session of this browser ends. So does the one at its provider, where that offers it (OpenID Connect
+    RP-Initiated Logout 1.0)."""
+    dependencies = dependencies_of(request)
+    try:
+        require_own_form(request)
+        return await log_out(request, dependencies, _cookies(dependencies))
+    except HeadgateError as error:
+        return _refused(error)
+
+
+@router.get("/auth/signed-out", response_class=Response, responses=_ANSWERS)
+async def signed_out(request: Request) -> Response:
+    """Where the provider sends the browser back to after signing out there."""
+    dependencies = dependencies_of(request)
+    try:
+        cookies = _cookies(dependencies)
+        state = cookie_of(request.scope["headers"], cookies.logout)
+        given = one_of_each(request).get("state", "")
+    except HeadgateError as error:
+        return _refused(error)
+    # Anybody can send a browser here: only the one that signed out is told that it did.
+    is_ours = state is not None and hmac.compare_digest(given.encode(), state.reveal().encode())
+    answer = _choice(dependencies, HOME, signed_out=is_ours)
+    answer.headers.append(*cookies.clear(cookies.logout))
+    return answer
+
+
+@router.post(
+    "/auth/backchannel-logout",
+    response_class=Response,
+    responses={200: {"description": "They have ended"}, 404: {"description": "Nobody signs in here with a provider"}},
+    openapi_extra={"requestBody": {"required": True, "content": {_FORM: {"schema": _LOGOUT_TOKEN}}}},
+)
+async def backchannel_logout(request: Request) -> Response:
+    """A provider says that a session there is over: those that came out of it end here (OpenID Connect Back-Channel
+    Logout 1.0). Its logout token is the credential."""
+    dependencies = dependencies_of(request)
+    # One provider tells it of everybody who signs out there.
+    verdict = await dependencies.rate_limiter.check(RateClass.WEBHOOKS, address_subject(request.scope))
+    if verdict is not None:
+        require_allowed(verdict)
+    await end_sessions_of_provider(dependencies, await request.body())
+    return Response(status_code=200)
+
+
+@router.get("/auth/local/{ticket}", response_class=Response, responses=_ANSWERS)
+async def show_ticket(request: Request) -> Response:
+    """Whom the address signs in. Nothing is spent by looking."""
+    dependencies = dependencies_of(request)
+    try:
+        _cookies(dependencies)
+        return _ticket_page(await dependencies.local_tickets.look(_ticket(request)))
+    except HeadgateError as error:
+        return _refused(error)
+
+
+@router.post("/auth/local/{ticket}", response_class=Response, responses=_ANSWERS)
+async def use_ticket(request: Request) -> Response:
+    """From that page's button: a session, once."""
+    dependencies = dependencies_of(request)
+    try:
+        require_own_form(request)
+        cookies = _cookies(dependencies)
+        ticket = _ticket(request)
+        token = await dependencies.local_tickets.spend(ticket)
+        answer = await let_in(request, dependencies, cookies, Arrival(token, ticket, browser_of(request)), HOME)
+    except HeadgateError as error:
+        return _refused(error)
+    LOGINS.labels("succeeded").inc()
+    return answer
+
+
+def _ticket(request: Request) -> Secret:
+    return Secret(str(request.path_params["ticket"]))
+
+
+def _cookies(dependencies: Dependencies) -> Cookies:
+    """Raises ForbiddenError."""
+    if dependencies.cookies is None:
+        raise ForbiddenError(
+            "Signing in with a browser needs https here: a cookie over plain http is everybody's on the way."
+            " Set HEADGATE_PUBLIC_API_URL to the https address, or use a token."
+        )
+    return dependencies.cookies
+
+
+def _wanted(request: Request) -> Wanted:
+    invitation, organization = request.query_params.get("invitation"), request.query_params.get("organization")
+    return Wanted(
+        None if organization is None else parse_id(IdPrefix.ORGANIZATION, organization),
+        None if invitation is None else hash_secret(Secret(invitation)),
+    )
+
+
+def _organizations(finished: FinishedLogin, names: Mapping[str, str]) -> Response:
+    """A person of several organizations says which; the provider knows them already."""
+    issuer = finished.login.issuer.issuer
+    ways = [
+        {
+            "name": name,
+            "address": "/auth/login?"
+            + urlencode({"issuer": issuer, "return_to": finished.return_to, "organization": org_id}),
+        }
+        for org_id, name in names.items()
+    ]
+    return page("sign_in.html", {"ways": ways, "signed_out": False})
+
+
+def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, invitation: str | None = None) -> Response:
+    browser_login: BrowserLogin | None = dependencies.browser_login
+    providers = [] if browser_login is None else list(browser_login.providers.values())
+    ways = [
+        {
+            "name": one.name,
+            "address": "/auth/login?"
+            + urlencode(
+                {"issuer": one.issuer, "return_to": return_to} | ({"invitation": invitation} if invitation else {})
+            ),
+        }
+        for one in providers
+    ]
+    return page("sign_in.html", {"ways": ways, "signed_out": signed_out})
+
+
+def _ticket_page(token: VerifiedToken) -> Response:
+    identity = token.identity
+    return page(
+        "local_sign_in.html",
+        {
+            "person": identity.email or identity.name or identity.subject,
+            "roles": ", ".join(sorted(role.value for role in identity.roles)),
+        },
+    )
+
+
+def _refused(error: HeadgateError) -> Response:
+    LOGINS.labels("failed").inc()
+    return page("no_link.html", {"heading": "Nobody was signed in", "message": error.message}, status=error.http_status)

@@ -1,0 +1,1 @@
+"""What Slack sends when somebody presses a button."""

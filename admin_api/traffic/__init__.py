@@ -1,0 +1,1 @@
+"""/admin/traffic: intercepted traffic, as it was captured and masked."""

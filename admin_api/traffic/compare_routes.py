@@ -1,0 +1,111 @@
+"""/admin/traffic/diff and /timeline: two exchanges beside each other, and those of an agent one after another."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.instants import range_of_time
+from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from admin_api.traffic.reading import opened, record_reading
+from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer
+from headgate.agents.store import find_agent
+from headgate.audit.model import EventType
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.traffic.store import TrafficFilter, count_losses, get_exchange, list_exchanges
+from headgate.traffic.timeline import Step, timeline_of
+
+router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
+
+_ID_MAX: Final = 64
+
+
+class HeaderDifference(BaseModel):
+    name: str
+    left: list[str]
+    right: list[str]
+
+
+class MessageDifference(BaseModel):
+    """Null, or empty: the same."""
+
+    head: tuple[str | None, str | None] | None = Field(description="Request line or status; null where there was none.")
+    headers: list[HeaderDifference]
+    body: str | None = Field(description="A unified diff; JSON line by line, members in order.")
+
+
+class DifferenceAnswer(BaseModel):
+    left: ExchangeAnswer
+    right: ExchangeAnswer
+    request: MessageDifference
+    response: MessageDifference
+
+
+class StepAnswer(BaseModel):
+    """One of both: an exchange, or what was not captured until then."""
+
+    at: datetime
+    exchange: ExchangeAnswer | None
+    not_captured: LossAnswer | None
+    pause_seconds: float | None = Field(description="Since the exchange before had ended.")
+
+
+class TrafficTimelineAnswer(BaseModel):
+    data: list[StepAnswer] = Field(description="Oldest first.")
+    next_cursor: str | None = Field(description="Goes on with what was before.")
+
+
+@router.get("/admin/traffic/diff")
+async def diff(
+    left: Annotated[str, Query(max_length=_ID_MAX)],
+    right: Annotated[str, Query(max_length=_ID_MAX)],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> DifferenceAnswer:
+    """What differs between two exchanges. Both are read by it, and that is recorded."""
+    ids = [parse_id(IdPrefix.EXCHANGE, one) for one in (left, right)]
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        both = [opened(await get_exchange(connection, principal.org_id, one), dependencies) for one in ids]
+        for one in both:
+            data = {"exchange_id": one.kept.exchange_id, "action_id": one.kept.action_id}
+            await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, {**data})
+    found: dict[str, Any] = await dependencies.review.difference(both[0].document, both[1].document)
+    return DifferenceAnswer(left=exchange_answer(both[0].kept), right=exchange_answer(both[1].kept), **found)
+
+
+@router.get("/admin/traffic/timeline")
+async def timeline(
+    agent_id: Annotated[str, Query(max_length=_ID_MAX)],
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
+    cursor: Annotated[str | None, Query(max_length=_ID_MAX)] = None,
+    start_date: Annotated[str | None, Query(max_length=64)] = None,
+    end_date: Annotated[str | None, Query(max_length=64)] = None,
+) -> TrafficTimelineAnswer:
+    """An agent's exchanges as they followed each other, and where some are missing. Bodies are not read by it."""
+    wanted_agent = parse_id(IdPrefix.AGENT, agent_id)
+    start, end = range_of_time(start_date, end_date)
+    before = None if cursor is None else parse_id(IdPrefix.EXCHANGE, cursor)
+    wanted = TrafficFilter(agent_id=wanted_agent, start=start, end=end)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        if await find_agent(connection, principal.org_id, wanted_agent) is None:
+            raise NotFoundError(f"there is no agent {wanted_agent}")
+        page = await list_exchanges(connection, principal.org_id, wanted, limit=limit, cursor=before)
+        losses = await count_losses(connection, principal.org_id, start=start, end=end)
+    return TrafficTimelineAnswer(
+        data=[_step(one) for one in timeline_of(page.exchanges, losses)], next_cursor=page.next_cursor
+    )
+
+
+def _step(step: Step) -> StepAnswer:
+    return StepAnswer(
+        at=step.at,
+        exchange=None if step.exchange is None else exchange_answer(step.exchange),
+        not_captured=None if step.loss is None else loss_answer(step.loss),
+        pause_seconds=step.pause_seconds,
+    )

@@ -1,0 +1,84 @@
+"""/admin/traffic/export: exchanges as files that other tools open; what was masked stays masked."""
+
+import base64
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.errors import JSON
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import MAX_LIMIT
+from admin_api.principal import Principal
+from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
+from admin_api.traffic.reading import Opened, opened, record_reading, search
+from headgate.audit.model import EventType
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
+from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.traffic.curl import curl_command
+from headgate.traffic.store import get_exchange
+
+router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
+
+type Format = Literal["har", "flow", "curl"]
+
+_MEDIA: Final[dict[str, tuple[str, str]]] = {
+    "har": (JSON, "traffic.har"),
+    "flow": ("application/octet-stream", "traffic.flow"),
+    "curl": ("text/plain; charset=utf-8", "traffic.sh"),
+}
+
+
+@router.get("/admin/traffic/export", response_class=Response)
+async def export(
+    wanted: CurrentTraffic,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    as_format: Annotated[Format, Query(alias="format")] = "har",
+    ids: Annotated[str | None, Query(max_length=16_384, description="Exactly these, separated by commas.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = MAX_LIMIT,
+) -> Response:
+    """HTTP Archive, mitmproxy's flow file (`mitmweb -r`), or curl commands with placeholders for what was masked.
+
+    Oldest first. Recorded before it is answered (`traffic.exported`).
+    """
+    if ids is not None:
+        chosen = await _these(principal, dependencies, ids)
+    else:
+        chosen = await _matching(principal, dependencies, wanted, limit)
+    told: list[JsonValue] = [one.kept.exchange_id for one in chosen]
+    data: JsonObject = {"format": as_format, "exchanges": told, "filter": wanted.expression}
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await record_reading(connection, principal, dependencies, EventType.TRAFFIC_EXPORTED, data)
+    media_type, name = _MEDIA[as_format]
+    content = await _content(dependencies, as_format, chosen)
+    return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+async def _these(principal: Principal, dependencies: Dependencies, ids: str) -> list[Opened]:
+    wanted = list(dict.fromkeys(parse_id(IdPrefix.EXCHANGE, one.strip()) for one in ids.split(",")))
+    if len(wanted) > MAX_LIMIT:
+        raise ValidationError(f"ids: at most {MAX_LIMIT}", details={"field": "ids", "reason": "too many"})
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        found = [await get_exchange(connection, principal.org_id, one) for one in wanted]
+    return sorted((opened(one, dependencies) for one in found), key=lambda one: one.kept.exchange_id)
+
+
+async def _matching(
+    principal: Principal, dependencies: Dependencies, wanted: WantedTraffic, limit: int
+) -> list[Opened]:
+    searched = await search(principal, dependencies, wanted, limit=limit, cursor=None)
+    if not searched.found:
+        raise NotFoundError("nothing that was captured fits")
+    return list(searched.found)[::-1]
+
+
+async def _content(dependencies: Dependencies, as_format: Format, chosen: list[Opened]) -> bytes:
+    if as_format == "curl":
+        return "".join(f"{curl_command(one.document)}\n" for one in chosen).encode("utf-8", "replace")
+    exchanges = [one.for_review() for one in chosen]
+    if as_format == "flow":
+        return base64.b64decode(await dependencies.review.flow_file(exchanges))
+    return canonical_bytes(await dependencies.review.har(exchanges))

@@ -1,0 +1,62 @@
+"""Which captured exchanges a caller wants: by what stands in columns of its own, which SQL compares."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query
+
+from admin_api.instants import range_of_time
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.traffic.store import TrafficFilter
+
+_ISO_8601 = "ISO 8601; a date alone is the whole day (UTC)"
+
+type DecisionWord = Literal["allow", "approved", "deny", "approval_pending", "approval_denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTraffic:
+    """``expression``: mitmproxy's filter language (docs/guides/traffic.md), on what SQL has found."""
+
+    columns: TrafficFilter
+    expression: str | None
+
+    @property
+    def range(self) -> tuple[datetime | None, datetime | None]:
+        return self.columns.start, self.columns.end
+
+
+def wanted_traffic(
+    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    action_id: Annotated[str | None, Query(max_length=64)] = None,
+    tool: Annotated[str | None, Query(max_length=64)] = None,
+    operation: Annotated[str | None, Query(max_length=128)] = None,
+    host: Annotated[str | None, Query(max_length=253)] = None,
+    method: Annotated[str | None, Query(max_length=32)] = None,
+    status: Annotated[int | None, Query(ge=100, le=999)] = None,
+    decision: Annotated[DecisionWord | None, Query()] = None,
+    start_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
+    end_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
+    expression: Annotated[
+        str | None,
+        Query(alias="filter", max_length=500, description="mitmproxy's filter language: ~m POST & ~bs no"),
+    ] = None,
+) -> WantedTraffic:
+    start, end = range_of_time(start_date, end_date)
+    columns = TrafficFilter(
+        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
+        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
+        tool=tool,
+        operation=operation,
+        host=None if host is None else host.lower(),
+        method=None if method is None else method.upper(),
+        status=status,
+        decision=decision,
+        start=start,
+        end=end,
+    )
+    return WantedTraffic(columns, expression)
+
+
+type CurrentTraffic = Annotated[WantedTraffic, Depends(wanted_traffic)]

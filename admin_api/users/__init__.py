@@ -1,0 +1,1 @@
+"""The people of an organization, and shutting one of them out."""

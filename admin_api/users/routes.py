@@ -1,0 +1,63 @@
+"""/admin/users: the people who have signed in, and shutting one out before their tokens run out.
+
+Identity is the issuer's; this is for the meantime. A vote of a deactivated person is refused at once, their tokens
+everywhere within a second, and both, with their sessions, stay refused when they are let in again: they sign in anew.
+What they decided before stays as it is.
+"""
+
+from fastapi import APIRouter
+
+from admin_api.change import change_by
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.guarded_route import GuardedRoute
+from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.users.schemas import StandingAnswer, UnlockedAnswer, UserAnswer, standing_answer, user_answer
+from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.mfa.unlock import unlock_codes
+from headgate.organizations.store import list_users
+from headgate.workflows.deactivate_user import deactivate_user, reactivate_user
+
+router = APIRouter(route_class=GuardedRoute, tags=["users"])
+
+
+@router.get("/admin/users", response_model_exclude_unset=True)
+async def list_all(
+    page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> Page[UserAnswer, Pagination]:
+    """In the order of their first sign-in."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        users, total = await list_users(
+            connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
+        )
+    return Page(
+        data=[user_answer(one) for one in users],
+        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+    )
+
+
+@router.post("/admin/users/{id}/deactivate")
+async def deactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
+    """They sign in, vote and stand in no more, through whatever issuer; the keys that they made for programs stop."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        change = change_by(principal, dependencies)
+        standing = standing_answer(await deactivate_user(connection, change, parse_id(IdPrefix.USER, id)))
+    dependencies.keys.forget(principal.org_id)
+    return standing
+
+
+@router.post("/admin/users/{id}/reactivate")
+async def reactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
+    """Let a deactivated person in again, as this user; another one than oneself."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        change = change_by(principal, dependencies)
+        standing = standing_answer(await reactivate_user(connection, change, parse_id(IdPrefix.USER, id)))
+    dependencies.keys.forget(principal.org_id)
+    return standing
+
+
+@router.post("/admin/users/{id}/unlock")
+async def unlock(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UnlockedAnswer:  # noqa: A002 - as everywhere
+    """Let a person who was locked out by wrong codes of a second factor try again; another one than oneself."""
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        forgotten = await unlock_codes(connection, change_by(principal, dependencies), parse_id(IdPrefix.USER, id))
+    return UnlockedAnswer(unlocked=forgotten)

@@ -1,0 +1,46 @@
+"""Somebody is away and names who decides meanwhile: a stand-in, from one moment until another.
+
+No chains: whoever stands in for a person has that person's own assignments, and not those which the person has from a
+third. Nobody has two stand-ins at one time.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ValidationError
+
+ABSENCE_LONGEST: Final = timedelta(days=366)
+NOTE_MAX_CHARACTERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """``ends_at`` is moved to the moment at which it is called off."""
+
+    absence_id: str
+    user_id: str
+    stand_in: str
+    starts_at: datetime
+    ends_at: datetime
+    note: str | None
+    created_by: str | None
+    created_at: datetime
+
+
+def checked_absence(absence: Absence) -> Absence:
+    """Raises ValidationError."""
+    if absence.user_id == absence.stand_in:
+        raise _invalid("stand_in", "must be somebody else")
+    if absence.ends_at <= absence.starts_at:
+        raise _invalid("until", "must be after from")
+    if absence.ends_at <= absence.created_at:
+        raise _invalid("until", f"is over: it is {rfc3339(absence.created_at)}")
+    if absence.ends_at - absence.starts_at > ABSENCE_LONGEST:
+        raise _invalid("until", f"is more than {ABSENCE_LONGEST.days} days after from")
+    return absence
+
+
+def _invalid(field: str, reason: str) -> ValidationError:
+    return ValidationError(f"{field} {reason}", details={"field": field, "reason": reason})

@@ -1,0 +1,140 @@
+"""What a person should know beside the request itself: who asks and on whose behalf, and what was decided before.
+
+Every question is bounded and answered by an index, however many approvals there are.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+_SIMILAR_LOOKED_AT: Final = 200
+_SIMILAR_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The action as it is stored, secrets masked; ``policies`` are those that spoke, ``nlp`` those about content."""
+
+    action_id: str
+    agent_id: str
+    agent_name: str | None
+    agent_description: str | None
+    tool: str
+    operation: str
+    request: JsonObject
+    policies: Sequence[JsonValue]
+    nlp: Sequence[JsonValue]
+    parent_action_id: str | None
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarDecision:
+    """An earlier approval of the same agent, tool and operation. ``outcome`` is what became of its action."""
+
+    approval_id: str
+    status: str
+    decided_at: datetime | None
+    decided_by: str | None
+    comment: str | None
+    outcome: str
+    same_request: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarDecisions:
+    """Counted over the newest ``looked_at``; ``newest`` are the last few of them."""
+
+    looked_at: int
+    by_status: Counter[str]
+    newest: Sequence[SimilarDecision]
+
+
+async def asked_action(connection: Connection, org_id: str, action_id: str) -> Asked | None:
+    cursor = await connection.execute(
+        "SELECT a.action_id, a.agent_id, g.name, g.description, a.tool, a.operation, a.request, a.decision,"
+        " a.parent_action_id, a.digest"
+        " FROM actions a LEFT JOIN agents g ON g.org_id = a.org_id AND g.agent_id = a.agent_id"
+        " WHERE a.org_id = %s AND a.action_id = %s",
+        [org_id, action_id],
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        return None
+    decision = json.loads(row["decision"])
+    return Asked(
+        row["action_id"],
+        row["agent_id"],
+        row["name"],
+        row["description"],
+        row["tool"],
+        row["operation"],
+        json.loads(row["request"]),
+        decision.get("policies", []),
+        decision.get("nlp", []),
+        row["parent_action_id"],
+        bytes(row["digest"]),
+    )
+
+
+async def similar_decisions(connection: Connection, org_id: str, asked: Asked) -> SimilarDecisions:
+    """What was decided of this agent's calls of this operation before."""
+    cursor = await connection.execute(
+        "SELECT p.approval_id, p.decided_at, p.decided_by, p.comment, a.status AS outcome,"
+        " a.digest = %(digest)s AS same_request,"
+        " CASE WHEN p.status = 'pending' AND p.expires_at <= clock_timestamp() THEN 'expired' ELSE p.status END"
+        " AS status"
+        " FROM (SELECT x.org_id, x.action_id, x.approval_id, x.status, x.digest FROM actions x"
+        " WHERE x.org_id = %(org)s AND x.agent_id = %(agent)s AND x.tool = %(tool)s"
+        " AND x.operation = %(operation)s AND x.approval_id IS NOT NULL AND x.action_id <> %(action)s"
+        " ORDER BY x.action_id DESC LIMIT %(most)s) a"
+        " JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id ORDER BY a.action_id DESC",
+        {
+            "org": org_id,
+            "agent": asked.agent_id,
+            "tool": asked.tool,
+            "operation": asked.operation,
+            "action": asked.action_id,
+            "digest": asked.digest,
+            "most": _SIMILAR_LOOKED_AT,
+        },
+    )
+    rows = await cursor.fetchall()
+    decided = [row for row in rows if row["status"] != "pending"]
+    return SimilarDecisions(
+        looked_at=len(rows),
+        by_status=Counter(row["status"] for row in rows),
+        newest=[
+            SimilarDecision(
+                row["approval_id"],
+                row["status"],
+                row["decided_at"],
+                row["decided_by"],
+                row["comment"],
+                row["outcome"],
+                row["same_request"],
+            )
+            for row in decided[:_SIMILAR_SHOWN]
+        ],
+    )
+
+
+async def identical_pending(
+    connection: Connection, org_id: str, calls: Sequence[tuple[str, bytes]]
+) -> dict[tuple[str, bytes], list[str]]:
+    """For each agent and digest: the open approvals of exactly this action, oldest first."""
+    wanted = sorted(set(calls))
+    cursor = await connection.execute(
+        "SELECT p.agent_id, p.digest, array_agg(p.approval_id ORDER BY p.approval_id) AS approvals"
+        " FROM unnest(%s::text[], %s::bytea[]) AS c(agent_id, digest)"
+        " JOIN approvals p ON p.org_id = %s AND p.agent_id = c.agent_id AND p.digest = c.digest"
+        " WHERE p.status = 'pending' AND p.expires_at > clock_timestamp() GROUP BY p.agent_id, p.digest",
+        [[agent_id for agent_id, _ in wanted], [digest for _, digest in wanted], org_id],
+    )
+    return {(row["agent_id"], bytes(row["digest"])): list(row["approvals"]) for row in await cursor.fetchall()}

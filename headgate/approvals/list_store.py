@@ -1,0 +1,188 @@
+"""Lists of approvals, newest first, each by an index that has the list's order (``0011_who_decides.sql``,
+``0039_pairs_of_filters.sql``)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from psycopg import sql
+
+from headgate.approvals.model import Approval, ApprovalStatus
+from headgate.approvals.rows import COLUMNS, approval_from
+from headgate.approvals.store import HeldAction, held_from
+from headgate.db.bounded_count import EXACT_TOTAL_LIMIT, Shown, count_list, count_rows
+from headgate.db.database import Connection
+from headgate.kernel.ids import IdPrefix, earliest_id
+
+_FEW_ASSIGNED: Final = 1_000
+_ASKED_TOTAL: Final = 500
+"""Up to where a total is exact for which each approval is asked whose it is."""
+_CLOCK_SLACK: Final = timedelta(hours=1)
+"""By how much the moment in an id may differ from ``created_at``: clocks of processes differ, and are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalFilter:
+    """What to list; None means any. ``status`` is what the approval is now, not what its row says. ``assigned_to``
+    are a person's names in lower case, any of which may be assigned. The bounds of ``created_at`` are inclusive."""
+
+    status: ApprovalStatus | None = None
+    agent_id: str | None = None
+    risk_level: str | None = None
+    tool: str | None = None
+    policy_id: str | None = None
+    assigned_to: frozenset[str] | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+
+    @property
+    def is_more_than_assigned(self) -> bool:
+        """Somebody's, and something else is asked of them that their assignments do not tell."""
+        others = (self.agent_id, self.risk_level, self.tool, self.policy_id, self.created_from, self.created_to)
+        return bool(self.assigned_to) and any(one is not None for one in others)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPage:
+    """One page, newest first."""
+
+    approvals: Sequence[tuple[Approval, HeldAction]]
+    total: int
+    total_is_minimum: bool
+    next_cursor: str | None
+
+
+async def list_approvals(
+    connection: Connection,
+    org_id: str,
+    wanted: ApprovalFilter,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    cursor: str | None = None,
+    exact_total: bool = False,
+) -> ApprovalPage:
+    """Newest first. ``cursor`` is the id of the last approval already seen."""
+    each = wanted.is_more_than_assigned and await _are_many(connection, org_id, wanted.assigned_to or frozenset())
+    query, parameters = listing(org_id, wanted, limit=limit, offset=offset, cursor=cursor, each=each)
+    rows = await (await connection.execute(query, parameters)).fetchall()
+    source, _ = matching(org_id, wanted, sql.SQL(""), each=each)
+    most = _ASKED_TOTAL if each else EXACT_TOTAL_LIMIT
+    shown = Shown(len(rows), limit, offset, cursor)
+    total, is_minimum = await count_list(connection, source, parameters, shown, exact=exact_total, most=most)
+    approvals = [(approval_from(row), held_from(row)) for row in rows]
+    return ApprovalPage(
+        approvals=approvals,
+        total=total,
+        total_is_minimum=is_minimum,
+        next_cursor=approvals[-1][0].approval_id if len(approvals) == limit else None,
+    )
+
+
+async def _are_many(connection: Connection, org_id: str, names: frozenset[str]) -> bool:
+    """Whether so much is assigned to these that finding it first costs more than asking each approval whose it is."""
+    source = sql.SQL("approval_assignees WHERE org_id = %(org)s AND name = ANY (%(names)s)")
+    values = {"org": org_id, "names": sorted(names)}
+    return (await count_rows(connection, source, values, exact=False, most=_FEW_ASSIGNED)).is_minimum
+
+
+def listing(
+    org_id: str, wanted: ApprovalFilter, *, limit: int, offset: int, cursor: str | None, each: bool = False
+) -> tuple[sql.Composed, dict[str, object]]:
+    """The statement of one page. The page is found first, by approvals alone; then what it shows is read for it."""
+    after = sql.SQL("" if cursor is None else " AND p.approval_id < %(before)s")
+    source, values = matching(org_id, wanted, after, each=each)
+    query = sql.SQL(
+        "WITH page AS MATERIALIZED ("
+        "SELECT p.approval_id FROM {} ORDER BY p.approval_id DESC LIMIT %(limit)s OFFSET %(offset)s)"
+        " SELECT {}, a.tool, a.operation, a.request FROM page"
+        " JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = page.approval_id"
+        " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY p.approval_id DESC"
+    ).format(source, COLUMNS)
+    return query, {**values, "before": cursor, "limit": limit, "offset": offset}
+
+
+def matching(
+    org_id: str, wanted: ApprovalFilter, after: sql.SQL, *, each: bool = False
+) -> tuple[sql.Composed, dict[str, object]]:
+    """``table p WHERE conditions``, in a form that each time has an index with the list's order.
+
+    Expired by time and expired by the worker are two ordered lists to be merged, as are the lists of a person's
+    several names: an OR of them would be read through in the primary key's order. ``each``: an approval that the other
+    filters leave is asked whose it is; else what is assigned is found first, and asked for the rest.
+    """
+    conditions, values = _conditions(org_id, wanted, each=each)
+    where = sql.Composed([sql.SQL(" AND ").join(conditions), after])
+    if wanted.status is ApprovalStatus.EXPIRED:
+        branch = sql.SQL("(SELECT p.approval_id FROM approvals p WHERE {} AND {} ORDER BY p.approval_id DESC)")
+        ended = branch.format(where, sql.SQL("p.status = 'expired'"))
+        overdue = branch.format(where, sql.SQL("p.status = 'pending' AND p.expires_at <= clock_timestamp()"))
+        return sql.SQL("({} UNION ALL {}) p WHERE true").format(ended, overdue), values
+    if wanted.assigned_to and not each and wanted.status is not ApprovalStatus.PENDING:
+        assigned = _assigned(wanted.assigned_to, after, values, decided=wanted.status is not None)
+        if len(conditions) == (1 if wanted.status is None else 2):
+            # Nothing else is asked of them: what is assigned need not be looked at to be counted.
+            return sql.SQL("({}) p WHERE true").format(assigned), values
+        joined = sql.SQL("({}) m JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = m.approval_id WHERE {}")
+        return joined.format(assigned, where), values
+    return sql.SQL("approvals p WHERE {}").format(where), values
+
+
+def _assigned(names: frozenset[str], after: sql.SQL, values: dict[str, object], *, decided: bool) -> sql.Composed:
+    """What is assigned to any of these names; ``decided``: of the status that ``values`` has."""
+    branches: list[sql.Composable] = []
+    for number, name in enumerate(sorted(names)):
+        values[f"name_{number}"] = name
+        branch = sql.SQL(
+            "(SELECT p.approval_id FROM approval_assignees p WHERE p.org_id = %(org)s AND p.name = {}{}{}"
+            " ORDER BY p.approval_id DESC)"
+        )
+        status = sql.SQL(" AND p.status = %(status)s" if decided else "")
+        branches.append(branch.format(sql.Placeholder(f"name_{number}"), status, after))
+    return sql.SQL("SELECT DISTINCT s.approval_id FROM ({}) s ORDER BY s.approval_id DESC").format(
+        sql.SQL(" UNION ALL ").join(branches)
+    )
+
+
+def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[list[sql.Composable], dict[str, object]]:
+    parts: list[sql.Composable] = [sql.SQL("p.org_id = %(org)s")]
+    values: dict[str, object] = {"org": org_id}
+    if wanted.status is ApprovalStatus.PENDING:
+        parts.append(sql.SQL("p.status = 'pending' AND p.expires_at > clock_timestamp()"))
+    elif wanted.status is not None and wanted.status is not ApprovalStatus.EXPIRED:
+        parts.append(sql.SQL("p.status = %(status)s"))
+        values["status"] = wanted.status.value
+    for column, value in (
+        ("agent_id", wanted.agent_id),
+        ("risk_level", wanted.risk_level),
+        ("tool", wanted.tool),
+        ("policy_id", wanted.policy_id),
+    ):
+        if value is not None:
+            parts.append(sql.SQL("p.{} = {}").format(sql.Identifier(column), sql.Placeholder(column)))
+            values[column] = value
+    few_wait = wanted.status in (ApprovalStatus.PENDING, ApprovalStatus.EXPIRED)
+    if wanted.assigned_to is not None and (few_wait or each):
+        # OFFSET 0: one by one, in the list's order; as a join, everything that is assigned would be read first.
+        parts.append(
+            sql.SQL(
+                "EXISTS (SELECT FROM approval_assignees x WHERE x.org_id = %(org)s AND x.approval_id = p.approval_id"
+                " AND x.name = ANY (%(names)s) OFFSET 0)"
+            )
+        )
+        values["names"] = sorted(wanted.assigned_to)
+    _created(wanted, parts, values)
+    return parts, values
+
+
+def _created(wanted: ApprovalFilter, parts: list[sql.Composable], values: dict[str, object]) -> None:
+    """An id begins with the moment of its making, so that a range of time is a stretch of the primary key."""
+    if wanted.created_from is not None:
+        parts.append(sql.SQL("p.created_at >= %(from)s AND p.approval_id >= %(from_id)s"))
+        values["from"] = wanted.created_from
+        values["from_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_from - _CLOCK_SLACK)
+    if wanted.created_to is not None:
+        parts.append(sql.SQL("p.created_at <= %(to)s AND p.approval_id < %(to_id)s"))
+        values["to"] = wanted.created_to
+        values["to_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_to + _CLOCK_SLACK)

@@ -1,0 +1,100 @@
+"""Giving an approval to other people: who may, and what then stands. Pure.
+
+The new assignees take the place of the ones before; what was voted stays as it was. What a policy demands of roles, of
+numbers and of keeping people apart stays too: it is about who may decide, not about who is asked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from headgate.approvals.model import Approval, Vote, VoteDecision
+from headgate.approvals.standing import Parties
+from headgate.approvals.vote_checks import check_open, checked_reason
+from headgate.approvals.voting import Voter, check_right
+from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.policies.model import Requirement
+from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
+
+_USER_PREFIX: Final = "usr_"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignees:
+    """The people and groups to ask: users by id, e-mail addresses as they were written, groups without prefix."""
+
+    user_ids: tuple[str, ...]
+    emails: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.user_ids, *self.emails, *(GROUP_PREFIX + group for group in self.groups))
+
+
+def parse_assignees(names: Sequence[str]) -> Assignees:
+    """Raises ValidationError, which names the entry."""
+    if not 1 <= len(names) <= ASSIGNEES_MAX:
+        raise ValidationError(
+            f"assignees must name 1 to {ASSIGNEES_MAX} people or groups",
+            details={"field": "assignees", "reason": "how many"},
+        )
+    users: dict[str, None] = {}
+    emails: dict[str, None] = {}
+    groups: dict[str, None] = {}
+    for number, written in enumerate(names):
+        name = written.strip()
+        if name.startswith(GROUP_PREFIX) and GROUP_NAME.fullmatch(name.removeprefix(GROUP_PREFIX)):
+            groups[name.removeprefix(GROUP_PREFIX)] = None
+        elif name.startswith(_USER_PREFIX) and len(name) <= ASSIGNEE_MAX_CHARACTERS and "\0" not in name:
+            users[name] = None
+        elif "@" in name and len(name) <= ASSIGNEE_MAX_CHARACTERS and "\0" not in name:
+            emails[name] = None
+        else:
+            raise ValidationError(
+                f"assignees[{number}] must be a user's id, an e-mail address or group:name",
+                details={"field": f"assignees[{number}]", "reason": "names nobody"},
+            )
+    return Assignees(tuple(users), tuple(emails), tuple(groups))
+
+
+def reassigned(
+    approval: Approval,
+    votes: Sequence[Vote],
+    voter: Voter,
+    assignees: Assignees,
+    *,
+    reason: str | None,
+    now: datetime,
+    parties: Parties,
+    policy_id: str | None = None,
+) -> Approval:
+    """The approval with these assignees, in the requirement of ``policy_id`` or (None) in all of them.
+
+    Who may decide it may give it away. Raises ForbiddenError, ConflictError (decided already), ValidationError (no
+    reason; fewer people than are needed), NotFoundError (no such requirement).
+    """
+    if not checked_reason(VoteDecision.APPROVE, reason):
+        raise ValidationError(
+            "say why somebody else should decide: the record keeps it",
+            details={"field": "comment", "reason": "required to reassign"},
+        )
+    check_right(approval, votes, voter, parties, VoteDecision.DENY)
+    check_open(approval, now)
+    if policy_id is not None and policy_id not in {one.policy_id for one in approval.requirements}:
+        raise NotFoundError(f"approval {approval.approval_id} has no requirement of policy {policy_id}")
+    requirements = tuple(
+        _given_to(one, assignees) if policy_id in (None, one.policy_id) else one for one in approval.requirements
+    )
+    return replace(approval, requirements=requirements)
+
+
+def _given_to(requirement: Requirement, assignees: Assignees) -> Requirement:
+    needed = max(requirement.free_slots, requirement.denials_required if not requirement.roles else 1)
+    if not assignees.groups and len(assignees.names) < needed:
+        raise ValidationError(
+            f"{needed} people are needed, and {len(assignees.names)} are named",
+            details={"field": "assignees", "reason": "too few", "required": needed},
+        )
+    return replace(requirement, reassigned=assignees.names)

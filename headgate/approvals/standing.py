@@ -1,0 +1,113 @@
+"""For what a vote counts: which of an approval's requirements, and which of their slots (docs/guides/approvals.md).
+
+Each approval that a requirement asks for is a slot. A role's slots take members of its group only; the others take
+whoever the requirement names, or anybody where it names nobody. A vote fills at most one slot of each requirement, so
+that a person in two groups does not stand for two people. Pure: names and groups are what held when it was asked.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject
+from headgate.policies.model import Requirement
+from headgate.policies.terms import GROUP_PREFIX, Duty
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a vote counts for in the requirement of one policy: ``is_free``, for slots that need no role; ``roles``,
+    for those of these groups."""
+
+    policy_id: str
+    is_free: bool
+    roles: tuple[str, ...] = ()
+
+    def record(self) -> JsonObject:
+        return {"policy_id": self.policy_id, "free": self.is_free, "roles": list(self.roles)}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A person as approvals name people: by id, by e-mail address, by group. ``groups`` are names without prefix."""
+
+    user_id: str
+    email: str | None = None
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that an assignment may use for this person, in lower case."""
+        own = {self.user_id.casefold(), *(GROUP_PREFIX + group for group in self.groups)}
+        return frozenset(own if self.email is None else own | {self.email.casefold()})
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Who may have to be kept apart from deciding: the agent's owner, and each policy's author, by policy. None, or
+    absent: nobody is known, so nobody is kept out."""
+
+    agent_owner: str | None = None
+    policy_authors: Mapping[str, str | None] = field(default_factory=dict)
+
+    def kept_out(self, requirement: Requirement) -> dict[str, Duty]:
+        """The people who may not decide what this requirement is about, and why."""
+        people: dict[str, Duty] = {}
+        for duty in requirement.separation_of_duties:
+            person = self.agent_owner if duty is Duty.AGENT_OWNER else self.policy_authors.get(requirement.policy_id)
+            if person is not None:
+                people.setdefault(person, duty)
+        return people
+
+
+NOBODY: Final = Parties()
+
+
+def standing_in(requirement: Requirement, person: Named, *, is_admin: bool = False) -> Standing:
+    """``admin:*`` stands for anybody whom a requirement names, and for no member of a role's group."""
+    named = {name.casefold() for name in requirement.named}
+    return Standing(
+        policy_id=requirement.policy_id,
+        is_free=not named or is_admin or not named.isdisjoint(person.names),
+        roles=tuple(slot.group for slot in requirement.roles if slot.group in person.groups),
+    )
+
+
+def can_fill(standing: Standing, requirement: Requirement) -> bool:
+    """Whether an approval with this standing fills any slot that the requirement has."""
+    return bool(standing.roles) or (standing.is_free and requirement.free_slots > 0)
+
+
+def can_refuse(standing: Standing) -> bool:
+    """Whether a denial with this standing counts: to stop something is everybody's whom it was put to."""
+    return standing.is_free or bool(standing.roles)
+
+
+def is_met(requirement: Requirement, approvals: Iterable[Standing]) -> bool:
+    """Whether these votes fill every slot, each vote one (a maximum matching, by augmenting paths)."""
+    slots: list[str | None] = [slot.group for slot in requirement.roles for _ in range(slot.count)]
+    slots += [None] * requirement.free_slots
+    filled: dict[int, int] = {}
+    votes = [standing for standing in approvals if standing.policy_id == requirement.policy_id]
+    return sum(_place(vote, votes, slots, filled, set()) for vote in range(len(votes))) == len(slots) > 0
+
+
+def _place(
+    vote: int, votes: Sequence[Standing], slots: Sequence[str | None], filled: dict[int, int], tried: set[int]
+) -> bool:
+    """Give the vote a slot, moving others where that makes room."""
+    for number, group in enumerate(slots):
+        fits = votes[vote].is_free if group is None else group in votes[vote].roles
+        if not fits or number in tried:
+            continue
+        tried.add(number)
+        if number not in filled or _place(filled[number], votes, slots, filled, tried):
+            filled[number] = vote
+            return True
+    return False
+
+
+def is_refused(requirement: Requirement, denials: Iterable[Standing]) -> bool:
+    """Whether so many denials count for it as it takes to refuse."""
+    counted = [one for one in denials if one.policy_id == requirement.policy_id and can_refuse(one)]
+    return len(counted) >= requirement.denials_required

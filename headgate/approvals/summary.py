@@ -1,0 +1,80 @@
+"""One plain sentence of what an action does, for the person who decides it."""
+
+import json
+from collections.abc import Mapping
+from types import NoneType
+from typing import Final
+
+from headgate.approvals.visible_text import shown_text
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+_NAMED_MAX: Final = 6
+_VALUE_MAX_CHARACTERS: Final = 80
+_GENERIC: Final = "http"
+_UNLISTED: Final = "unlisted_"
+_MCP: Final = "mcp_"
+
+
+def summary(
+    *,
+    agent: str,
+    tool: str,
+    operation: str,
+    params: JsonObject,
+    http: JsonObject | None,
+    descriptions: Mapping[tuple[str, str], str],
+) -> str:
+    """``Robot wants to delete a repository (github.delete_repo): owner acme, repo site.``"""
+    who = f"{_short(agent)} wants to"
+    if tool == _GENERIC and http is not None:
+        return f"{who} send {_call(http)}."
+    described = descriptions.get((tool, operation))
+    if described is not None:
+        what = f"{described[0].lower()}{described[1:]} ({tool}.{operation})"
+    elif operation.startswith(_UNLISTED) and http is not None:
+        return f"{who} send {_call(http)}, which the catalogue of {tool} does not list."
+    elif tool.startswith(_MCP):
+        what = f"call the tool {operation} of the MCP server {tool.removeprefix(_MCP)}"
+    else:
+        what = f"do {tool}.{operation}"
+    named = _named(params)
+    return f"{who} {what}{': ' if named else ''}{named}."
+
+
+def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
+    """``POST https://api.example.com`` of a call that no catalogue names, else ``github.delete_repo``."""
+    return _call(http) if tool == _GENERIC and http is not None else f"{tool}.{operation}"
+
+
+def for_a_channel(http: JsonObject | None) -> JsonObject | None:
+    """Where it goes, and nothing of what it says: whoever reads a channel sees neither path, query nor params."""
+    return None if http is None else {**http, "path": "", "query": None}
+
+
+def _call(http: JsonObject) -> str:
+    port = http.get("port")
+    usual = (http.get("scheme"), port) in (("https", 443), ("http", 80))
+    size = http.get("body_size")
+    body = f" with a body of {size} bytes" if isinstance(size, int) and size else ""
+    where = f"{http.get('scheme')}://{http.get('host')}{'' if usual else f':{port}'}{http.get('path')}"
+    query = http.get("query")
+    return f"{http.get('method')} {_short(where, 200)}{' with a query' if query else ''}{body}"
+
+
+def _named(params: JsonObject) -> str:
+    """The first few params that are no structures; how many there are besides."""
+    plain = [name for name, value in params.items() if not isinstance(value, list | dict | NoneType)]
+    named = [f"{_short(name)} {_value(params[name])}" for name in plain[:_NAMED_MAX]]
+    rest = len(params) - len(named)
+    if rest:
+        named.append(f"and {rest} more" if named else f"{rest} params")
+    return ", ".join(named)
+
+
+def _value(value: JsonValue) -> str:
+    return _short(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _short(text: str, most: int = _VALUE_MAX_CHARACTERS) -> str:
+    shown = shown_text(" ".join(text.split()))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -1,0 +1,87 @@
+"""What keeps a vote from being cast, whoever casts it: the approval is over, they have voted, it is another action now.
+
+Each says what the state is and who made it so, when. Pure.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, Vote, VoteDecision, state_at
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, ValidationError
+
+
+def check_open(approval: Approval, now: datetime) -> None:
+    """Raises ConflictError, which says what it is instead, and who made it so, and when."""
+    state = state_at(approval, now)
+    if state is ApprovalStatus.PENDING:
+        return
+    details: dict[str, object] = {"approval_id": approval.approval_id, "status": state.value}
+    if approval.decided_at is not None:
+        details |= {"decided_by": approval.decided_by, "decided_at": rfc3339(approval.decided_at)}
+        by = f" by {approval.decided_by} at {rfc3339(approval.decided_at)}"
+    elif now < approval.expires_at:
+        by = " before its time: its agent took it back, or another approval of the same call took its place"
+    else:
+        details["expires_at"] = rfc3339(approval.expires_at)
+        by = f" since {rfc3339(approval.expires_at)}"
+    raise ConflictError(f"approval {approval.approval_id} is already {state}{by}", details=details)
+
+
+def check_first_vote(
+    approval: Approval, votes: Sequence[Vote], voter_id: str, also: frozenset[str] = frozenset()
+) -> None:
+    """Raises ConflictError where this person has voted, as whichever of their users, or somebody in their place."""
+    people = also | {voter_id}
+    for vote in votes:
+        if people.isdisjoint({vote.voter_id, vote.on_behalf_of}):
+            continue
+        details: dict[str, object] = {
+            "approval_id": approval.approval_id,
+            "status": approval.status.value,
+            "voted": vote.decision.value,
+            "voted_at": rfc3339(vote.decided_at),
+        }
+        if vote.voter_id in people:
+            raise ConflictError(
+                f"you have voted on approval {approval.approval_id} already: {vote.decision}",
+                details=details,
+            )
+        raise ConflictError(
+            f"{vote.voter_id} has voted on approval {approval.approval_id} in your place already: {vote.decision}",
+            details={**details, "voted_by": vote.voter_id},
+        )
+
+
+def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
+    """Nobody approves what somebody else has made of the action meanwhile without having seen it."""
+    if seen_digest == approval.approved_digest or (seen_digest is None and approval.edit is None):
+        return
+    digest = "sha256:" + approval.approved_digest.hex()
+    details: dict[str, object] = {
+        "approval_id": approval.approval_id,
+        "status": approval.status.value,
+        "digest": digest,
+    }
+    by = ""
+    if approval.edit is not None:
+        details |= {"edited_by": approval.edit.by, "edited_at": rfc3339(approval.edit.at)}
+        by = f": {approval.edit.by} edited it at {rfc3339(approval.edit.at)}"
+    raise ConflictError(f"look at the action as it is now, and say so with its digest {digest}{by}", details=details)
+
+
+def checked_reason(decision: VoteDecision, reason: str | None) -> str | None:
+    """Without surrounding space; None where there is none. Raises ValidationError."""
+    reason = reason.strip() if reason is not None else None
+    if decision is VoteDecision.DENY and not reason:
+        raise ValidationError(
+            "a denial needs a reason: the agent is told it", details={"field": "reason", "reason": "required to deny"}
+        )
+    if reason is not None and len(reason) > REASON_MAX_CHARACTERS:
+        raise ValidationError(
+            f"at most {REASON_MAX_CHARACTERS} characters",
+            details={"field": "reason", "max_length": REASON_MAX_CHARACTERS, "length": len(reason)},
+        )
+    if reason is not None and "\0" in reason:
+        raise ValidationError("NUL is not text", details={"field": "reason", "reason": "holds a NUL character"})
+    return reason or None

@@ -1,0 +1,51 @@
+"""Blocks of the record and the masks that say which of a block's events are meant.
+
+The bitmap index of ``0019_audit_search.sql``: a mask is an integer of ``BLOCK_EVENTS`` bits, the most significant of
+which is the block's first event, as the server writes a ``bit`` string from left to right.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+BLOCK_EVENTS: Final = 1024
+WHOLE: Final = (1 << BLOCK_EVENTS) - 1
+"""The mask of every event."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockMask:
+    """``is_certain`` False: some of these events may lie outside of the range of time that is asked for."""
+
+    block: int
+    mask: int
+    is_certain: bool = True
+
+
+def block_of(seq: int) -> int:
+    """Which block holds this event; ``seq`` counts from 1."""
+    return (seq - 1) // BLOCK_EVENTS
+
+
+def mask_of(seqs: Iterable[int]) -> int:
+    """Of events that are all of one block."""
+    mask = 0
+    for seq in seqs:
+        mask |= 1 << (BLOCK_EVENTS - 1 - (seq - 1) % BLOCK_EVENTS)
+    return mask
+
+
+def newest_first(found: BlockMask) -> Iterator[int]:
+    """Their numbers."""
+    mask, last = found.mask, (found.block + 1) * BLOCK_EVENTS
+    while mask:
+        lowest = mask & -mask
+        yield last - lowest.bit_length() + 1
+        mask ^= lowest
+
+
+def before(found: BlockMask, seq: int) -> BlockMask:
+    """What of it comes before this event in the chain."""
+    first = found.block * BLOCK_EVENTS + 1
+    kept = min(max(seq - first, 0), BLOCK_EVENTS)
+    return BlockMask(found.block, found.mask & (WHOLE ^ (WHOLE >> kept)), found.is_certain)

@@ -1,0 +1,69 @@
+"""Events in the order of the chain, from a place in it on: what a stream that can be resumed reads.
+
+``seq`` has no gaps and only rises, so that whoever has seen one has seen all before it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg import sql
+
+from headgate.audit.chain import StoredEvent
+from headgate.audit.chain_verifier import row_fault
+from headgate.audit.model import Actor, EventType
+from headgate.audit.payload import NO_PAYLOAD, read_payload
+from headgate.audit.stored_events import COLUMNS, read_events
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+
+_SELECT: Final = sql.SQL(
+    f"SELECT {COLUMNS} FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq"  # noqa: S608
+    " WHERE e.org_id = %s AND e.seq > %s AND e.event_type IN ({}) ORDER BY e.seq LIMIT %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """``actor`` is None and ``data`` empty where the payload was erased."""
+
+    seq: int
+    event_type: str
+    action_id: str | None
+    agent_id: str | None
+    created_at: datetime
+    actor: Actor | None
+    data: JsonObject
+
+
+async def newest_seq(connection: Connection, org_id: str) -> int:
+    """Where the chain ends now; 0: it has not begun."""
+    cursor = await connection.execute(
+        "SELECT coalesce(max(seq), 0) AS seq FROM audit_chain WHERE org_id = %s", [org_id]
+    )
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row["seq"])
+
+
+async def events_after(
+    connection: Connection, org_id: str, seq: int, types: Sequence[EventType], limit: int
+) -> list[FeedEvent]:
+    """Up to ``limit`` events of these types behind ``seq``, oldest first; what was not sealed as it stands is none."""
+    # Literals, so that the planner knows them to be among those of the index of the rare types.
+    query = _SELECT.format(sql.SQL(", ").join(sql.Literal(one.value) for one in types))
+    while rows := await read_events(connection, query, [org_id, seq, limit]):
+        found = [one for one in (_feed_event(org_id, row) for row in rows) if one is not None]
+        if found or len(rows) < limit:
+            return found
+        seq = rows[-1].seq
+    return []
+
+
+def _feed_event(org_id: str, event: StoredEvent) -> FeedEvent | None:
+    if row_fault(org_id, event) is not None or event.event_type is None or not isinstance(event.created_at, datetime):
+        return None
+    payload = NO_PAYLOAD if event.payload is None else read_payload(event.payload) or NO_PAYLOAD
+    return FeedEvent(
+        event.seq, event.event_type, event.action_id, event.agent_id, event.created_at, payload.actor, payload.data
+    )

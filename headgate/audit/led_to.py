@@ -1,0 +1,73 @@
+"""Events that the chain leads to: what may be passed on to somebody else as recorded.
+
+A row of a month's table is an event of the record only where a link of the chain is of it. Whoever can write to the
+tables can put others beside those, also where the chain has yet to come to: what is read by number alone would be
+handed out as evidence when it has.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg import sql
+
+from headgate.audit.chain import StoredEvent, genesis, parse_header
+from headgate.audit.chain_verifier import ChainFault, FaultReason, row_fault
+from headgate.audit.stored_events import COLUMNS, read_rows
+from headgate.db.database import Connection
+
+# Bounded on all sides by values, as the window of a verification is (chain_store).
+_STRETCH: Final = sql.SQL(f"""
+    SELECT {COLUMNS}, p.hash FROM audit_chain c
+    LEFT JOIN audit_chain p ON p.org_id = c.org_id AND p.seq = c.seq - 1
+        AND p.org_id = %(org)s AND p.seq >= %(after)s AND p.seq < %(until)s
+    {{join}} audit_events e ON e.org_id = c.org_id AND e.seq = c.seq
+        AND e.org_id = %(org)s AND e.seq > %(after)s AND e.seq <= %(until)s
+    WHERE c.org_id = %(org)s AND c.seq > %(after)s AND c.seq <= %(until)s {{types}}
+    ORDER BY c.seq
+""")  # noqa: S608 - constants of this file
+_ALL: Final = _STRETCH.format(join=sql.SQL("LEFT JOIN"), types=sql.SQL(""))
+_OF_TYPES: Final = _STRETCH.format(join=sql.SQL("JOIN"), types=sql.SQL("AND e.event_type = ANY (%(types)s)"))
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Both in the chain's order. ``faults``: rows that are not what was sealed, one for each; what comes behind a
+    break of the chain follows from its own predecessor, and only the break is one."""
+
+    events: Sequence[StoredEvent]
+    faults: Sequence[ChainFault]
+
+
+async def led_to(
+    connection: Connection, org_id: str, after: int, until: int, types: Collection[str] | None = None
+) -> Led:
+    """The events with the numbers behind ``after`` up to ``until``; with ``types``, those of them."""
+    values = {"org": org_id, "after": after, "until": until}
+    if types is None:
+        rows = await read_rows(connection, _ALL, values)
+    else:
+        rows = await read_rows(connection, _OF_TYPES, {**values, "types": sorted(types)})
+    events, faults = [], []
+    for *columns, previous in rows:
+        event = StoredEvent(*columns)
+        fault = row_fault(org_id, event) or _link_fault(org_id, event, previous)
+        if fault is None:
+            events.append(event)
+        else:
+            faults.append(fault)
+    return Led(events, faults)
+
+
+def _link_fault(org_id: str, event: StoredEvent, previous: bytes | None) -> ChainFault | None:
+    """``previous``: the hash of the event before, as the chain has it."""
+    if event.seq == 1:
+        previous = genesis(org_id)
+    header = parse_header(event.header)
+    if previous is None:
+        message = f"no event with seq {event.seq - 1} comes before it"
+        return ChainFault(event.seq, event.event_id, FaultReason.MISSING, message)
+    if header is None or header.prev_hash != previous.hex():
+        message = f"it is not linked to the event before it, which has sha256:{previous.hex()}"
+        return ChainFault(event.seq, event.event_id, FaultReason.LINK_BROKEN, message)
+    return None

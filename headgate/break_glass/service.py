@@ -1,0 +1,121 @@
+"""Breaking the glass, and looking at it afterwards. A transaction is the caller's."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from headgate.approvals.voting import Voter
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.break_glass.model import (
+    REASON_MAX_CHARACTERS,
+    SECONDS_MAX,
+    WAITING_MAX,
+    BrokenGlass,
+    Review,
+    ReviewOutcome,
+)
+from headgate.break_glass.store import find_denied, find_glass, insert_glass, save_review, waiting_glasses
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.store import bump_generation
+
+
+async def break_glass(
+    connection: Connection, change: Change, person: Voter, *, action_id: str, reason: str, lifetime_seconds: int
+) -> BrokenGlass:
+    """Let the next call through that is exactly this denied one.
+
+    Raises ForbiddenError, NotFoundError, ConflictError (it was not a policy that denied it), ValidationError.
+    """
+    if person.user_id is None or person.agent_id is not None or person.key_id is not None:
+        raise ForbiddenError("only a person breaks the glass, with a token of their own: no key does")
+    if not 1 <= lifetime_seconds <= SECONDS_MAX:
+        raise ValidationError(
+            f"at most {SECONDS_MAX} seconds", details={"field": "expires_in_seconds", "max": SECONDS_MAX}
+        )
+    reason = _checked(reason, "reason")
+    # Also the lock that makes the count of those that wait exact.
+    await bump_generation(connection, change.org_id)
+    denied = await find_denied(connection, change.org_id, action_id)
+    if denied.approval_id is not None:
+        raise ConflictError(
+            f"action {action_id} was put before a reviewer (approval {denied.approval_id}): a person's decision is not"
+            " overridden so; the agent may ask anew when it has run out"
+        )
+    if denied.status != "denied":
+        raise ConflictError(
+            f"action {action_id} is {denied.status}: there is nothing to break", details={"status": denied.status}
+        )
+    waiting = await waiting_glasses(connection, change.org_id)
+    if any((one.agent_id, one.digest) == (denied.agent_id, denied.digest) for one in waiting):
+        raise ConflictError("the glass is broken for this call already")
+    if len(waiting) >= WAITING_MAX:
+        raise ConflictError(f"{WAITING_MAX} wait already: change the policy instead")
+    glass = BrokenGlass(
+        org_id=change.org_id,
+        pass_id=new_id(IdPrefix.BREAK_GLASS),
+        action_id=denied.action_id,
+        agent_id=denied.agent_id,
+        tool=denied.tool,
+        operation=denied.operation,
+        digest=denied.digest,
+        reason=reason,
+        opened_by=person.user_id,
+        opened_by_email=person.email,
+        created_at=change.at,
+        expires_at=change.at + timedelta(seconds=lifetime_seconds),
+    )
+    await insert_glass(connection, glass)
+    data: JsonObject = {
+        "pass_id": glass.pass_id,
+        "denied_action_id": glass.action_id,
+        "tool": glass.tool,
+        "operation": glass.operation,
+        "digest": "sha256:" + glass.digest.hex(),
+        "reason": reason,
+        "expires_at": rfc3339(glass.expires_at),
+    }
+    await append(connection, change.org_id, [_event(EventType.BREAK_GLASS_OPENED, change, glass, data)])
+    return glass
+
+
+async def review_glass(
+    connection: Connection, change: Change, person: Voter, pass_id: str, *, outcome: ReviewOutcome, note: str | None
+) -> BrokenGlass:
+    """What somebody else makes of it. Raises NotFoundError, ForbiddenError, ConflictError, ValidationError."""
+    glass = await find_glass(connection, change.org_id, pass_id, lock=True)
+    if person.user_id is None or person.agent_id is not None:
+        raise ForbiddenError("only a person reviews a broken glass")
+    if glass.opened_by in person.also | {person.user_id}:
+        raise ForbiddenError("somebody else reviews it than who opened it")
+    if glass.review is not None:
+        raise ConflictError(f"{glass.review.by} has reviewed it already", details={"outcome": glass.review.outcome})
+    if outcome is ReviewOutcome.NOT_JUSTIFIED and not (note or "").strip():
+        raise ValidationError("say why it was not justified", details={"field": "note"})
+    review = Review(person.user_id, person.email, change.at, outcome, None if note is None else _checked(note, "note"))
+    await save_review(connection, change.org_id, pass_id, review)
+    if glass.used_at is None:
+        # A reviewed one lets nothing through any more.
+        await bump_generation(connection, change.org_id)
+    data: JsonObject = {"pass_id": pass_id, "outcome": outcome.value, "opened_by": glass.opened_by}
+    if review.note is not None:
+        data["note"] = review.note
+    await append(connection, change.org_id, [_event(EventType.BREAK_GLASS_REVIEWED, change, glass, data)])
+    return replace(glass, review=review)
+
+
+def _event(event_type: EventType, change: Change, glass: BrokenGlass, data: JsonObject) -> Event:
+    return Event(event_type, change.at, change.actor, data, action_id=glass.action_id, agent_id=glass.agent_id)
+
+
+def _checked(text: str, field: str) -> str:
+    text = text.strip()
+    if not text or len(text) > REASON_MAX_CHARACTERS or "\0" in text:
+        raise ValidationError(
+            f"{field} is needed, of at most {REASON_MAX_CHARACTERS} characters", details={"field": field}
+        )
+    return text

@@ -1,0 +1,109 @@
+"""``headgate approvals approve|deny|grant``: the decision, on one call or on several."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
+from headgate.cli.grants import said
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.command()
+@click.argument("approval_ids", nargs=-1, required=True)
+@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
+@click.option("--comment", help="Kept in the record.")
+@json_option
+@runtime_file_option
+def approve(
+    approval_ids: tuple[str, ...], identical: bool, comment: str | None, as_json: bool, runtime_file: Path | None
+) -> None:
+    """Let the call through, once; several are each decided by themselves."""
+    client = ApiClient(find_target(runtime_file))
+    if identical or len(approval_ids) > 1:
+        _decide_many(client, "approve", approval_ids, identical, comment, as_json)
+        return
+    body = {} if comment is None else {"comment": comment}
+    _decided(client.post(f"/v1/approvals/{approval_ids[0]}/approve", body), as_json)
+
+
+@click.command()
+@click.argument("approval_ids", nargs=-1, required=True)
+@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
+@click.option("--reason", required=True, help="The agent is told it.")
+@json_option
+@runtime_file_option
+def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Refuse the call; several are each decided by themselves."""
+    client = ApiClient(find_target(runtime_file))
+    if identical or len(approval_ids) > 1:
+        _decide_many(client, "deny", approval_ids, identical, reason, as_json)
+        return
+    _decided(client.post(f"/v1/approvals/{approval_ids[0]}/deny", {"reason": reason}), as_json)
+
+
+@click.command()
+@click.argument("approval_id")
+@bounds_options
+@click.option("--comment", help="Kept in the record, with the approval.")
+@json_option
+@runtime_file_option
+def grant(
+    approval_id: str,
+    uses: int,
+    duration: str,
+    reason: str,
+    conditions: tuple[str, ...],
+    sum_bound: str | None,
+    comment: str | None,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Let the call through, and calls like it; without --where, only exactly the same."""
+    body = bounds_body(uses, duration, reason, sum_bound)
+    if conditions:
+        body["conditions"] = conditions_body(conditions)
+    if comment is not None:
+        body["comment"] = comment
+    answer = ApiClient(find_target(runtime_file)).post(f"/v1/approvals/{approval_id}/grant", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{safe(answer['approval_id'])} is {safe(answer['status'])}; {said(answer['grant'])}")
+
+
+def _decide_many(
+    client: ApiClient,
+    decision: str,
+    approval_ids: tuple[str, ...],
+    identical: bool,
+    reason: str | None,
+    as_json: bool,
+) -> None:
+    """Exit status 1 where one or more could not be decided."""
+    if identical and len(approval_ids) > 1:
+        raise click.UsageError("--identical goes with one approval")
+    which: dict[str, object] = {"identical_to": approval_ids[0]} if identical else {"ids": list(approval_ids)}
+    said_why = {} if reason is None else {"reason": reason}
+    answer = client.post("/v1/approvals/bulk-decision", {"decision": decision} | which | said_why)
+    if as_json:
+        show_json(answer)
+    else:
+        for one in answer["results"]:
+            became = f"is {one['status']}" if one["error"] is None else one["error"]["message"]
+            click.echo(f"{safe(one['id'])} {safe(became)}")
+    if answer["failed"]:
+        sys.exit(1)
+
+
+def _decided(answer: Document, as_json: bool) -> None:
+    if as_json:
+        show_json(answer)
+        return
+    votes = (
+        f" ({answer['current_approvals']} of {answer['required_approvals']})" if answer["status"] == "pending" else ""
+    )
+    click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}{votes}")

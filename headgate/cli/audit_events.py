@@ -1,0 +1,170 @@
+"""``headgate audit list``, ``show`` and ``export-events``: the record as people read it, and take it away."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote, urlencode
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_PATH: Final = "/admin/audit"
+_SEARCHED_PAGES: Final = 20
+"""Below the rate limit of administrators' routes: 40,000 events at a time."""
+_FILTERS: Final = (
+    ("--from", "start_date", "Happened from then on (ISO 8601; a date alone is the whole day)."),
+    ("--to", "end_date", "Happened until then."),
+    ("--type", "event_type", "Such as approval.denied."),
+    ("--action", "action_id", "Of this action."),
+    ("--agent", "agent", "Of this agent: its name or its id."),
+    ("--risk", "risk_level", "Of actions of this risk: low, medium, high, critical."),
+    ("--tool", "tool", "Of actions of this tool."),
+    ("--operation", "operation", "Of actions of this operation."),
+    ("--decision", "decision", "Of actions so decided: allow, deny, require_approval."),
+    ("--search", "search", "With this text in the actor or the data, in either case."),
+)
+
+
+def filter_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+    """The filters of ``GET /admin/audit``, as options."""
+    for option, name, text in reversed(_FILTERS):
+        command = click.option(option, name, help=text)(command)
+    return command
+
+
+@click.command("list")
+@filter_options
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@click.option("--cursor", help="Go on behind an earlier page.")
+@json_option
+@runtime_file_option
+def list_events(
+    limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None, **filters: str | None
+) -> None:
+    """Show what happened, newest first."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(_PATH, {**filters, "limit": limit, "cursor": cursor})
+    if as_json:
+        show_json(answer)
+        return
+    if filters["search"] is not None:
+        answer = _searched(client, filters, limit, answer)
+    pagination = answer["pagination"]
+    if answer["data"]:
+        show_table(
+            ("WHEN", "EVENT", "DECISION", "WHO", "ACTION", "ID"),
+            (
+                (
+                    one["created_at"] or "?",
+                    one["event_type"],
+                    decided(one["data"]),
+                    _who(one["actor"]),
+                    one["action_id"] or "-",
+                    one["id"],
+                )
+                for one in answer["data"]
+            ),
+        )
+    for one in answer["data"]:
+        if one["problem"] is not None:
+            click.echo(f"{safe(one['id'])} is not as it was sealed: {safe(one['problem'])}", err=True)
+    if filters["search"] is None:
+        more = "or more " if pagination.get("total_is_minimum") else ""
+        click.echo(f"{pagination['total']} {more}found", err=True)
+    else:
+        end = "at the end of the record" if pagination["next_cursor"] is None else "and the search goes on"
+        click.echo(f"{len(answer['data'])} found, {end}", err=True)
+    if pagination["next_cursor"] is not None:
+        click.echo(f"go on: --cursor {safe(pagination['next_cursor'])}", err=True)
+
+
+def _searched(client: ApiClient, filters: Mapping[str, str | None], limit: int, answer: Document) -> Document:
+    """A page of a search looks through a stretch of the record only: further pages, until there is enough to show."""
+    found: list[Any] = answer["data"]
+    for _ in range(_SEARCHED_PAGES - 1):
+        cursor = answer["pagination"]["next_cursor"]
+        if cursor is None or len(found) >= limit:
+            break
+        answer = client.get(_PATH, {**filters, "limit": limit - len(found), "cursor": cursor})
+        found = found + answer["data"]
+    return {**answer, "data": found}
+
+
+@click.command("show")
+@click.argument("event_id")
+@json_option
+@runtime_file_option
+def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one event, the text that its hash is of, and its place in the signed tree."""
+    event = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{quote(event_id, safe='')}")
+    if as_json:
+        show_json(event)
+        return
+    proof = event["proof"]
+    proven = event["proof_missing"] if proof is None else f"event {proof['index']} of a tree of {proof['tree_size']}"
+    show_fields(
+        (
+            ("event", event["id"]),
+            ("type", event["event_type"]),
+            ("who", _who(event["actor"])),
+            ("address", (event["actor"] or {}).get("address")),
+            ("action", event["action_id"]),
+            ("agent", event["agent_id"]),
+            ("happened", event["created_at"]),
+            ("sealed", event["sealed_at"]),
+            ("number", event["seq"]),
+            ("previous", event["neighbours"]["previous"]),
+            ("next", event["neighbours"]["next"]),
+            ("hash", event["hash"]),
+            ("hashed text", event["hash_input"]["header"]),
+            ("proof", proven),
+            ("not as sealed", event["problem"]),
+        )
+    )
+    show_json(event["data"])
+
+
+@click.command("export-events")
+@filter_options
+@click.option("--format", "file_format", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@runtime_file_option
+def export_events(file_format: str, output: Path | None, runtime_file: Path | None, **filters: str | None) -> None:
+    """Take everything that the filters find, newest first, as lines of JSON or as CSV. Taking it is recorded."""
+    client = ApiClient(find_target(runtime_file))
+    wanted = {name: value for name, value in filters.items() if value is not None} | {"format": file_format}
+    path = f"{_PATH}/export?{urlencode(wanted)}"
+    if output is None:
+        _copy(client, path, sys.stdout.buffer)
+        return
+    # Under its name only when it is whole.
+    draft = output.with_name(f".{output.name}.part")
+    try:
+        with draft.open("wb") as file:
+            lines = _copy(client, path, file)
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
+    click.echo(f"{safe(output)}: {lines} lines")
+
+
+def _copy(client: ApiClient, path: str, file: BinaryIO) -> int:
+    lines = 0
+    for piece in client.get_pieces(path):
+        file.write(piece)
+        lines += piece.count(b"\n")
+    return lines
+
+
+def decided(data: Mapping[str, Any]) -> str:
+    """What an event decided, or what somebody voted for; the other events' types say what there is to say."""
+    said = data.get("decision", data.get("vote"))
+    return said if isinstance(said, str) else "-"
+
+
+def _who(actor: Mapping[str, Any] | None) -> str:
+    return "(erased)" if actor is None else str(actor["name"] or actor["id"])

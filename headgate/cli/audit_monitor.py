@@ -1,0 +1,111 @@
+"""``headgate audit monitor``: following a service's checkpoints as an outsider who keeps what it saw.
+
+Each new checkpoint must be signed with a key that the monitor was given, and continue the last one that it kept. What
+it keeps is what ``headgate audit verify --checkpoints`` is given later.
+"""
+
+import base64
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.evidence.checkpoint import Checkpoint, parse_checkpoint
+from headgate.evidence.merkle import ProofError, verify_consistency
+from headgate.evidence.note import VerifierKey, parse_note, verify_note
+from headgate.kernel.atomic_file import create_file
+from headgate.kernel.errors import HeadgateError, UnavailableError, ValidationError
+
+_PATIENCE_SECONDS: Final = 120.0
+
+
+class AlarmError(HeadgateError):
+    """The service does not keep what it has signed, or does not sign any more."""
+
+
+@dataclass(slots=True)
+class Monitor:
+    """``folder`` holds a file for each checkpoint that was seen; the largest is where it goes on."""
+
+    client: ApiClient
+    keys: list[VerifierKey]
+    folder: Path
+    patience_seconds: float = _PATIENCE_SECONDS
+    _unreachable_since: float | None = None
+
+    def look(self) -> Checkpoint | None:
+        """The newest checkpoint, verified and kept; None: there is none yet. Raises AlarmError."""
+        try:
+            listed = self.client.get("/admin/audit/checkpoints", {"latest": "true"})
+        except UnavailableError as error:
+            self._note_silence(error)
+            return None
+        self._unreachable_since = None
+        if listed.get("problem") is not None:
+            raise AlarmError(f"the service signs no checkpoints any more: {listed['problem']}")
+        known = self._known()
+        if not listed["data"]:
+            if known is not None:
+                raise AlarmError(f"the service has no checkpoint any more, and {known.size} events were signed")
+            return None
+        note = str(listed["data"][0]["note"])
+        newest = self._read(note)
+        if known is not None:
+            self._require_continuation(known, newest)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        create_file(self.folder / f"{newest.size:015d}.checkpoint", note.encode(), mode=0o444)
+        return newest
+
+    def _note_silence(self, error: UnavailableError) -> None:
+        now = time.monotonic()
+        self._unreachable_since = self._unreachable_since or now
+        if now - self._unreachable_since >= self.patience_seconds:
+            patience = self.patience_seconds
+            silence = (
+                f"the service has not answered for {patience:.0f} s" if patience else "the service does not answer"
+            )
+            raise AlarmError(f"{silence}: {error.message}") from error
+
+    def _known(self) -> Checkpoint | None:
+        files = sorted(self.folder.glob("*.checkpoint"))
+        return self._read(files[-1].read_text("utf-8")) if files else None
+
+    def _read(self, text: str) -> Checkpoint:
+        try:
+            note = parse_note(text)
+            checkpoint = parse_checkpoint(note)
+            named = [
+                VerifierKey(checkpoint.origin, key.public_key, key.kind)
+                if checkpoint.origin.startswith(f"{key.name}/")
+                else key
+                for key in self.keys
+            ]
+            verify_note(note, named)
+        except ValidationError as error:
+            raise AlarmError(f"a checkpoint cannot be believed: {error.message}") from error
+        return checkpoint
+
+    def _require_continuation(self, known: Checkpoint, newest: Checkpoint) -> None:
+        if newest.origin != known.origin:
+            raise AlarmError(f"this is another log: {newest.origin}, and {known.origin} was followed")
+        if newest.size < known.size:
+            raise AlarmError(f"the log has shrunk: {newest.size} events, and {known.size} were signed")
+        path: tuple[bytes, ...] = ()
+        if newest.size > known.size:
+            path = self._proof(known, newest)
+        try:
+            verify_consistency(
+                old_size=known.size, old_root=known.root, new_size=newest.size, new_root=newest.root, path=path
+            )
+        except ProofError as error:
+            raise AlarmError(f"the log was forked or rewritten: {error}") from error
+
+    def _proof(self, known: Checkpoint, newest: Checkpoint) -> tuple[bytes, ...]:
+        try:
+            answer: Document = self.client.get("/admin/audit/consistency", {"first": known.size, "second": newest.size})
+        except HeadgateError as error:
+            raise AlarmError(
+                f"the service does not prove that {newest.size} events continue {known.size}: {error.message}"
+            ) from error
+        return tuple(base64.b64decode(one) for one in answer["path"])

@@ -1,0 +1,80 @@
+"""``headgate break-glass``: let one denied action through, and look at it afterwards."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.group("break-glass")
+def break_glass() -> None:
+    """Let one denied action through, and review who did."""
+
+
+@break_glass.command("open")
+@click.argument("action_id")
+@click.option("--reason", required=True, help="Kept in the record, and read by whoever reviews it.")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=900, show_default=True, help="How long.")
+@json_option
+@runtime_file_option
+def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime_file: Path | None) -> None:
+    """Let the next call through that is exactly this denied one, once (needs the role break_glass)."""
+    body = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
+    answer = ApiClient(find_target(runtime_file)).post("/admin/break-glass", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(
+        f"broken: the next identical call of {safe(answer['agent_id'])} goes through once, until"
+        f" {safe(answer['expires_at'])} ({safe(answer['id'])})"
+    )
+
+
+@break_glass.command("list")
+@click.option("--open", "open_only", is_flag=True, help="Those whose review is not done.")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List broken glasses, newest first."""
+    wanted = {"open": "true" if open_only else "false", "limit": limit}
+    answer = ApiClient(find_target(runtime_file)).get("/admin/break-glass", wanted)
+    if as_json:
+        show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none")
+        return
+    show_table(
+        ("ID", "STATUS", "REVIEW", "BY", "CALL", "REASON"),
+        (
+            (
+                one["id"],
+                one["status"],
+                "open" if one["review"] is None else one["review"]["outcome"],
+                one["opened_by"]["email"] or one["opened_by"]["id"],
+                f"{one['tool']}.{one['operation']}",
+                one["reason"],
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@break_glass.command()
+@click.argument("glass_id")
+@click.option("--outcome", type=click.Choice(["justified", "not_justified"]), required=True)
+@click.option("--note", help="Needed where it was not justified.")
+@json_option
+@runtime_file_option
+def review(glass_id: str, outcome: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Say what you make of it; somebody else than who opened it does."""
+    body = {"outcome": outcome} | ({} if note is None else {"note": note})
+    answer = ApiClient(find_target(runtime_file)).post(f"/admin/break-glass/{glass_id}/review", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{safe(answer['id'])} was {safe(answer['review']['outcome'])}")

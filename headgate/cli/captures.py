@@ -1,0 +1,74 @@
+"""``headgate traffic rules`` and ``capture``: whose calls are kept for review, and how much of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_PATH: Final = "/admin/settings/captures"
+_LISTS: Final = ("agents", "tools", "operations", "hosts")
+
+
+@click.command()
+@json_option
+@runtime_file_option
+def rules(as_json: bool, runtime_file: Path | None) -> None:
+    """Show what is captured: the first rule that fits a call decides; none fits: nothing is kept of it."""
+    _show(ApiClient(find_target(runtime_file)).get(_PATH), as_json=as_json)
+
+
+@click.command()
+@click.argument("level", type=click.Choice(["off", "heads", "bodies"]))
+@click.option("--agent", "agents", multiple=True, help="Only calls of this agent (its id); repeatable.")
+@click.option("--tool", "tools", multiple=True, help="Only calls of this tool; repeatable.")
+@click.option("--operation", "operations", multiple=True, help="Only calls of this operation; repeatable.")
+@click.option("--host", "hosts", multiple=True, help="Only calls to this host, or *.name; repeatable.")
+@json_option
+@runtime_file_option
+def capture(
+    level: str,
+    agents: tuple[str, ...],
+    tools: tuple[str, ...],
+    operations: tuple[str, ...],
+    hosts: tuple[str, ...],
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Say what is kept of calls from now on: nothing (off), heads, or bodies too.
+
+    A rule about some calls goes before the others, one about all calls behind them; one about the same calls is
+    replaced.
+    """
+    client = ApiClient(find_target(runtime_file))
+    before = client.get(_PATH)
+    rule = {
+        "agents": list(agents),
+        "tools": list(tools),
+        "operations": list(operations),
+        "hosts": list(hosts),
+        "capture": level,
+    }
+    after = with_rule(before["rules"], rule)
+    _show(client.put(_PATH, {**before, "rules": after}), as_json=as_json)
+
+
+def with_rule(rules: Sequence[Document], rule: Document) -> list[Document]:
+    """The rules with this one in the place where it has its effect and takes none from the others."""
+    kept = [one for one in rules if any(set(one[name]) != set(rule[name]) for name in _LISTS)]
+    return [rule, *kept] if any(rule[name] for name in _LISTS) else [*kept, rule]
+
+
+def _show(answer: Document, *, as_json: bool) -> None:
+    if as_json:
+        show_json(answer)
+    elif not answer["rules"]:
+        click.echo("nothing is captured: headgate traffic capture bodies")
+    else:
+        names = ("AGENTS", "TOOLS", "OPERATIONS", "HOSTS")
+        rows = [[", ".join(one[name]) or "all" for name in _LISTS] + [one["capture"]] for one in answer["rules"]]
+        show_table((*names, "KEPT"), rows)

@@ -1,0 +1,248 @@
+"""``headgate connections``: credentials that agents use and never see."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
+_ID: Final = re.compile(r"con_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_RETURN: Final = "http://127.0.0.1:8478/connections/callback"
+
+
+@click.group()
+def connections() -> None:
+    """List, make, test and remove connections to other platforms."""
+
+
+@connections.command("list")
+@click.option("--platform")
+@click.option("--status", type=click.Choice(["pending", "active", "broken"]))
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(platform: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List connections, newest first."""
+    wanted = {"platform": platform, "status": status, "limit": limit}
+    answer = ApiClient(find_target(runtime_file)).get("/v1/connections", wanted)
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("CONNECTION", "NAME", "PLATFORM", "KIND", "STATUS", "HOSTS", "EXPIRES"),
+        (
+            (
+                one["id"],
+                one["name"],
+                one["platform"],
+                one["kind"],
+                one["status"],
+                " ".join(one["hosts"]),
+                (one["expires_at"] or "")[:16],
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@connections.command()
+@click.argument("connection")
+@json_option
+@runtime_file_option
+def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one connection, by name or id: whether it works, and who used it in the last 30 days. No secret is shown."""
+    client = ApiClient(find_target(runtime_file))
+    connection_id = _id_of(client, connection)
+    one = client.get(f"/v1/connections/{connection_id}")
+    used = client.get(f"/v1/connections/{connection_id}/usage")
+    if as_json:
+        show_json({"connection": one, "usage": used})
+        return
+    place = one["place"]
+    show_fields(
+        [
+            ("connection", one["id"]),
+            ("placeholder", one["placeholder"]),
+            ("platform", f"{one['platform']} ({one['kind']})"),
+            ("status", one["status"]),
+            ("why", one["status_reason"]),
+            ("hosts", " ".join(one["hosts"])),
+            ("place", f"{place['in']} {place['name']}"),
+            ("agents", " ".join(one["agents"]) or "none yet"),
+            ("tools", " ".join(one["tools"]) or "none"),
+            ("only with its placeholder", "yes" if one["needs_placeholder"] else "no"),
+            ("account", one["account"]),
+            ("scopes", " ".join(one["scopes"]) or None),
+            ("expires", one["expires_at"]),
+            ("last checked", one["checked_at"]),
+            ("uses in 30 days", f"{used['uses']}, {used['rejected']} of them answered with 401"),
+            ("last used", used["last_used_at"]),
+        ]
+    )
+
+
+@connections.command()
+@click.argument("name")
+@click.option("--kind", type=click.Choice(_KINDS), help="Of a credential that you have.")
+@click.option("--platform", help="To consent at: github, gitlab, google, slack, atlassian, linear, notion.")
+@click.option("--host", "hosts", multiple=True, help="host or host:port; the credential goes nowhere else.")
+@click.option("--agent", "agents", multiple=True, help="An agent's id that may use it, or '*'.")
+@click.option("--tool", "tools", multiple=True, help="A tool whose calls use it; all, if none is named.")
+@click.option("--in", "location", type=click.Choice(["header", "query", "body"]), help="Where an API key goes.")
+@click.option("--field", help="The header, or member of the query or body, that carries an API key.")
+@click.option("--prefix", default="", help="What stands before an API key.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="region, service, client_id …")
+@click.option("--needs-placeholder", is_flag=True, help="Only calls that carry its placeholder use it.")
+@click.option("--client-id", help="With --platform: of your application there.")
+@click.option("--scope", "scopes", multiple=True, help="With --platform: what to ask for.")
+@click.option("--redirect-uri", default=_RETURN, show_default=True, help="With --platform: as registered there.")
+@runtime_file_option
+def add(
+    name: str,
+    kind: str | None,
+    platform: str | None,
+    hosts: tuple[str, ...],
+    agents: tuple[str, ...],
+    tools: tuple[str, ...],
+    location: str | None,
+    field: str | None,
+    prefix: str,
+    settings: tuple[str, ...],
+    needs_placeholder: bool,
+    client_id: str | None,
+    scopes: tuple[str, ...],
+    redirect_uri: str,
+    runtime_file: Path | None,
+) -> None:
+    """Make a connection. Secrets are asked for, or read from standard input as lines of NAME=VALUE: never given on
+    the command line, where other users of the machine would see them."""
+    if (kind is None) == (platform is None):
+        raise click.UsageError("name --kind, of a credential that you have, or --platform, to consent at")
+    client = ApiClient(find_target(runtime_file))
+    body: dict[str, object] = {
+        "name": name,
+        "agents": list(agents),
+        "tools": list(tools) or ["*"],
+        "needs_placeholder": needs_placeholder,
+    }
+    if kind is not None and not hosts:
+        raise click.UsageError("--host is needed: the only host that the credential goes to")
+    if platform is not None:
+        _consent(client, body, platform, client_id, scopes, hosts, redirect_uri)
+        return
+    body |= {
+        "kind": kind,
+        "hosts": list(hosts),
+        "settings": _pairs(settings, "--setting"),
+        "credentials": _secrets(kind or ""),
+    }
+    if field is not None or location is not None:
+        body["place"] = {"in": location or "header", "name": field or "X-API-Key", "prefix": prefix}
+    _tell(client.post("/v1/connections", body))
+
+
+def _consent(
+    client: ApiClient,
+    body: dict[str, object],
+    platform: str,
+    client_id: str | None,
+    scopes: tuple[str, ...],
+    hosts: tuple[str, ...],
+    redirect_uri: str,
+) -> None:
+    if client_id is None:
+        raise click.UsageError("--client-id is needed: the platform gives it to your application")
+    body |= {"platform": platform, "client_id": client_id, "redirect_uri": redirect_uri, **_secrets("oauth2")}
+    if scopes:
+        body["scopes"] = list(scopes)
+    if hosts:
+        body["hosts"] = list(hosts)
+    begun = client.post("/v1/connections/oauth/initiate", body)
+    click.echo(f"It asks for: {' '.join(begun['scopes']) or 'what the application has'}", err=True)
+    click.echo("Open this address, and consent:", err=True)
+    click.echo(begun["authorization_url"])
+    returned = click.prompt("Then paste the address that the browser ended at", err=True)
+    found = dict(parse_qsl(urlsplit(returned).query))
+    wanted = ("state", "code", "error", "error_description", "iss")
+    _tell(client.post("/v1/connections/oauth/callback", {one: found[one] for one in wanted if one in found}))
+
+
+@connections.command()
+@click.argument("connection")
+@runtime_file_option
+def test(connection: str, runtime_file: Path | None) -> None:
+    """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"/v1/connections/{_id_of(client, connection)}/test", {})
+    click.echo(f"{answer['outcome']}: {answer['message']}")
+    if answer["outcome"] == "refused":
+        raise click.exceptions.Exit(1)
+
+
+@connections.command()
+@click.argument("connection")
+@runtime_file_option
+def delete(connection: str, runtime_file: Path | None) -> None:
+    """Remove a connection: its secret is forgotten, and no call carries it from now on."""
+    client = ApiClient(find_target(runtime_file))
+    client.delete(f"/v1/connections/{_id_of(client, connection)}")
+    click.echo(f"{connection} is removed")
+
+
+def _id_of(client: ApiClient, connection: str) -> str:
+    """Of a connection that is named by its name, or by its id; no name has an id's dashes."""
+    if _ID.fullmatch(connection) is not None:
+        return connection
+    found = client.get("/v1/connections", {"name": connection})["data"]
+    if not found:
+        raise click.ClickException(f"there is no connection {connection}: headgate connections list shows all")
+    return str(found[0]["id"])
+
+
+_ASKED: Final = {
+    "api_key": ("secret",),
+    "bearer": ("secret",),
+    "basic": ("user", "password"),
+    "client_credentials": ("client_secret",),
+    "aws_sigv4": ("access_key_id", "secret_access_key"),
+    "mtls": ("certificate", "private_key"),
+    "oauth2": ("client_secret",),
+}
+
+
+def _secrets(kind: str) -> dict[str, str]:
+    """A value that begins with @ names a file."""
+    if sys.stdin.isatty():
+        given = {one: click.prompt(one, hide_input=one != "user", err=True) for one in _ASKED[kind]}
+    else:
+        lines = tuple(line for line in sys.stdin.read().splitlines() if line.strip())
+        given = _pairs(lines, f"each line of standard input ({', '.join(_ASKED[kind])})")
+    return {
+        name: Path(value[1:]).read_text("utf-8") if value.startswith("@") else value for name, value in given.items()
+    }
+
+
+def _pairs(texts: tuple[str, ...], where: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"{where}: NAME=VALUE is expected")
+        found[name.strip()] = value
+    return found
+
+
+def _tell(answer: dict[str, object]) -> None:
+    click.echo(
+        f"{answer['id']} is {answer['status']}" + (f": {answer['status_reason']}" if answer["status_reason"] else "")
+    )
+    click.echo(f"agents send {answer['placeholder']}, or nothing, where the secret belongs", err=True)
+    if not answer["agents"]:
+        click.echo("no agent may use it yet: name some with PATCH, or make it with --agent", err=True)

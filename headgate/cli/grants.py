@@ -1,0 +1,160 @@
+"""``headgate grants``: standing permissions, seen, given and taken back."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.agent_name import agent_id_if_named, agent_id_of
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+
+@click.group()
+def grants() -> None:
+    """List, show, give and revoke standing permissions."""
+
+
+@grants.command("list")
+@click.option(
+    "--status",
+    type=click.Choice(["active", "exhausted", "expired", "revoked", "all"]),
+    default="active",
+    show_default=True,
+)
+@click.option("--agent", metavar="NAME|ID", help="Of this agent.")
+@click.option("--tool", help="Of this tool.")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(
+    status: str, agent: str | None, tool: str | None, limit: int, as_json: bool, runtime_file: Path | None
+) -> None:
+    """List grants, newest first."""
+    client = ApiClient(find_target(runtime_file))
+    agent_id = agent_id_if_named(client, agent)
+    wanted = {"status": None if status == "all" else status, "agent_id": agent_id, "tool": tool, "limit": limit}
+    answer = client.get("/admin/grants", wanted)
+    if as_json:
+        show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none")
+        return
+    show_table(
+        ("GRANT", "STATUS", "AGENT", "CALL", "USES", "UNTIL", "WHERE"),
+        (
+            (
+                one["id"],
+                one["status"],
+                one["agent_id"],
+                f"{one['tool']}.{one['operation']}",
+                f"{one['uses']}/{one['max_uses']}",
+                one["expires_at"][:19],
+                where(one),
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@grants.command()
+@click.argument("grant_id")
+@json_option
+@runtime_file_option
+def show(grant_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one grant with its newest uses."""
+    answer = ApiClient(find_target(runtime_file)).get(f"/admin/grants/{grant_id}")
+    if as_json:
+        show_json(answer)
+        return
+    bound = answer["sum"]
+    show_fields(
+        [
+            ("grant", answer["id"]),
+            ("status", answer["status"]),
+            ("agent", answer["agent_id"]),
+            ("call", f"{answer['tool']}.{answer['operation']}"),
+            ("where", where(answer)),
+            ("uses", f"{answer['uses']} of {answer['max_uses']}"),
+            ("sum", None if bound is None else f"{bound['used']:g} of {bound['at_most']:g} ({bound['param']})"),
+            ("until", answer["expires_at"]),
+            ("given by", ", ".join(one["email"] or one["user_id"] for one in answer["granters"])),
+            ("reason", answer["reason"]),
+            ("approval", answer["approval_id"]),
+            ("policies", ", ".join(answer["policy_ids"])),
+            ("revoked", answer["revoked_at"] and f"{answer['revoked_at']} by {answer['revoked_by']}"),
+            ("why", answer["revoke_reason"]),
+        ]
+    )
+    for use in answer["newest_uses"]:
+        given_back = " (given back: nothing was sent)" if use["given_back_at"] else ""
+        click.echo(f"  {safe(use['used_at'])}  {safe(use['action_id'])}{given_back}")
+
+
+@grants.command()
+@click.option("--agent", metavar="NAME|ID", required=True, help="Whose calls.")
+@click.option("--tool", required=True)
+@click.option("--operation", required=True)
+@bounds_options
+@click.option("--any-params", is_flag=True, help="Whatever the params are, instead of --where.")
+@json_option
+@runtime_file_option
+def create(
+    agent: str,
+    tool: str,
+    operation: str,
+    uses: int,
+    duration: str,
+    reason: str,
+    conditions: tuple[str, ...],
+    sum_bound: str | None,
+    any_params: bool,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Permit one agent's calls of one operation beforehand."""
+    if bool(conditions) == any_params:
+        raise click.UsageError("say which calls with --where, or all of this operation with --any-params")
+    body = bounds_body(uses, duration, reason, sum_bound)
+    client = ApiClient(find_target(runtime_file))
+    agent_id = agent_id_of(client, agent)
+    body |= {"agent_id": agent_id, "tool": tool, "operation": operation, "conditions": conditions_body(conditions)}
+    answer = client.post("/admin/grants", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(said(answer))
+
+
+@grants.command()
+@click.argument("grant_id")
+@click.option("--reason", required=True, help="Kept in the record.")
+@json_option
+@runtime_file_option
+def revoke(grant_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Take a grant back: it lets nothing through any more."""
+    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/grants/{grant_id}", {"reason": reason})
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}")
+
+
+def said(grant: Document) -> str:
+    return f"{safe(grant['id'])} is in force: {grant['max_uses']} uses until {safe(grant['expires_at'])}"
+
+
+def where(grant: Document) -> str:
+    """The conditions as they are given to ``--where``."""
+    if grant["conditions"] is None:
+        return "exactly the approved call"
+    return "; ".join(_condition(one) for one in grant["conditions"]) or "whatever the params are"
+
+
+def _condition(condition: Document) -> str:
+    signs = {"equals": "=", "prefix": "^=", "matches": "~=", "at_least": ">=", "at_most": "<=", "one_of": " one of "}
+    return ", ".join(
+        f"{condition['param']}{sign}{condition[name]}" for name, sign in signs.items() if name in condition
+    )

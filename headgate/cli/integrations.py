@@ -1,0 +1,100 @@
+"""``headgate integrations``: trackers, chats and source hosts, as an organization has set them."""
+
+import json
+from pathlib import Path
+from typing import Final, TextIO
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.integrations.model import Integration
+
+_NAMES: Final = click.Choice([one.value for one in Integration])
+
+
+@click.group()
+def integrations() -> None:
+    """Show, set and test integrations; look at what came in."""
+
+
+@integrations.command("list")
+@json_option
+@runtime_file_option
+def list_all(as_json: bool, runtime_file: Path | None) -> None:
+    """List them all: which are set, since when, and by whom."""
+    client = ApiClient(find_target(runtime_file))
+    found = {one.value: client.get(_path(one.value)) for one in Integration}
+    if as_json:
+        show_json(found)
+        return
+    show_table(
+        ("INTEGRATION", "STATE", "VERSION", "CHANGED", "BY"),
+        (
+            (name, _state(one), str(one["version"]), one["updated_at"] or "", one["updated_by"] or "")
+            for name, one in found.items()
+        ),
+    )
+
+
+@integrations.command()
+@click.argument("name", type=_NAMES)
+@runtime_file_option
+def show(name: str, runtime_file: Path | None) -> None:
+    """Print what is set, without secrets."""
+    show_json(ApiClient(find_target(runtime_file)).get(_path(name)))
+
+
+@integrations.command("set")
+@click.argument("name", type=_NAMES)
+@click.argument("document", type=click.File("r", encoding="utf-8"))
+@runtime_file_option
+def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
+    """Set it from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets)."""
+    try:
+        body = json.load(document)
+    except ValueError as error:
+        raise ApiError(f"the document is no JSON: {error}") from error
+    answer = ApiClient(find_target(runtime_file)).put(_path(name), body)
+    show_fields([("version", str(answer["version"])), ("webhooks go to", safe(str(answer["webhook_path"])))])
+    click.echo(f"headgate integrations test {name} says whether it can be reached")
+
+
+@integrations.command()
+@click.argument("name", type=_NAMES)
+@runtime_file_option
+def test(name: str, runtime_file: Path | None) -> None:
+    """Ask the platform who we are. Exit status 1 where it does not say."""
+    answer = ApiClient(find_target(runtime_file)).post(f"{_path(name)}/test", {})
+    if not answer["ok"]:
+        status = "" if answer["status_code"] is None else f" {answer['status_code']}"
+        raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'it said nothing')}")
+    click.echo(f"reached as {safe(answer['account'])} in {answer['latency_ms']} ms")
+
+
+@integrations.command()
+@click.argument("name", type=_NAMES)
+@json_option
+@runtime_file_option
+def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
+    """List what came in and what became of it, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{_path(name)}/receipts", {"limit": 200})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("RECEIVED", "OUTCOME", "APPROVAL", "ACCOUNT", "WHY"),
+        (
+            (one["received_at"], one["outcome"], one["approval_id"] or "", one["account"] or "", one["message"] or "")
+            for one in answer["data"]
+        ),
+    )
+
+
+def _path(name: str) -> str:
+    return f"/admin/settings/{name}"
+
+
+def _state(answer: dict[str, object]) -> str:
+    return "on" if answer["enabled"] else "off" if answer["configured"] else "not set"

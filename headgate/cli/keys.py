@@ -1,0 +1,110 @@
+"""``headgate keys``: which there are, which are due for rotation, and what to do when one has leaked."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from headgate.agents.keys import keys_in
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.kernel.errors import ValidationError
+
+
+@click.group()
+def keys() -> None:
+    """List keys, take them over, and revoke those that have leaked."""
+
+
+@keys.command("list")
+@click.option("--status", type=click.Choice(["active", "expired", "revoked", "stopped"]))
+@click.option("--kind", type=click.Choice(["agent", "admin", "webhook"]))
+@click.option("--due", is_flag=True, help="Only those that work and are 90 days old or older.")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(
+    status: str | None, kind: str | None, due: bool, limit: int, as_json: bool, runtime_file: Path | None
+) -> None:
+    """List keys, newest first, and warn of those that are due for rotation."""
+    wanted = {"status": status, "kind": kind, "limit": limit, "rotation_due": "true" if due else None}
+    answer = ApiClient(find_target(runtime_file)).get("/admin/keys", wanted)
+    if as_json:
+        show_json(answer)
+        return
+    _show(answer["data"])
+    old = sum(one["rotation_due"] for one in answer["data"])
+    if old:
+        click.echo(
+            f"{old} of these work and are 90 days old or older: replace them (headgate agents rotate-key)", err=True
+        )
+
+
+@keys.command()
+@click.argument("key_id", required=False)
+@click.option(
+    "--matching",
+    metavar="TEXT",
+    help="All that match: a text with keys in it, the beginning of a key, or an agent's id. - reads standard input,"
+    " which keeps a key out of the list of processes.",
+)
+@click.option("--only-show", is_flag=True, help="Change nothing.")
+@json_option
+@runtime_file_option
+def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: bool, runtime_file: Path | None) -> None:
+    """Revoke one key by its id, or every key that matches what has leaked; they stop working at once."""
+    if (key_id is None) == (matching is None):
+        raise click.UsageError("name one key, or say what it must match: --matching TEXT")
+    client = ApiClient(find_target(runtime_file))
+    if matching is None:
+        if only_show:
+            raise click.UsageError("--only-show belongs to --matching")
+        answer: Document = {"data": [client.delete(f"/admin/keys/{key_id}")], "revoked": 1}
+    else:
+        body = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
+        answer = client.post("/admin/keys/revoke-matching", body)
+    if as_json:
+        show_json(answer)
+        return
+    _show(answer["data"])
+    click.echo(f"{answer['revoked']} {'would be ' if only_show else ''}revoked", err=True)
+
+
+@keys.command("take-over")
+@click.argument("key_id")
+@json_option
+@runtime_file_option
+def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
+    answer = ApiClient(find_target(runtime_file)).post(f"/admin/keys/{key_id}/take-over", {})
+    if as_json:
+        show_json(answer)
+        return
+    _show([answer])
+
+
+def _known(text: str) -> str:
+    """Of a text with keys in it, only the keys: the rest of a log is nobody's business."""
+    if not text.strip():
+        raise ValidationError("there is nothing to match")
+    return "\n".join(keys_in(text)) or text.strip()
+
+
+def _show(found: list[Document]) -> None:
+    show_table(
+        ("KEY", "KIND", "BEGINS", "STATUS", "AGENT", "LAST USED", "ENDS", "ROTATE"),
+        (
+            (
+                one["id"],
+                one["kind"],
+                one["display"],
+                one["status"],
+                one["agent_id"],
+                (one["last_used_at"] or "never")[:19],
+                (one["expires_at"] or "never")[:19],
+                "due" if one["rotation_due"] else "",
+            )
+            for one in found
+        ),
+    )

@@ -1,0 +1,69 @@
+"""``headgate stop`` and ``headgate start``: the kill switch."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.agent_name import agent_id_if_named
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import safe
+from headgate.cli.target import find_target, runtime_file_option
+from headgate.kernel.errors import HeadgateError
+
+_PATH = "/admin/settings/kill-switch"
+
+
+@click.command()
+@click.option("--agent", metavar="NAME|ID", help="Only this agent.")
+@click.option("--tool", metavar="NAME", help="Only this tool, of every agent.")
+@click.option("--reason", required=True, help="Agents are told, and the record keeps it.")
+@runtime_file_option
+def stop(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
+    """Refuse every call at once, held ones too: everything, one agent's, or one tool's."""
+    _set(agent, tool, reason, is_stopped=True, runtime_file=runtime_file)
+
+
+@click.command()
+@click.option("--agent", metavar="NAME|ID", help="What was stopped for this agent.")
+@click.option("--tool", metavar="NAME", help="What was stopped for this tool.")
+@click.option("--reason", required=True, help="Why it may go on; not the reason for which it was stopped.")
+@runtime_file_option
+def start(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
+    """Let go on what was stopped."""
+    _set(agent, tool, reason, is_stopped=False, runtime_file=runtime_file)
+
+
+def describe(stop: Document) -> str:
+    """One stop as a person reads it."""
+    what = "everything" if stop["scope"] == "organization" else f"the {stop['scope']} {stop['target']}"
+    return f"{what} is stopped since {stop['at'][:19]} by {stop['stopped_by']}: {stop['reason']}"
+
+
+def _set(agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, runtime_file: Path | None) -> None:
+    if agent is not None and tool is not None:
+        raise click.UsageError("--agent or --tool, not both")
+    scope = "agent" if agent is not None else "tool" if tool is not None else "organization"
+    client = ApiClient(find_target(runtime_file))
+    target = agent_id_if_named(client, agent) or tool
+    body = {"scope": scope, "target": target, "reason": reason, "stopped": is_stopped}
+    answer = client.put(_PATH, body)
+    for one in answer["stops"]:
+        click.echo(safe(describe(one)))
+    if not answer["stops"]:
+        click.echo("nothing is stopped")
+    if is_stopped and tool is not None:
+        _warn_of_a_name_never_seen(client, tool)
+
+
+def _warn_of_a_name_never_seen(client: ApiClient, tool: str) -> None:
+    """A name with a typing error stops nothing, and looks as if it did."""
+    try:
+        is_known = bool(client.get("/admin/audit", {"tool": tool, "limit": 1})["data"])
+    except HeadgateError:
+        return  # the stop stands, whatever this person may read
+    if not is_known:
+        click.echo(
+            f"warning: no call of a tool {safe(tool)} was ever recorded: is the name right?"
+            " headgate agents show ID names the tools that an agent uses",
+            err=True,
+        )

@@ -1,0 +1,51 @@
+"""``headgate login``: sign in with a browser, where there is no identity provider."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from headgate.cli.local_data import data_dir_option, find_data
+from headgate.cli.target import find_instance, runtime_file_option
+from headgate.kernel.clock import system_clock
+from headgate.organizations.local_issuer import open_local_issuer
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
+from headgate.organizations.sign_in_address import sign_in_address
+
+
+@click.command()
+@click.option("--user", default="administrator", show_default=True, help="A name, or an e-mail address.")
+@click.option(
+    "--role",
+    "roles",
+    type=click.Choice([role.value for role in Role]),
+    multiple=True,
+    default=[Role.ADMIN.value],
+    show_default=True,
+    help="Repeatable.",
+)
+@click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
+@click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
+@data_dir_option
+@runtime_file_option
+def login(
+    user: str,
+    roles: tuple[str, ...],
+    organization: str,
+    minutes: int,
+    data_dir: Path | None,
+    runtime_file: Path | None,
+) -> None:
+    """Print an address that signs a person in, once, signed with this instance's key."""
+    issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
+    click.echo(
+        sign_in_address(
+            issuer,
+            find_instance(runtime_file).api_url,
+            org_id=organization,
+            user=user,
+            roles=[Role(role) for role in roles],
+            now=system_clock(),
+            lifetime=timedelta(minutes=minutes),
+        ).reveal()
+    )

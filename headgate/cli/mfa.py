@@ -1,0 +1,78 @@
+"""``headgate mfa``: one's own second factor and recovery codes. Speaks as the person of HEADGATE_TOKEN."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_CODES = "/v1/mfa/recovery-codes"
+_TOTP = "/v1/mfa/totp"
+
+
+@click.group()
+def mfa() -> None:
+    """Enrol a second factor; recovery codes for the day on which it is lost."""
+
+
+@mfa.command()
+@runtime_file_option
+def enrol(runtime_file: Path | None) -> None:
+    """Add an authenticator (TOTP). Prints its secret, asks for a first code, and prints a token that says aal2."""
+    client = ApiClient(find_target(runtime_file))
+    begun = client.post(f"{_TOTP}/enrol", {})
+    click.echo(f"Secret for the authenticator: {begun['secret']}", err=True)
+    click.echo(f"The same as an address, for a QR code: {begun['otpauth_uri']}", err=True)
+    code = click.prompt("Its six digits", err=True)
+    click.echo(client.post(f"{_TOTP}/activate", {"code": code})["token"])
+    click.echo("Enrolled. Make recovery codes with that token: headgate mfa codes", err=True)
+
+
+@mfa.command("step-up")
+@runtime_file_option
+def step_up(runtime_file: Path | None) -> None:
+    """Print a token that says aal2, for this one and a code of the authenticator."""
+    client = ApiClient(find_target(runtime_file))
+    code = click.prompt("Six digits of the authenticator", err=True)
+    click.echo(client.post(f"{_TOTP}/step-up", {"code": code})["token"])
+
+
+@mfa.command()
+@json_option
+@runtime_file_option
+def codes(as_json: bool, runtime_file: Path | None) -> None:
+    """Make ten recovery codes and print them, once; earlier ones are void. Needs a token that says aal2."""
+    answer = ApiClient(find_target(runtime_file)).post(f"{_CODES}/generate", {})
+    if as_json:
+        show_json(answer)
+        return
+    for one in answer["codes"]:
+        click.echo(safe(one))
+    click.echo("Each works once. They are not shown again: keep them away from the authenticator.", err=True)
+
+
+@mfa.command()
+@runtime_file_option
+def status(runtime_file: Path | None) -> None:
+    """Say how many recovery codes are left. Needs a token that says aal2."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{_CODES}/status")
+    click.echo(f"{answer['unused']} of {answer['total']} recovery codes are left")
+
+
+@mfa.command()
+@runtime_file_option
+def recover(runtime_file: Path | None) -> None:
+    """Use a recovery code: the authenticator is removed, and other sessions are closed."""
+    code = click.prompt("Recovery code", err=True, hide_input=True)
+    answer = ApiClient(find_target(runtime_file)).post(f"{_CODES}/verify", {"code": code})
+    click.echo(f"{answer['factors_removed']} factors removed, {answer['codes_left']} codes left; other sessions closed")
+
+
+@mfa.command()
+@runtime_file_option
+def unenrol(runtime_file: Path | None) -> None:
+    """Remove the authenticator and all recovery codes. Needs a token that says aal2."""
+    answer = ApiClient(find_target(runtime_file)).delete(_TOTP)
+    click.echo(f"{answer['factors_removed']} factors and {answer['codes_purged']} recovery codes removed")

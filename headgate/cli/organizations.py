@@ -1,0 +1,127 @@
+"""``headgate org``: the operator's view of organizations, and who belongs to them."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.tables import show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.organizations.model import GRANTABLE_ROLES
+
+_PATH = "/admin/organizations"
+_ROLES = click.Choice(sorted(role.value for role in GRANTABLE_ROLES))
+
+
+@click.group()
+def org() -> None:
+    """List and make organizations; invite people into them, and give them roles."""
+
+
+@org.command("list")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@click.option("--cursor", help="Go on after this organization.")
+@json_option
+@runtime_file_option
+def list_all(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """List organizations, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": limit, "cursor": cursor})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("ORGANIZATION", "NAME", "CREATED"),
+        ((one["id"], one["name"], one["created_at"][:19]) for one in answer["data"]),
+    )
+
+
+@org.command()
+@click.argument("name")
+@json_option
+@runtime_file_option
+def create(name: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Make an organization with the default policies; invite an administrator next."""
+    answer = ApiClient(find_target(runtime_file)).post(_PATH, {"name": name})
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(answer["id"])
+
+
+@org.command()
+@click.argument("org_id")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List the people of an organization."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{org_id}/members", {"limit": limit})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("USER", "EMAIL", "NAME", "ROLES", "GRANTED", "DEACTIVATED"),
+        (
+            (
+                one["id"],
+                one["email"],
+                one["name"],
+                ", ".join(one["roles"]),
+                ", ".join(one["granted_roles"]),
+                (one["deactivated_at"] or "")[:19],
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@org.command()
+@click.argument("org_id")
+@click.argument("user_id")
+@click.argument("roles", nargs=-1, type=_ROLES)
+@runtime_file_option
+def roles(org_id: str, user_id: str, roles: tuple[str, ...], runtime_file: Path | None) -> None:
+    """Give a person these ROLES besides those of their token; none takes them away."""
+    path = f"{_PATH}/{org_id}/members/{user_id}/roles"
+    answer = ApiClient(find_target(runtime_file)).put(path, {"roles": list(roles)})
+    click.echo(f"{answer['id']}: {', '.join(answer['roles']) or 'no roles'}")
+
+
+@org.command()
+@click.argument("org_id")
+@click.argument("email")
+@click.option("--role", "roles", type=_ROLES, multiple=True, required=True, help="Repeatable.")
+@click.option("--hours", type=click.IntRange(1, 24 * 30), default=72, show_default=True, help="How long it is valid.")
+@json_option
+@runtime_file_option
+def invite(
+    org_id: str, email: str, roles: tuple[str, ...], hours: int, as_json: bool, runtime_file: Path | None
+) -> None:
+    """Invite the person with this e-mail address; the address to send them is printed this once."""
+    body = {"email": email, "roles": list(roles), "expires_in_hours": hours}
+    answer = ApiClient(find_target(runtime_file)).post(f"{_PATH}/{org_id}/invitations", body)
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(answer["address"] or answer["secret"])
+    if answer["mailed_by"] is not None:
+        click.echo(f"it is mailed as well, by the channel {answer['mailed_by']}", err=True)
+
+
+@org.command()
+@click.argument("org_id")
+@json_option
+@runtime_file_option
+def invitations(org_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """List an organization's invitations, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{org_id}/invitations")
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("INVITATION", "EMAIL", "ROLES", "STATUS", "ENDS"),
+        (
+            (one["id"], one["email"], ", ".join(one["roles"]), one["status"], one["expires_at"][:19])
+            for one in answer["data"]
+        ),
+    )

@@ -1,0 +1,193 @@
+"""``headgate reports``: reports about the record, for auditors and for programs."""
+
+import hashlib
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.progress import progress_bar
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Section
+
+_PATH: Final = "/admin/audit/reports"
+_PAUSE_SECONDS: Final = 0.5
+_PERCENT: Final = 100
+_output_option = click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it. Default: its name, here."
+)
+
+
+@click.group()
+def reports() -> None:
+    """Make, list, show and download reports about the record."""
+
+
+@reports.command()
+@click.argument("report_type", metavar="TYPE", type=click.Choice([one.value for one in ReportType]))
+@click.option(
+    "--format", "form", type=click.Choice([one.value for one in ReportFormat]), default="pdf", show_default=True
+)
+@click.option("--from", "start_date", help="Events sealed from then on (ISO 8601). Default: from the first one on.")
+@click.option("--to", "end_date", help="Events sealed until then (ISO 8601). Default: until now.")
+@click.option(
+    "--include", multiple=True, type=click.Choice([one.value for one in Section]),
+    help="A part of it; repeatable. Default: what is usual for the type.",
+)  # fmt: skip
+@click.option("--checkpoint", type=click.IntRange(1), help="Rest on the checkpoint of so many events.")
+@_output_option
+@click.option("--no-wait", is_flag=True, help="Ask for it and come back.")
+@json_option
+@runtime_file_option
+def create(
+    report_type: str,
+    form: str,
+    start_date: str | None,
+    end_date: str | None,
+    include: tuple[str, ...],
+    checkpoint: int | None,
+    output: Path | None,
+    no_wait: bool,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Make a report and write it here. TYPE is compliance, activity, approvals, policy_changes or access."""
+    client = ApiClient(find_target(runtime_file))
+    body: dict[str, object] = {
+        "type": report_type, "format": form, "start_date": start_date, "end_date": end_date,
+        "include": list(include) or None, "checkpoint_size": checkpoint,
+    }  # fmt: skip
+    report = client.post(_PATH, {name: value for name, value in body.items() if value is not None})
+    if not no_wait:
+        report = _waited(client, report)
+    if as_json:
+        show_json(report)
+    if no_wait:
+        if not as_json:
+            click.echo(f"{safe(report['id'])}: headgate reports download {safe(report['id'])} when it is ready")
+        return
+    if report["status"] == ReportStatus.FAILED:
+        raise ApiError(f"the report {report['id']} failed: {report['error']}")
+    written = _written(client, report, output)
+    if not as_json:
+        click.echo(f"{safe(written)}: {report['size_bytes']} bytes, {safe(report['sha256'])}")
+        click.echo(_rests_on(report))
+
+
+@reports.command("list")
+@click.option("--type", "report_type", type=click.Choice([one.value for one in ReportType]))
+@click.option("--status", type=click.Choice([one.value for one in ReportStatus]))
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(report_type: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List reports, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"type": report_type, "status": status, "limit": limit})
+    if as_json:
+        show_json(answer)
+    elif not answer["data"]:
+        click.echo("none: headgate reports create compliance makes one")
+    else:
+        show_table(
+            ("REPORT", "TYPE", "FORMAT", "FROM", "TO", "STATUS", "CHECKPOINT"),
+            (
+                (
+                    one["id"], one["type"], one["format"], (one["start_date"] or "first event")[:11].rstrip("T"),
+                    one["end_date"][:10], _status(one), (one["checkpoint"] or {}).get("size", ""),
+                )
+                for one in answer["data"]
+            ),
+        )  # fmt: skip
+
+
+@reports.command()
+@click.argument("report_id")
+@json_option
+@runtime_file_option
+def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show how far a report has got, and what it rests on."""
+    report = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{report_id}")
+    if as_json:
+        show_json(report)
+        return
+    events = None if report["first_event"] is None else f"{report['first_event']} to {report['last_event']}"
+    show_fields(
+        [
+            ("report", report["id"]), ("type", f"{report['type']}, {report['format']}"), ("status", _status(report)),
+            ("from", report["start_date"] or "the first event"), ("to", report["end_date"]),
+            ("include", ", ".join(report["include"])), ("events", events),
+            ("asked for by", f"{report['created_by']}, {report['created_at']}"), ("bytes", report["size_bytes"]),
+            ("sha256", report["sha256"]), ("error", report["error"]),
+        ]
+    )  # fmt: skip
+    if report["status"] == ReportStatus.READY:
+        click.echo(_rests_on(report))
+
+
+@reports.command()
+@click.argument("report_id")
+@_output_option
+@runtime_file_option
+def download(report_id: str, output: Path | None, runtime_file: Path | None) -> None:
+    """Write a report that is ready, after waiting for one that is being made."""
+    client = ApiClient(find_target(runtime_file))
+    report = _waited(client, client.get(f"{_PATH}/{report_id}"))
+    if report["status"] == ReportStatus.FAILED:
+        raise ApiError(f"the report failed: {report['error']}")
+    click.echo(f"{safe(_written(client, report, output))}: {report['size_bytes']} bytes, {safe(report['sha256'])}")
+
+
+@reports.command()
+@click.argument("report_id")
+@runtime_file_option
+def delete(report_id: str, runtime_file: Path | None) -> None:
+    """Delete a report with its file; that it was there stays on record."""
+    ApiClient(find_target(runtime_file)).delete(f"{_PATH}/{report_id}")
+    click.echo(f"{safe(report_id)} is deleted")
+
+
+def _waited(client: ApiClient, report: Document) -> Document:
+    shown = 0
+    with progress_bar(_PERCENT, "making the report") as progress:
+        while report["status"] in (ReportStatus.QUEUED, ReportStatus.RUNNING):
+            time.sleep(_PAUSE_SECONDS)
+            report = client.get(f"{_PATH}/{report['id']}")
+            progress(report["progress"]["percent"] - shown)
+            shown = report["progress"]["percent"]
+    return report
+
+
+def _written(client: ApiClient, report: Document, output: Path | None) -> Path:
+    """Whole or not at all: the digest is compared before the file gets its name. Raises ApiError."""
+    path = output or Path(report["file_name"])
+    digest = hashlib.sha256()
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in client.get_pieces(f"{_PATH}/{report['id']}/download"):
+                digest.update(piece)
+                file.write(piece)
+        if f"sha256:{digest.hexdigest()}" != report["sha256"]:
+            raise ApiError("what was received is not the report: its SHA-256 is another")
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    return path
+
+
+def _status(report: Document) -> str:
+    if report["status"] == ReportStatus.RUNNING:
+        return f"{report['progress']['stage']}, {report['progress']['percent']} %"
+    return str(report["status"])
+
+
+def _rests_on(report: Document) -> str:
+    checkpoint = report["checkpoint"]
+    if checkpoint is None:
+        return "it rests on no signed checkpoint: is a worker signing? (headgate audit key)"
+    return f"it rests on the checkpoint of {checkpoint['size']} events, root {safe(checkpoint['root'])}"

@@ -1,0 +1,139 @@
+"""``headgate retention``: how long bodies are kept, legal holds, and erasure."""
+
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_SETTING = "/admin/settings/retention"
+_HOLDS = "/admin/retention/holds"
+
+
+@click.group()
+def retention() -> None:
+    """How long bodies are kept; legal holds; erasure. The record itself stays."""
+
+
+@retention.command()
+@json_option
+@runtime_file_option
+def show(as_json: bool, runtime_file: Path | None) -> None:
+    """Print after how many days bodies are encrypted, and dropped."""
+    answer = ApiClient(find_target(runtime_file)).get(_SETTING)
+    if as_json:
+        show_json(answer)
+    else:
+        _show(answer)
+
+
+@retention.command("set")
+@click.option("--encrypt-after", metavar="DAYS", help="Put bodies away under keys of their own; never: not at all.")
+@click.option(
+    "--drop",
+    "drops",
+    multiple=True,
+    metavar="KIND=DAYS",
+    help="Drop bodies, captures or reports; never: keep them.",
+)
+@runtime_file_option
+def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: Path | None) -> None:
+    """Change what is named; the rest stays as it is."""
+    client = ApiClient(find_target(runtime_file))
+    policy = client.get(_SETTING)
+    if encrypt_after is not None:
+        policy["encrypt_after_days"] = _days(encrypt_after)
+    for drop in drops:
+        kind, separator, days = drop.partition("=")
+        if not separator:
+            raise click.UsageError("--drop: KIND=DAYS, as in bodies=365")
+        policy["drop_after_days"][kind] = _days(days)
+    _show(client.put(_SETTING, policy))
+
+
+@retention.command()
+@click.option("--all", "everything", is_flag=True, help="Those that were lifted as well.")
+@json_option
+@runtime_file_option
+def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
+    """List legal holds, the newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(_HOLDS, {"in_force": "false" if everything else "true"})
+    if as_json:
+        show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none")
+        return
+    rows = [
+        (one["id"], _covers(one), one["placed_at"][:19], one["placed_by"], (one["lifted_at"] or "")[:19], one["reason"])
+        for one in answer["data"]
+    ]
+    show_table(("HOLD", "COVERS", "PLACED", "BY", "LIFTED", "REASON"), rows)
+
+
+@retention.command()
+@click.option("--agent", metavar="ID", help="Everything of this agent.")
+@click.option("--action", metavar="ID", help="This action.")
+@click.option("--reason", required=True, help="The record keeps it.")
+@runtime_file_option
+def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path | None) -> None:
+    """Place a legal hold: on everything, one agent's, or one action. Nothing of it is dropped or erased."""
+    if agent is not None and action is not None:
+        raise click.UsageError("--agent or --action, not both")
+    scope = "agent" if agent is not None else "action" if action is not None else "organization"
+    body = {"scope": scope, "target": agent or action, "reason": reason}
+    made = ApiClient(find_target(runtime_file)).post(_HOLDS, body)
+    click.echo(f"{safe(made['id'])}: {safe(_covers(made))} is held")
+
+
+@retention.command()
+@click.argument("hold_id")
+@click.option("--reason", required=True, help="Why it may go; not the reason for which it was placed.")
+@runtime_file_option
+def lift(hold_id: str, reason: str, runtime_file: Path | None) -> None:
+    """Lift a legal hold."""
+    lifted = ApiClient(find_target(runtime_file)).post(f"{_HOLDS}/{quote(hold_id, safe='')}/lift", {"reason": reason})
+    click.echo(f"{safe(lifted['id'])}: {safe(_covers(lifted))} is no longer held by it")
+
+
+@retention.command()
+@click.argument("action_ids", nargs=-1, required=True)
+@click.option("--everything", is_flag=True, help="What the record says of them as well; each event's header stays.")
+@click.option("--reason", required=True, help="Proof packs show it.")
+@click.option("--yes", is_flag=True, help="Do not ask: what is erased does not come back.")
+@runtime_file_option
+def erase(action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool, runtime_file: Path | None) -> None:
+    """Erase what is kept of actions; status 1 where one of them could not be."""
+    if not yes:
+        click.confirm(f"Erase what is kept of {len(action_ids)} actions, for good?", abort=True)
+    body = {"action_ids": list(action_ids), "depth": "everything" if everything else "bodies", "reason": reason}
+    answer = ApiClient(find_target(runtime_file)).post("/admin/retention/erasures", body)
+    for one in answer["actions"]:
+        click.echo(f"{safe(one['action_id'])}: {safe(one['outcome'])}")
+    if any(one["outcome"] not in ("erased", "already_erased") for one in answer["actions"]):
+        sys.exit(1)
+
+
+def _covers(hold: Document) -> str:
+    return "everything" if hold["scope"] == "organization" else f"{hold['scope']} {hold['target']}"
+
+
+def _days(text: str) -> int | None:
+    if text == "never":
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise click.UsageError(f"{text!r}: a whole number of days, or never")
+    return int(text)
+
+
+def _show(policy: Document) -> None:
+    days = policy["encrypt_after_days"]
+    click.echo("encrypted      never" if days is None else f"encrypted      after {days} days")
+    for kind, after in sorted(policy["drop_after_days"].items()):
+        click.echo(f"{'drop ' + safe(kind):<14} {'never' if after is None else f'after {after} days'}")
+    if not policy["drop_after_days"]:
+        click.echo("dropped        never")

@@ -1,0 +1,136 @@
+"""``headgate secrets``: the master keys that stored secrets are encrypted with. Works on the file and the database."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from headgate.cli.local_data import data_dir_option, find_data
+from headgate.cli.tables import safe, show_table
+from headgate.cli.target import find_instance, runtime_file_option
+from headgate.configuration.data_directory import DataDirectory
+from headgate.configuration.settings import Part, read_settings
+from headgate.db.database import Database
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import Secret
+from headgate.traffic.spool_reader import files_under_keys
+from headgate.vault.rotation import SETTLE_SECONDS, KeyState, Rotated, key_states, prepare_key, retire_key
+from headgate.vault.rotation import rotate as rotate_keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    keys_file: Path
+    database: Secret
+    captures: Path
+
+
+@click.group()
+def secrets() -> None:
+    """Show, prepare, rotate and retire the master keys of stored secrets."""
+
+
+@secrets.command()
+@data_dir_option
+@runtime_file_option
+def status(data_dir: Path | None, runtime_file: Path | None) -> None:
+    """List the master keys, how many secrets are under each, and what is wrong; status 1 where something is."""
+    where = _find(data_dir, runtime_file)
+
+    async def ask() -> list[KeyState]:
+        async with _open(where) as database:
+            return await key_states(database, where.keys_file)
+
+    states = asyncio.run(ask())
+    show_table(
+        ("KEY", "CURRENT", "SECRETS", "STATE"),
+        ((one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok") for one in states),
+    )
+    if any(one.fault for one in states):
+        sys.exit(1)
+
+
+@secrets.command()
+@data_dir_option
+@runtime_file_option
+def prepare(data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Add a key that is not used yet. On several machines: carry the file to each, rotate, and carry it again."""
+    click.echo(f"prepared {prepare_key(_find(data_dir, runtime_file).keys_file)}")
+
+
+@secrets.command()
+@click.option(
+    "--settle-seconds",
+    type=click.FloatRange(0, 3600),
+    default=SETTLE_SECONDS,
+    show_default=True,
+    help="How long to wait before looking for what was kept under the old key meanwhile.",
+)
+@data_dir_option
+@runtime_file_option
+def rotate(settle_seconds: float, data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Make a new key (or the prepared one) the current one and bring every secret under it. Nothing is stopped for it;
+    run it again where it was interrupted. Status 1 where a secret does not open."""
+    where = _find(data_dir, runtime_file)
+
+    async def act() -> Rotated:
+        async with _open(where) as database:
+            return await rotate_keys(database, where.keys_file, settle_seconds=settle_seconds)
+
+    done = asyncio.run(act())
+    click.echo(f"{done.current} is the current key: {done.rewrapped} secrets were brought under it")
+    for org_id, name in done.failures:
+        click.echo(f"does not open with any key of the file: {safe(org_id)} {safe(name)}", err=True)
+    if done.failures:
+        sys.exit(1)
+    click.echo("Keys that nothing needs any more can go: headgate secrets retire KEY", err=True)
+
+
+@secrets.command()
+@click.argument("key_id")
+@data_dir_option
+@runtime_file_option
+def retire(key_id: str, data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Take a key out of the file. Refused while a secret, or captured traffic of this machine that is not recorded yet,
+    needs it; backups from before the rotation need it still."""
+    where = _find(data_dir, runtime_file)
+
+    async def act() -> None:
+        async with _open(where) as database:
+            await retire_key(database, where.keys_file, key_id, spooled=files_under_keys(where.captures))
+
+    asyncio.run(act())
+    click.echo(f"{safe(key_id)} is retired")
+
+
+def _find(data_dir: Path | None, runtime_file: Path | None) -> _Where:
+    """The settings of this shell, else those of the instance on this machine. Raises UnavailableError."""
+    settings = read_settings()
+    try:
+        database = settings.database_url_of(Part.API)
+    except ValidationError:
+        data = find_data(data_dir, runtime_file)
+        named = runtime_file or (None if "HEADGATE_RUNTIME_FILE" in os.environ else data.runtime_file)
+        keys_file = settings.master_keys_file or data.master_keys
+        return _Where(keys_file, find_instance(named).database_url, data.captures)
+    if settings.master_keys_file is not None:
+        return _Where(
+            settings.master_keys_file, database, (DataDirectory(data_dir) if data_dir else settings.data).captures
+        )
+    data = find_data(data_dir, runtime_file)
+    return _Where(data.master_keys, database, data.captures)
+
+
+@asynccontextmanager
+async def _open(where: _Where) -> AsyncIterator[Database]:
+    database = Database(where.database, max_connections=1, timeout_seconds=60)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

@@ -1,0 +1,99 @@
+"""``headgate siem``: where recorded events are streamed to."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.kernel.errors import NotFoundError
+
+_PATH: Final = "/admin/settings/siem"
+
+
+@click.group()
+def siem() -> None:
+    """Stream recorded events to a security team's collection, as OCSF."""
+
+
+@siem.command("list")
+@json_option
+@runtime_file_option
+def list_all(as_json: bool, runtime_file: Path | None) -> None:
+    """List the destinations, and how far each is."""
+    answer = ApiClient(find_target(runtime_file)).get(_PATH)
+    if as_json:
+        show_json(answer)
+    elif not answer["destinations"]:
+        click.echo("none: headgate siem set NAME ADDRESS makes one")
+    else:
+        show_table(
+            ("NAME", "STATE", "BEHIND", "ADDRESS"),
+            ((name, _state(one), _behind(one), one["address"]) for name, one in answer["destinations"].items()),
+        )
+
+
+@siem.command("set")
+@click.argument("name")
+@click.argument("address")
+@click.option(
+    "--authorization-file",
+    type=click.File("r"),
+    help="Where the value of the header Authorization stands, for https; - reads standard input.",
+)
+@click.option("--from-beginning", is_flag=True, help="A new destination gets everything that was ever recorded.")
+@click.option("--off", is_flag=True, help="Keep it, and send nothing.")
+@runtime_file_option
+def set_destination(
+    name: str,
+    address: str,
+    authorization_file: Any,
+    from_beginning: bool,
+    off: bool,
+    runtime_file: Path | None,
+) -> None:
+    """Make or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
+    which is a file below HEADGATE_SIEM_FOLDER of the workers."""
+    client = ApiClient(find_target(runtime_file))
+    answer, tag = client.get_tagged(_PATH)
+    destinations = _as_set(answer)
+    entry: dict[str, object] = {"address": address, "enabled": not off}
+    entry["from"] = "beginning" if from_beginning else "now"
+    if authorization_file is not None:
+        entry["authorization"] = authorization_file.read().strip()
+    client.put(_PATH, {"destinations": destinations | {name: entry}}, if_match=tag)
+    click.echo(f"{safe(name)}: {safe(address)}. headgate siem list says how far it is")
+
+
+@siem.command()
+@click.argument("name")
+@runtime_file_option
+def remove(name: str, runtime_file: Path | None) -> None:
+    """Stream to NAME no more, and forget how far it was."""
+    client = ApiClient(find_target(runtime_file))
+    answer, tag = client.get_tagged(_PATH)
+    destinations = _as_set(answer)
+    if destinations.pop(name, None) is None:
+        raise NotFoundError(f"there is no destination {name}: headgate siem list")
+    client.put(_PATH, {"destinations": destinations}, if_match=tag)
+    click.echo(f"{safe(name)}: removed")
+
+
+def _as_set(answer: Document) -> dict[str, object]:
+    """The document that sets what is shown; authorizations that are left out stay."""
+    return {
+        name: {"address": one["address"], "enabled": one["enabled"], "from": one["from"]}
+        for name, one in answer["destinations"].items()
+    }
+
+
+def _state(one: Document) -> str:
+    if not one["enabled"]:
+        return "off"
+    return "working" if one["failing_since"] is None else f"failing: {one['failure']}"
+
+
+def _behind(one: Document) -> str:
+    return "-" if one["behind"] is None else str(one["behind"])

@@ -1,0 +1,115 @@
+"""``headgate tools``: which tools and operations this instance knows, and new ones from an OpenAPI document."""
+
+from pathlib import Path
+from typing import Final
+
+import click
+import yaml
+
+from headgate.cli.local_data import data_dir_option, find_catalogues
+from headgate.cli.tables import show_table
+from headgate.cli.target import runtime_file_option
+from headgate.configuration.yaml_document import read_document
+from headgate.kernel.atomic_file import replace_file
+from headgate.kernel.canonical_json import JsonValue, parse_strict
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.tools.load import catalogue_paths, load_catalogue, load_catalogues
+from headgate.tools.match import CatalogueIndex
+from headgate.tools.openapi import import_openapi
+
+_MODE: Final = 0o644
+_RESTART: Final = "the proxy, the API and the worker read catalogues when they start"
+
+
+@click.group()
+def tools() -> None:
+    """Tool catalogues: list what is known, check files, import an OpenAPI document."""
+
+
+@tools.command("list")
+@click.option("--tool", help="Only this tool's operations.")
+@data_dir_option
+@runtime_file_option
+def list_tools(tool: str | None, data_dir: Path | None, runtime_file: Path | None) -> None:
+    """The tools and operations that this instance knows, both ways."""
+    rows = [
+        [entry.tool, entry.operation, entry.effect.value, entry.sending.method, entry.description]
+        for entries in load_catalogues(find_catalogues(data_dir, runtime_file)).tools.values()
+        for entry in entries.values()
+        if tool in (None, entry.tool)
+    ]
+    if tool is not None and not rows:
+        raise click.ClickException(f"no catalogue knows the tool {tool}")
+    show_table(("TOOL", "OPERATION", "EFFECT", "METHOD", "DESCRIPTION"), rows)
+
+
+@tools.command()
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@data_dir_option
+@runtime_file_option
+def check(files: tuple[Path, ...], data_dir: Path | None, runtime_file: Path | None) -> None:
+    """Check catalogue files, also against those that this instance has; without FILES, only the latter."""
+    names = {path.name for path in files}
+    own = [path for path in catalogue_paths(find_catalogues(data_dir, runtime_file)) if path.name not in names]
+    catalogues = [load_catalogue(path) for path in (*own, *files)]
+    CatalogueIndex(catalogues)
+    entries = sum(len(catalogue.entries) for catalogue in catalogues)
+    click.echo(f"{len(catalogues)} catalogues with {entries} entries: nothing wrong")
+
+
+@tools.command("import")
+@click.argument("document", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--tool", required=True, help="The name of the tool.")
+@click.option("--origin", help="Where the API is (https://host:port), where the document does not say.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there; default: print.")
+@click.option("--install", is_flag=True, help="Write into the data directory, so that this instance uses it.")
+@data_dir_option
+@runtime_file_option
+def import_document(
+    document: Path,
+    tool: str,
+    origin: str | None,
+    output: Path | None,
+    install: bool,
+    data_dir: Path | None,
+    runtime_file: Path | None,
+) -> None:
+    """Make a catalogue of an OpenAPI document (3.0 or 3.1, JSON or YAML). Read it before it is used: what the document
+    does not say is a guess, a careful one."""
+    if install and output is not None:
+        raise click.UsageError("--install says where to write: leave --output out")
+    imported = import_openapi(_read(document), tool=tool, origin=origin)
+    text = yaml.safe_dump(imported.catalogue, sort_keys=False, allow_unicode=True, width=120)
+    catalogues = find_catalogues(data_dir, runtime_file)
+    target = catalogues / f"{tool}.yaml" if install else output
+    for one in imported.left_out:
+        click.echo(f"left out: {one}", err=True)
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    before = target.read_bytes() if target.exists() else None
+    replace_file(target, text.encode(), mode=_MODE)
+    try:
+        load_catalogue(target)
+        if install:
+            load_catalogues(catalogues)
+    except HeadgateError:
+        # A catalogue that cannot be read would keep every part from starting.
+        if before is None:
+            target.unlink()
+        else:
+            replace_file(target, before, mode=_MODE)
+        raise
+    entries = imported.catalogue["entries"]
+    count = len(entries) if isinstance(entries, list) else 0
+    click.echo(f"{target}: {count} operations" + (f"; {_RESTART}" if install else ""))
+
+
+def _read(path: Path) -> JsonValue:
+    if path.suffix in (".yaml", ".yml"):
+        return read_document(path).members
+    try:
+        return parse_strict(path.read_bytes())
+    except ValidationError as error:
+        raise ValidationError(f"{path}: {error.message}") from error

@@ -1,0 +1,229 @@
+"""``headgate traffic``: what agents really sent, and what they were answered."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import click
+
+from headgate.cli.agent_name import agent_id_of
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.captures import capture, rules
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.traffic_tail import PATH, Follower
+
+_TAIL_SECONDS: Final = 1.0
+_COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")
+_FILTERS: Final = (
+    ("--agent", "agent_id", "Calls of this agent (its id)."),
+    ("--action", "action_id", "The exchanges of one action."),
+    ("--tool", "tool", "Calls of this tool."),
+    ("--operation", "operation", "Calls of this operation."),
+    ("--host", "host", "Calls to this host."),
+    ("--method", "method", "Calls with this method."),
+    ("--status", "status", "Answers with this status."),
+    ("--decision", "decision", "allow, approved, deny, approval_pending or approval_denied."),
+    ("--from", "start_date", "From then on (ISO 8601)."),
+    ("--to", "end_date", "Until then (ISO 8601)."),
+    ("--filter", "filter", "mitmproxy's filter language: '~m POST & ~bs error'."),
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The filters that every list of traffic takes."""
+    for option, name, meaning in reversed(_FILTERS):
+        command = click.option(option, name, help=meaning)(command)
+    return command
+
+
+@click.group()
+def traffic() -> None:
+    """Say what is captured, and look at it: list, show, follow, export."""
+
+
+traffic.add_command(capture)
+traffic.add_command(rules)
+
+
+@traffic.command("list")
+@filter_options
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
+@json_option
+@runtime_file_option
+def list_all(limit: int, as_json: bool, runtime_file: Path | None, **filters: str | None) -> None:
+    """List exchanges, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(PATH, {"limit": limit, **filters})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(_COLUMNS, (_row(one) for one in answer["data"]))
+    _show_losses(answer)
+
+
+@traffic.command()
+@click.argument("exchange_id")
+@click.option("--view", default="auto", show_default=True, help="How bodies are shown: auto, json, raw, none, …")
+@json_option
+@runtime_file_option
+def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Show one exchange, heads and bodies; that you have read it is recorded."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{PATH}/{quote(exchange_id, safe='')}", {"view": view})
+    if as_json:
+        show_json(answer)
+        return
+    show_fields(
+        [
+            ("exchange", answer["id"]),
+            ("action", answer["action_id"]),
+            ("agent", answer["agent_id"]),
+            ("call", f"{answer['tool']}.{answer['operation']}"),
+            ("decision", answer["decision"]),
+            ("at", answer["created_at"]),
+            ("took", None if answer["duration_ms"] is None else f"{answer['duration_ms']} ms"),
+            ("error", answer["error"]),
+            *(("masked", f"{where}: {_masked(found)}") for where, found in answer["masking"].items()),
+            *(("not captured", f"{where}: {why}") for where, why in answer["omitted"].items()),
+        ]
+    )
+    click.echo(f"\n{safe(answer['method'])} {safe(_address(answer))} {safe(answer['request']['version'])}")
+    _show_message(answer["request"])
+    if answer["response"] is not None:
+        click.echo(
+            f"\n{safe(answer['response']['version'])} {safe(answer['status'])} {safe(answer['reason'] or '')}".rstrip()
+        )
+        _show_message(answer["response"])
+
+
+@traffic.command()
+@filter_options
+@runtime_file_option
+def tail(runtime_file: Path | None, **filters: str | None) -> None:
+    """Follow what is captured, until it is interrupted."""
+    follower = Follower(ApiClient(find_target(runtime_file), is_patient=True), filters)
+    lost: dict[str, int] = {}
+    while True:
+        found, answer = follower.look()
+        for one in found:
+            click.echo("  ".join(safe(cell) for cell in _row(one)))
+        counted = {one["cause"]: one["exchanges"] for one in answer["not_captured"]}
+        if lost and counted != lost:
+            _show_losses(answer)
+        lost = counted
+        time.sleep(_TAIL_SECONDS)
+
+
+@traffic.command()
+@filter_options
+@click.option("--format", "as_format", default="har", show_default=True, type=click.Choice(["har", "flow", "curl"]))
+@click.option("--output", type=click.Path(path_type=Path), help="Where to write it. Default: standard output.")
+@click.option("--id", "ids", multiple=True, help="Exactly these exchanges; repeatable.")
+@click.option("--limit", default=200, show_default=True, type=click.IntRange(1, 200))
+@runtime_file_option
+def export(
+    as_format: str,
+    output: Path | None,
+    ids: tuple[str, ...],
+    limit: int,
+    runtime_file: Path | None,
+    **filters: str | None,
+) -> None:
+    """Write exchanges as HAR, as a mitmproxy flow file (mitmweb -r FILE), or as curl commands.
+
+    What was masked stays masked; that you have exported them is recorded.
+    """
+    parameters = {"format": as_format, "limit": limit, **filters, "ids": ",".join(ids) or None}
+    content = ApiClient(find_target(runtime_file)).get_bytes(f"{PATH}/export?{_query(parameters)}")
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    output.write_bytes(content)
+    click.echo(f"{safe(output)}: {len(content)} bytes")
+
+
+@traffic.command()
+@click.argument("left")
+@click.argument("right")
+@runtime_file_option
+def diff(left: str, right: str, runtime_file: Path | None) -> None:
+    """Show what differs between two exchanges."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{PATH}/diff", {"left": left, "right": right})
+    for name in ("request", "response"):
+        found = answer[name]
+        if found["head"] is not None:
+            click.echo(f"- {safe(found['head'][0])}\n+ {safe(found['head'][1])}")
+        for header in found["headers"]:
+            click.echo(
+                f"  {safe(header['name'])}: {safe(', '.join(header['left']))} -> {safe(', '.join(header['right']))}"
+            )
+        for line in (found["body"] or "").splitlines():
+            click.echo(safe(line))
+
+
+@traffic.command()
+@click.argument("agent")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
+@runtime_file_option
+def timeline(agent: str, limit: int, runtime_file: Path | None) -> None:
+    """Show the exchanges of an agent, named or by its id, one after another, with the pauses between them."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(f"{PATH}/timeline", {"agent_id": agent_id_of(client, agent), "limit": limit})
+    for step in answer["data"]:
+        if step["exchange"] is None:
+            lost = step["not_captured"]
+            click.echo(f"{step['at'][:19]}  not captured: {lost['exchanges']} ({safe(lost['cause'])})")
+            continue
+        pause = "" if step["pause_seconds"] is None else f"+{step['pause_seconds']:.3f} s"
+        click.echo("  ".join([pause.rjust(12), *(safe(cell) for cell in _row(step["exchange"])[1:])]))
+
+
+def _query(parameters: dict[str, Any]) -> str:
+    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parameters.items() if value is not None)
+
+
+def _row(one: Document) -> tuple[object, ...]:
+    return (
+        one["id"],
+        one["created_at"][:19],
+        one["decision"],
+        "-" if one["status"] is None else one["status"],
+        one["method"],
+        _address(one),
+        one["request_bytes"],
+        one["response_bytes"],
+    )
+
+
+def _address(one: Document) -> str:
+    target = "(erased)" if one["target"] is None else one["target"]
+    return f"{one['scheme']}://{one['host']}:{one['port']}{target}"
+
+
+def _masked(found: Document) -> str:
+    kinds = ", ".join(f"{kind} {count}" for kind, count in found["kinds"].items())
+    return f"{found['places']} {'place' if found['places'] == 1 else 'places'}" + (f" ({kinds})" if kinds else "")
+
+
+def _show_message(message: Document) -> None:
+    for name, value in message["headers"]:
+        click.echo(f"{safe(name)}: {safe(value)}")
+    body = message["body"]
+    text = body["pretty"] if body["pretty"] is not None else body["text"]
+    if body["text"] is None:
+        click.echo(f"\n({body['size_bytes']} bytes, not captured)" if body["size_bytes"] else "")
+        return
+    click.echo("")
+    for line in text.splitlines():
+        click.echo(safe(line))
+    if not body["is_whole"]:
+        click.echo(f"(the beginning of {body['size_bytes']} bytes)")
+
+
+def _show_losses(answer: Document) -> None:
+    for one in answer["not_captured"]:
+        click.echo(
+            f"not captured: {one['exchanges']} ({safe(one['cause'])}), from {one['since'][:19]} to {one['until'][:19]}",
+            err=True,
+        )

@@ -1,0 +1,118 @@
+"""``headgate users``: the people of an organization, who may come in, where they are signed in, and locked codes."""
+
+from pathlib import Path
+
+import click
+
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+
+_PATH = "/admin/users"
+
+
+@click.group()
+def users() -> None:
+    """List people; shut them out, let them in, sign them out, unlock them."""
+
+
+@users.command("list")
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@json_option
+@runtime_file_option
+def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List the people who have signed in, in the order of their first time."""
+    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": limit})
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("USER", "EMAIL", "NAME", "ROLES", "ISSUER", "DEACTIVATED"),
+        (
+            (
+                one["id"],
+                one["email"],
+                one["name"],
+                ", ".join(one["roles"]),
+                one["issuer"],
+                (one["deactivated_at"] or "")[:19],
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@users.command()
+@click.argument("user_id")
+@json_option
+@runtime_file_option
+def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
+    _standing(ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/deactivate", {}), as_json=as_json)
+
+
+@users.command()
+@click.argument("user_id")
+@json_option
+@runtime_file_option
+def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Let a person in again, as this user."""
+    _standing(ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/reactivate", {}), as_json=as_json)
+
+
+@users.command()
+@click.argument("user_id")
+@json_option
+@runtime_file_option
+def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+    """List the browsers in which a person is signed in."""
+    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{user_id}/sessions")
+    if as_json:
+        show_json(answer)
+        return
+    show_table(
+        ("SESSION", "ADDRESS", "BROWSER", "SINCE", "LAST SEEN", "ENDS"),
+        (
+            (
+                one["id"],
+                one["address"],
+                one["user_agent"],
+                one["created_at"][:19],
+                one["last_seen_at"][:19],
+                one["expires_at"][:19],
+            )
+            for one in answer["data"]
+        ),
+    )
+
+
+@users.command("sign-out")
+@click.argument("user_id")
+@runtime_file_option
+def sign_out(user_id: str, runtime_file: Path | None) -> None:
+    """End every session of a person, and every token that they have."""
+    ApiClient(find_target(runtime_file)).delete(f"{_PATH}/{user_id}/sessions")
+    click.echo(f"{safe(user_id)}: signed out everywhere")
+
+
+@users.command()
+@click.argument("user_id")
+@runtime_file_option
+def unlock(user_id: str, runtime_file: Path | None) -> None:
+    """Let a person try codes of a second factor again, who was locked out by wrong ones."""
+    answer = ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/unlock", {})
+    click.echo(f"unlocked: {', '.join(answer['unlocked']) or 'nothing was locked'}")
+
+
+def _standing(answer: Document, *, as_json: bool) -> None:
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{answer['id']}: {'deactivated' if answer['deactivated_at'] else 'active'}")
+    for one in answer["also"]:
+        state = "deactivated" if one["deactivated_at"] else "active"
+        click.echo(f"the same person: {safe(one['id'])} at {safe(one['issuer'])}, {state}")
+    for key in answer["keys"]:
+        click.echo(f"key {safe(key)} {'stopped with them' if answer['deactivated_at'] else 'works'}")
+    for key in answer["agent_keys"]:
+        click.echo(f"key {safe(key)} is its agent's and goes on: rotate it if they may have kept it")

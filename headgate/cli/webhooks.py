@@ -1,0 +1,199 @@
+"""``headgate webhooks``: the endpoints that are told what happens, and how every message went."""
+
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.webhook_reach import warn_where_refused
+
+_PATH: Final = "/admin/webhooks"
+_PAUSE_SECONDS: Final = 0.3
+
+
+@click.group()
+def webhooks() -> None:
+    """Make, list, change, test and remove webhook endpoints; look at deliveries."""
+
+
+@webhooks.command("list")
+@json_option
+@runtime_file_option
+def list_all(as_json: bool, runtime_file: Path | None) -> None:
+    """List the endpoints, newest first."""
+    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": 200})
+    if as_json:
+        show_json(answer)
+    elif not answer["data"]:
+        click.echo("none: headgate webhooks create URL makes one")
+    else:
+        show_table(
+            ("ENDPOINT", "STATE", "URL", "EVENTS"),
+            ((one["id"], _state(one), one["url"], ", ".join(one["events"])) for one in answer["data"]),
+        )
+
+
+@webhooks.command()
+@click.argument("url")
+@click.option(
+    "--event", "events", multiple=True, help="Such as execution.failed; repeatable. Default: those of approvals."
+)
+@click.option("--description", help="What it is for.")
+@json_option
+@runtime_file_option
+def create(
+    url: str, events: tuple[str, ...], description: str | None, as_json: bool, runtime_file: Path | None
+) -> None:
+    """Make an endpoint; the secret that signs its messages is printed this once."""
+    body: dict[str, object] = {"url": url, "description": description}
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(_PATH, body | ({"events": list(events)} if events else {}))
+    if as_json:
+        show_json(answer)
+    else:
+        show_fields([("endpoint", answer["id"]), ("secret", answer["secret"]), ("events", ", ".join(answer["events"]))])
+        click.echo(f"headgate webhooks test {safe(answer['id'])} says whether it can be reached")
+    warn_where_refused(client, url)
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
+@json_option
+@runtime_file_option
+def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
+    """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
+    client = ApiClient(find_target(runtime_file))
+    delivery = client.post(f"{_PATH}/{endpoint_id}/test", {})
+    deadline = time.monotonic() + wait
+    while not _has_ended(delivery) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+        delivery = client.get(f"{_PATH}/{endpoint_id}/deliveries/{delivery['id']}")
+    if as_json:
+        show_json(delivery)
+    else:
+        click.echo(_told(delivery))
+    if delivery["status"] != "delivered":
+        raise ApiError("the test message has not arrived")
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@click.option("--status", type=click.Choice(["pending", "delivered", "parked", "cancelled"]))
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@json_option
+@runtime_file_option
+def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List what was sent to an endpoint, newest first, with the last attempt of each."""
+    wanted = {"status": status, "limit": limit}
+    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{endpoint_id}/deliveries", wanted)
+    if as_json:
+        show_json(answer)
+    elif not answer["data"]:
+        click.echo("none")
+    else:
+        show_table(
+            ("DELIVERY", "EVENT", "STATUS", "ATTEMPTS", "LAST", "ABOUT"),
+            (
+                (one["id"], one["event"], one["status"], len(one["attempts"]), _last(one), one["subject_id"])
+                for one in answer["data"]
+            ),
+        )
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@click.argument("delivery_id")
+@runtime_file_option
+def redeliver(endpoint_id: str, delivery_id: str, runtime_file: Path | None) -> None:
+    """Send a message once more, under the same id."""
+    client = ApiClient(find_target(runtime_file))
+    delivery = client.post(f"{_PATH}/{endpoint_id}/deliveries/{delivery_id}/redeliver", {})
+    click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@runtime_file_option
+def enable(endpoint_id: str, runtime_file: Path | None) -> None:
+    """Send to an endpoint again; what happened while it was disabled is not told later."""
+    _switch(endpoint_id, runtime_file, is_enabled=True)
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@runtime_file_option
+def disable(endpoint_id: str, runtime_file: Path | None) -> None:
+    """Send nothing to an endpoint until it is enabled."""
+    _switch(endpoint_id, runtime_file, is_enabled=False)
+
+
+@webhooks.command()
+@click.argument("endpoint_id")
+@runtime_file_option
+def delete(endpoint_id: str, runtime_file: Path | None) -> None:
+    """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
+    ApiClient(find_target(runtime_file)).delete(_path(endpoint_id))
+    click.echo(f"{safe(endpoint_id)} is removed")
+
+
+@webhooks.command("rotate-secret")
+@click.argument("endpoint_id")
+@click.option(
+    "--overlap",
+    type=click.IntRange(0, 30 * 24 * 3600),
+    default=24 * 3600,
+    show_default=True,
+    help="Seconds for which the old secret signs, too; 0: not any more.",
+)
+@runtime_file_option
+def rotate_secret(endpoint_id: str, overlap: int, runtime_file: Path | None) -> None:
+    """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"{_path(endpoint_id)}/rotate-secret", {"overlap_seconds": overlap})
+    until = answer["previous_secret_until"]
+    click.echo(
+        "the old secret signs no more" if until is None else f"the old secret signs until {until[:19]}", err=True
+    )
+    click.echo(answer["secret"])
+
+
+def _switch(endpoint_id: str, runtime_file: Path | None, *, is_enabled: bool) -> None:
+    answer = ApiClient(find_target(runtime_file)).patch(_path(endpoint_id), {"enabled": is_enabled})
+    click.echo(f"{safe(answer['id'])} is {safe(_state(answer))}")
+
+
+def _path(endpoint_id: str) -> str:
+    return f"{_PATH}/{quote(endpoint_id, safe='')}"
+
+
+def _state(endpoint: Document) -> str:
+    if not endpoint["enabled"]:
+        return f"disabled: {endpoint['disabled_reason']}" if endpoint["disabled_reason"] else "disabled"
+    return f"failing since {endpoint['failing_since'][:19]}" if endpoint["failing_since"] else "enabled"
+
+
+def _has_ended(delivery: Document) -> bool:
+    """After one attempt a person at a terminal has seen enough, though the worker goes on trying."""
+    return delivery["status"] != "pending" or any(one["finished_at"] for one in delivery["attempts"])
+
+
+def _last(delivery: Document) -> str:
+    if not delivery["attempts"]:
+        return ""
+    attempt = delivery["attempts"][-1]
+    return str(attempt["status_code"] or attempt["failure"] or "under way")
+
+
+def _told(delivery: Document) -> str:
+    if not delivery["attempts"]:
+        return f"{safe(delivery['id'])}: {safe(delivery['status'])}, nobody has tried yet (is a worker running?)"
+    attempt = delivery["attempts"][-1]
+    said = attempt["message"] or f"answered {attempt['status_code']}"
+    took = "" if attempt["latency_ms"] is None else f" in {attempt['latency_ms']:.0f} ms"
+    return f"{safe(delivery['id'])}: {safe(delivery['status'])}, {safe(said)}{took}"

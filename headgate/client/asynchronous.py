@@ -1,0 +1,143 @@
+"""The same client for an event loop. Its methods are those of ``synchronous``, awaited."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self, cast
+
+import httpx
+
+from headgate.client import operations
+from headgate.client.call import Call, Patience, unreachable
+from headgate.client.connect import POLL_SECONDS, UNDECIDED, connection_arguments
+from headgate.client.errors import error_of
+from headgate.client.pages import next_page
+from headgate.client.types import ActionDetail
+
+
+class AsyncClient:
+    """``async with AsyncClient(url, agent_key=…) as client: await client.send(operations.get_action("act_…"))``.
+
+    ``token``: a person's, or an administrator's key; ``agent_key``: an agent's. Proxies that the environment names are
+    not used: these are not an agent's calls.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        agent_key: str | None = None,
+        patience: Patience | None = None,
+        timeout_seconds: float = 60.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._patience = patience or Patience()
+        self._sleep = sleep
+        arguments = connection_arguments(self._url, token, agent_key, timeout_seconds)
+        self._http = httpx.AsyncClient(**arguments, transport=transport)
+
+    async def send[Answer](self, call: Call[Answer]) -> Answer:
+        """Raises ApiError (a subclass for each status), UnreachableError."""
+        return call.value(await self.answer(call))
+
+    async def answer(self, call: Call[Any]) -> httpx.Response:
+        """The last answer, whatever it says, once there is nothing to wait for. Raises UnreachableError."""
+        tried, waited = 0, 0.0
+        while True:
+            tried += 1
+            answer, failure = None, None
+            try:
+                answer = await self._http.request(**call.request())
+            except httpx.HTTPError as error:
+                failure = error
+            if answer is not None and answer.is_success:
+                return answer
+            pause = self._patience.pause(call, answer, tried=tried, waited=waited)
+            if pause is None:
+                if answer is None:
+                    raise unreachable(self._url, failure or TimeoutError()) from failure
+                return answer
+            await self._sleep(pause)
+            waited += pause
+
+    async def entries(self, call: Call[Any]) -> AsyncIterator[Any]:
+        """Every entry of a list, page by page. Raises as ``send``."""
+        following: Call[Any] | None = call
+        while following is not None:
+            page: Mapping[str, Any] = await self.send(following)
+            for entry in page["data"]:
+                yield entry
+            following = next_page(following, page)
+
+    async def lines(self, call: Call[Any]) -> AsyncIterator[str]:
+        """An answer that comes line by line, as server-sent events do. Raises as ``send``; it is not begun again."""
+        async with self._streamed(call) as answer:
+            async for line in answer.aiter_lines():
+                yield line
+
+    async def pieces(self, call: Call[Any]) -> AsyncIterator[bytes]:
+        """A file that may be larger than memory, as it comes. Raises as ``send``; it is not begun again."""
+        async with self._streamed(call) as answer:
+            async for piece in answer.aiter_bytes():
+                yield piece
+
+    @asynccontextmanager
+    async def _streamed(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
+        try:
+            async with self._http.stream(**call.request()) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise error_of(answer)
+                yield answer
+        except httpx.HTTPError as error:
+            raise unreachable(self._url, error) from error
+
+    async def submit(
+        self,
+        tool: str,
+        operation: str,
+        params: Mapping[str, Any],
+        *,
+        context: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        wait_seconds: float = 0.0,
+    ) -> ActionDetail:
+        """An action, decided. With an idempotency key of its own unless one is given, so that a repetition after a
+        broken connection is the same action. ``wait_seconds``: how long to wait for a person, by long polls."""
+        body: dict[str, Any] = {
+            "tool": tool,
+            "operation": operation,
+            "params": dict(params),
+            "idempotency_key": idempotency_key or f"py-{uuid.uuid4()}",
+        }
+        if context is not None:
+            body["context"] = dict(context)
+        action = await self.send(operations.create_action(cast("Any", body)))
+        return await self.wait_for(action["id"], wait_seconds)
+
+    async def wait_for(self, action_id: str, seconds: float) -> ActionDetail:
+        """The action once it is decided, or as it is when the time is over."""
+        until = time.monotonic() + seconds
+        while True:
+            left = until - time.monotonic()
+            wait = int(min(max(left, 0), POLL_SECONDS))
+            action = await self.send(operations.get_action(action_id, wait=wait))
+            if action["status"] not in UNDECIDED or left <= 1:
+                return action
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

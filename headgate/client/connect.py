@@ -1,0 +1,19 @@
+"""How both clients are connected."""
+
+from typing import Any, Final
+
+POLL_SECONDS: Final = 30
+"""The longest that the API holds one poll."""
+UNDECIDED: Final = frozenset({"pending_approval"})
+
+
+def connection_arguments(url: str, token: str | None, agent_key: str | None, timeout_seconds: float) -> dict[str, Any]:
+    """For httpx. Raises ValueError: exactly one credential is needed, or none for what is public."""
+    if token is not None and agent_key is not None:
+        raise ValueError("a token or an agent's key, not both: the API refuses two credentials")
+    headers = {"accept": "application/json"}
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
+    if agent_key is not None:
+        headers["x-agent-key"] = agent_key
+    return {"base_url": url, "headers": headers, "timeout": timeout_seconds, "trust_env": False}

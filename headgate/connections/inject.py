@@ -1,0 +1,162 @@
+"""The call as it leaves: the one that was decided, with the credential in its place. Pure.
+
+The agent's own header, member or signature in that place goes: it never reaches the platform beside the connection's.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from urllib.parse import quote, unquote_plus
+
+from headgate.connections.credential import CertificateCredential, Credential, SigningCredential
+from headgate.connections.errors import NoConnectionError
+from headgate.connections.model import Connection, ConnectionKind, Location, Place
+from headgate.connections.placeholders import decoded_basic, find_placeholders
+from headgate.connections.signing import sign
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
+from headgate.kernel.errors import ValidationError
+from headgate.protocols.draft import ActionDraft
+from headgate.protocols.http_call import HttpCall
+
+_FORM: Final = b"application/x-www-form-urlencoded"
+_AMZ_CREDENTIAL: Final = re.compile(rb"Credential=hg_placeholder_[a-z][a-z0-9_]{0,63}/")
+
+
+def check_fillable(connection: Connection, draft: ActionDraft) -> None:
+    """That every placeholder of this call stands where this connection puts its credential, and there only.
+
+    Raises NoConnectionError.
+    """
+    call = draft.call
+    if call is None:
+        raise NoConnectionError("there is no call that a placeholder could be filled in")
+    standing, found = _standing(call, connection), find_placeholders(draft)
+    if standing != 1 or found.literal != 1 or found.names != {connection.name}:
+        place = connection.place
+        raise NoConnectionError(
+            f"the placeholder {connection.placeholder} must stand once, literally and by itself, in the"
+            f" {place.location} {place.name}",
+            details={"connection": connection.name, "in": place.location.value, "name": place.name},
+        )
+
+
+def _standing(call: HttpCall, connection: Connection) -> int:
+    """How often the placeholder is what stands in the place."""
+    place, placeholder = connection.place, connection.placeholder
+    if connection.kind is ConnectionKind.AWS_SIGV4:
+        return sum(_AMZ_CREDENTIAL.search(value) is not None for value in _header_values(call, "authorization"))
+    if connection.kind is ConnectionKind.BASIC:
+        expected = placeholder.encode()
+        return sum(expected in decoded_basic(one).split(b":") for one in _header_values(call, "authorization"))
+    if place.location is Location.HEADER:
+        expected = placeholder.encode()
+        return sum(_last_word(value) == expected for value in _header_values(call, place.name))
+    if place.location is Location.QUERY:
+        return sum(one == f"{place.name}={placeholder}" for one in call.query.split("&"))
+    if _is_form(call):
+        return sum(one == f"{place.name}={placeholder}".encode() for one in call.body.split(b"&"))
+    try:
+        body = parse_strict(call.body)
+        # It stands there in escapes where this does not move it.
+        moved = parse_strict(call.body.replace(placeholder.encode(), b"x"))
+    except ValidationError:
+        return 0
+    if not isinstance(body, dict) or not isinstance(moved, dict):
+        return 0
+    return int(body.get(place.name) == placeholder and moved.get(place.name) == "x")
+
+
+def inject(call: HttpCall, place: Place, credential: Credential, at: datetime) -> HttpCall:
+    """Raises NoConnectionError where the body has no place for it."""
+    if isinstance(credential, SigningCredential):
+        return sign(call, credential, at)
+    if isinstance(credential, CertificateCredential):
+        return call
+    return write_value(call, place, credential.value.reveal())
+
+
+def write_value(call: HttpCall, place: Place, value: str) -> HttpCall:
+    """``value`` in its place, in place of what stands there. Raises NoConnectionError."""
+    match place.location:
+        case Location.HEADER:
+            name = place.name.encode()
+            kept = [one for one in call.headers if _one_spelling(one[0]) != _one_spelling(name)]
+            return replace(call, headers=(*kept, (name, (place.prefix + value).encode("latin-1"))))
+        case Location.QUERY:
+            pieces = _without(call.query, place.name)
+            pieces.append(f"{quote(place.name, safe='')}={quote(place.prefix + value, safe='')}")
+            return replace(call, query="&".join(pieces))
+        case Location.BODY:
+            return replace(call, body=_in_body(call, place, place.prefix + value))
+
+
+def _one_spelling(name: bytes) -> bytes:
+    """CGI and WSGI make one variable of X-A and X_A."""
+    return name.lower().replace(b"_", b"-")
+
+
+def basic_value(user: str, password: str) -> str:
+    """RFC 7617, section 2."""
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _in_body(call: HttpCall, place: Place, value: str) -> bytes:
+    if not call.body:
+        # A request without a body gets none: its framing is the agent's.
+        raise _no_place(place)
+    if _is_form(call):
+        try:
+            pieces = _without(call.body.decode("ascii"), place.name)
+        except UnicodeDecodeError as error:
+            raise _no_place(place) from error
+        return "&".join([*pieces, f"{quote(place.name, safe='')}={quote(value, safe='')}"]).encode()
+    try:
+        body = parse_strict(call.body)
+    except ValidationError as error:
+        raise _no_place(place) from error
+    if not isinstance(body, dict):
+        raise _no_place(place)
+    standing, wanted = body.get(place.name), {**body, place.name: value}
+    if isinstance(standing, str) and call.body.count(canonical_bytes(standing)) == 1:
+        # Whatever else its bytes say of spaces and order stays as the agent wrote it; unless what stands there was the
+        # same text in another place, and the member's own is written in escapes.
+        written = call.body.replace(canonical_bytes(standing), canonical_bytes(value))
+        if _says(written, wanted):
+            return written
+    return canonical_bytes(wanted)
+
+
+def _says(body: bytes, wanted: JsonObject) -> bool:
+    try:
+        return parse_strict(body) == wanted
+    except ValidationError:  # it quotes what it could not read, and that is the credential
+        return False
+
+
+def _without(text: str, name: str) -> list[str]:
+    is_other: Callable[[str], bool] = lambda one: unquote_plus(one.partition("=")[0]) != name  # noqa: E731
+    return [one for one in text.split("&") if one and is_other(one)]
+
+
+def _header_values(call: HttpCall, name: str) -> list[bytes]:
+    wanted = name.encode()
+    return [value for one, value in call.headers if one.lower() == wanted]
+
+
+def _last_word(value: bytes) -> bytes:
+    return value.strip().rpartition(b" ")[2]
+
+
+def _is_form(call: HttpCall) -> bool:
+    return any(value.partition(b";")[0].strip().lower() == _FORM for value in _header_values(call, "content-type"))
+
+
+def _no_place(place: Place) -> NoConnectionError:
+    return NoConnectionError(
+        f"the connection puts its credential into the member {place.name} of a body, and this call has none, or one"
+        " that is no JSON object",
+        details={"in": place.location.value, "name": place.name},
+    )

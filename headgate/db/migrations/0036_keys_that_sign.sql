@@ -1,0 +1,14 @@
+-- Which keys the record was last told of as those that sign its checkpoints: they are changed on somebody's machine,
+-- without the database, and each record says so once (headgate.evidence.key_chronicle). Null: it was told of none yet.
+ALTER TABLE audit_trees ADD COLUMN signing_keys text[] COLLATE "C";
+
+-- Organizations with checkpoints whose record was told of other keys.
+CREATE FUNCTION signing_keys_due(p_keys text[]) RETURNS TABLE (org_id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT t.org_id FROM audit_trees t
+    WHERE t.signing_keys IS DISTINCT FROM p_keys
+      AND EXISTS (SELECT FROM audit_checkpoints k WHERE k.org_id = t.org_id)
+    ORDER BY t.signing_keys IS NULL, random()
+    LIMIT 1000
+$$;
+CALL hand_to_definer('signing_keys_due', ARRAY['worker']);

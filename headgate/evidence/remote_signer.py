@@ -1,0 +1,72 @@
+"""A signing key that never leaves its device, asked over HTTP: a KMS, an HSM, or a process on another machine.
+
+The protocol is as small as ``Signer``: POST the message as it is (``application/octet-stream``), with the token as
+``Authorization: Bearer`` where there is one; 200 and the 64 bytes of an Ed25519 signature (RFC 8032) are the answer.
+What comes back is verified with the public key before anything is done with it, so that a device which signs something
+else, or with another key, is a failure and no checkpoint.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import httpx
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from headgate.evidence.note import KeyKind, parse_verifier_key
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.public_roots import public_roots
+from headgate.kernel.secrets import Secret
+
+PREFIX: Final = "SIGNER+"
+_LINE: Final = re.compile(r"SIGNER\+([^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})\+(https?://\S+)")
+_TIMEOUT_SECONDS: Final = 5.0
+_SIGNATURE_BYTES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSigner:
+    """``url`` without the token, which stands in a line's address where a password does."""
+
+    public_key: bytes
+    url: str
+    token: Secret | None
+
+    async def sign(self, message: bytes) -> bytes:
+        """Raises UnavailableError: no answer, a refusal, or a signature that is not of this key over this message."""
+        headers = {"content-type": "application/octet-stream"}
+        if self.token is not None:
+            headers["authorization"] = f"Bearer {self.token.reveal()}"
+        try:
+            async with httpx.AsyncClient(verify=public_roots(), trust_env=False, timeout=_TIMEOUT_SECONDS) as client:
+                answer = await client.post(self.url, content=message, headers=headers)
+        except httpx.HTTPError as error:
+            raise UnavailableError(f"the signer at {self.url} does not answer: {type(error).__name__}") from error
+        if answer.status_code != httpx.codes.OK:
+            raise UnavailableError(f"the signer at {self.url} answered {answer.status_code}")
+        try:
+            if len(answer.content) != _SIGNATURE_BYTES:
+                raise InvalidSignature
+            Ed25519PublicKey.from_public_bytes(self.public_key).verify(answer.content, message)
+        except InvalidSignature as error:
+            raise UnavailableError(
+                f"the signer at {self.url} answered with something else than its key's signature"
+            ) from error
+        return answer.content
+
+
+def parse_remote(line: str) -> tuple[str, RemoteSigner]:
+    """``SIGNER+name+id+material+https://:TOKEN@host/path``: the verifier key, and who signs with it. Raises
+    ValidationError, which shows nothing of the address."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise ValidationError("a signer is malformed: SIGNER+name+id+material+https://:TOKEN@host/path is expected")
+    key, parts = parse_verifier_key(match[1]), urlsplit(match[2])
+    if key.kind is not KeyKind.ED25519 or not parts.hostname:
+        raise ValidationError("a signer needs the key of a log, and an address")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    url = f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path or '/'}"
+    token = Secret(unquote(parts.password)) if parts.password else None
+    return key.name, RemoteSigner(key.public_key, url, token)

@@ -1,0 +1,76 @@
+"""SQL of what people and agents may do with executions: the functions of ``0014_executions.sql``."""
+
+from datetime import datetime
+
+from headgate.db.database import Connection
+
+
+async def oldest_queued(connection: Connection, org_id: str) -> str | None:
+    cursor = await connection.execute(
+        "SELECT execution_id FROM execution_calls WHERE org_id = %s AND state = 'queued' ORDER BY due_at LIMIT 1",
+        [org_id],
+    )
+    row = await cursor.fetchone()
+    return None if row is None else row["execution_id"]
+
+
+async def process(connection: Connection, org_id: str, execution_id: str | None, at: datetime) -> int:
+    """One, or with None all, are due now; how many that were."""
+    cursor = await connection.execute("SELECT process_executions(%s, %s, %s) AS n", [org_id, execution_id, at])
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row["n"])
+
+
+async def retry(
+    connection: Connection, org_id: str, execution_id: str, at: datetime, payload: str, *, reset: bool
+) -> str:
+    """queued, gone or forgotten."""
+    cursor = await connection.execute(
+        "SELECT retry_execution(%s, %s, %s, %s, %s) AS outcome", [org_id, execution_id, at, reset, payload]
+    )
+    row = await cursor.fetchone()
+    return "gone" if row is None else str(row["outcome"])
+
+
+async def report_outcome(
+    connection: Connection,
+    org_id: str,
+    action_id: str,
+    agent_id: str,
+    execution_id: str,
+    at: datetime,
+    *,
+    succeeded: bool,
+    error: str | None,
+    result: str | None,
+    started: str,
+    payload: str,
+) -> str:
+    """reported, ours or wrong."""
+    cursor = await connection.execute(
+        "SELECT report_outcome(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) AS outcome",
+        [org_id, action_id, agent_id, execution_id, at, succeeded, error, result, started, payload],
+    )
+    row = await cursor.fetchone()
+    return "wrong" if row is None else str(row["outcome"])
+
+
+async def cancel(
+    connection: Connection,
+    org_id: str,
+    action_id: str,
+    agent_id: str,
+    at: datetime,
+    *,
+    error: str,
+    payload: str,
+    failed: str,
+    give_back: str | None,
+) -> bool:
+    """``give_back``: what ``store.unsent_exemption`` has answered."""
+    cursor = await connection.execute(
+        "SELECT cancel_action(%s, %s, %s, %s, %s, %s, %s, %s) AS outcome",
+        [org_id, action_id, agent_id, at, error, payload, failed, give_back],
+    )
+    row = await cursor.fetchone()
+    return row is not None and row["outcome"] == "cancelled"

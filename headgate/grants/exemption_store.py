@@ -1,0 +1,42 @@
+"""The claim of a grant's use, or of a broken glass: the SQL function ``use_exemption`` of
+``0012_grants_and_break_glass.sql``, by name. One statement that locks, checks, counts and records."""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+from headgate.actions.recording_store import ActionRow
+from headgate.db.database import Connection
+
+
+class ExemptionOutcome(StrEnum):
+    """``UNUSABLE``: revoked, past its time, used up, or too little left. ``ASKED``: an approval of exactly this call is
+    open, unused or denied, and goes before a grant."""
+
+    USED = "used"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+    DUPLICATE = "duplicate"
+    UNUSABLE = "unusable"
+    ASKED = "asked"
+
+
+class Exemption(NamedTuple):
+    """``exemption_id`` is a grant's or a broken glass's; ``amount`` is what the call adds to a grant's sum."""
+
+    exemption_id: str
+    amount: Decimal
+
+
+async def use_exemption(connection: Connection, exemption: Exemption, row: ActionRow) -> ExemptionOutcome:
+    """Claim one use and record the action; durable when the transaction commits, before the first byte is sent."""
+    given = (
+        row.org_id, row.generation, exemption.exemption_id, exemption.amount, row.action_id, row.agent_id, row.key_id,
+        row.source, row.tool, row.operation, row.status, row.digest, bytes(row.request).decode(),
+        bytes(row.decision).decode(), row.risk_level, row.parent_action_id, row.created_at, row.execution_id,
+        row.instance_id, row.idempotency_key, row.request_digest, row.submitted, row.decided, row.started,
+    )  # fmt: skip
+    parameters = ", ".join(["%s"] * len(given))
+    cursor = await connection.execute(f"SELECT use_exemption({parameters}) AS outcome", given)
+    answer = await cursor.fetchone()
+    return ExemptionOutcome("" if answer is None else answer["outcome"])

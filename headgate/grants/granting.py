@@ -1,0 +1,214 @@
+"""Giving grants: for calls to come, or with an approval. Each raises the organization's generation: effective at every
+process with its next decision (semantics.md, "Fresh state"). A transaction is the caller's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from headgate.agents.model import AgentStatus
+from headgate.agents.store import find_agent
+from headgate.approvals.model import Approval
+from headgate.approvals.standing import Parties
+from headgate.approvals.voting import Voter
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.grants.model import (
+    IN_FORCE_MAX,
+    REASON_MAX_CHARACTERS,
+    USES_MAX,
+    Grant,
+    Granter,
+    Scope,
+    why_not_answered,
+)
+from headgate.grants.store import count_in_force, insert_grant
+from headgate.grants.stored_form import scope_record
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.store import bump_generation
+from headgate.policies.model import Requirement
+from headgate.policies.store import load_enabled
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a grant reaches. ``max_sum`` and the scope's ``sum_param`` are set together or not at all."""
+
+    expires_at: datetime
+    max_uses: int
+    max_sum: Decimal | None
+    reason: str
+
+
+async def grant_calls(
+    connection: Connection,
+    change: Change,
+    granter: Voter,
+    bounds: Bounds,
+    *,
+    agent_id: str,
+    tool: str,
+    operation: str,
+    scope: Scope,
+    policy_ids: Sequence[str] | None,
+    max_seconds: int,
+) -> Grant:
+    """A grant without an approval. ``policy_ids`` None: those that are enabled now, so that one which is written later
+    is not answered by what nobody thought of when it was given.
+
+    Raises ForbiddenError, ValidationError, NotFoundError, ConflictError.
+    """
+    enabled = {policy.policy_id for policy in await load_enabled(connection, change.org_id)}
+    if unknown := sorted(set(policy_ids or ()) - enabled):
+        raise ValidationError(
+            f"{unknown[0][:64]} is no rule policy that is enabled",
+            details={"field": "policy_ids", "reason": "no such rule policy"},
+        )
+    grant = _new(
+        change, granter, bounds, agent_id, tool, operation, scope, enabled if policy_ids is None else set(policy_ids)
+    )
+    await _save(connection, change, grant, max_seconds)
+    return grant
+
+
+async def grant_approved(
+    connection: Connection,
+    change: Change,
+    granter: Voter,
+    bounds: Bounds,
+    *,
+    approval: Approval,
+    tool: str,
+    operation: str,
+    scope: Scope,
+    parties: Parties,
+    max_seconds: int,
+) -> Grant:
+    """The grant that comes with an approval: for what was approved, by who approved it, of the policies that asked.
+
+    Raises ForbiddenError, ValidationError, ConflictError (these policies do not allow it, or not so far).
+    """
+    asked = {one.policy_id for one in approval.requirements}
+    grant = replace(
+        _new(change, granter, bounds, approval.agent_id, tool, operation, scope, asked),
+        approval_id=approval.approval_id,
+        parties=parties,
+    )
+    refuse_unanswered(grant, approval.requirements)
+    await _save(connection, change, grant, max_seconds)
+    return grant
+
+
+def refuse_unanswered(grant: Grant, requirements: Sequence[Requirement]) -> None:
+    """Raises ConflictError where the policies that asked would not be answered by this grant."""
+    if not requirements:
+        raise ConflictError("no policy of this approval says who may approve: it cannot be granted")
+    for one in requirements:
+        if one.policy_id.startswith(f"{IdPrefix.NLP_POLICY}_"):
+            raise ConflictError(
+                "a policy about content asked for this approval: what is said is judged each time, and never granted",
+                details={"policy_id": one.policy_id},
+            )
+    if (reason := why_not_answered(grant, requirements)) is not None:
+        raise ConflictError(f"this cannot be granted: {reason}", details={"reason": reason})
+
+
+def checked_reason(reason: str) -> str:
+    """Raises ValidationError."""
+    reason = reason.strip()
+    if not reason or len(reason) > REASON_MAX_CHARACTERS or "\0" in reason:
+        raise ValidationError(
+            f"a reason is needed, of at most {REASON_MAX_CHARACTERS} characters", details={"field": "reason"}
+        )
+    return reason
+
+
+def granter_of(granter: Voter, at: datetime) -> Granter:
+    """Raises ForbiddenError."""
+    if granter.agent_id is not None or granter.user_id is None:
+        raise ForbiddenError("only a person gives grants: this credential is a program's")
+    return Granter(granter.user_id, granter.email, granter.is_admin, at, granter.groups)
+
+
+def _new(
+    change: Change,
+    granter: Voter,
+    bounds: Bounds,
+    agent_id: str,
+    tool: str,
+    operation: str,
+    scope: Scope,
+    policy_ids: set[str],
+) -> Grant:
+    return Grant(
+        org_id=change.org_id,
+        grant_id=new_id(IdPrefix.GRANT),
+        agent_id=agent_id,
+        tool=tool,
+        operation=operation,
+        scope=scope,
+        policy_ids=frozenset(policy_ids),
+        granters=(granter_of(granter, change.at),),
+        max_uses=bounds.max_uses,
+        uses=0,
+        max_sum=bounds.max_sum,
+        used_sum=Decimal(0),
+        reason=checked_reason(bounds.reason),
+        approval_id=None,
+        created_at=change.at,
+        expires_at=bounds.expires_at,
+    )
+
+
+async def _save(connection: Connection, change: Change, grant: Grant, max_seconds: int) -> None:
+    _check_bounds(grant, max_seconds)
+    await bump_generation(connection, change.org_id)
+    agent = await find_agent(connection, change.org_id, grant.agent_id)
+    if agent is None:
+        raise NotFoundError(f"there is no agent {grant.agent_id}")
+    if agent.status is not AgentStatus.ACTIVE:
+        raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: it gets no grants")
+    if await count_in_force(connection, change.org_id) >= IN_FORCE_MAX:
+        raise ConflictError(f"{IN_FORCE_MAX} grants are in force already: revoke some that nobody needs")
+    await insert_grant(connection, grant)
+    data: JsonObject = {
+        "grant_id": grant.grant_id,
+        "tool": grant.tool,
+        "operation": grant.operation,
+        "scope": scope_record(grant.scope),
+        "policy_ids": [*sorted(grant.policy_ids)],
+        "max_uses": grant.max_uses,
+        "expires_at": rfc3339(grant.expires_at),
+        "reason": grant.reason,
+    }
+    if grant.max_sum is not None:
+        data |= {"sum_param": grant.scope.sum_param, "max_sum": str(grant.max_sum)}
+    if grant.approval_id is not None:
+        data["approval_id"] = grant.approval_id
+    await append(
+        connection,
+        change.org_id,
+        [Event(EventType.GRANT_CREATED, change.at, change.actor, data, agent_id=grant.agent_id)],
+    )
+
+
+def _check_bounds(grant: Grant, max_seconds: int) -> None:
+    if not 1 <= grant.max_uses <= USES_MAX:
+        raise ValidationError(f"max_uses must be from 1 to {USES_MAX}", details={"field": "max_uses"})
+    if grant.expires_at <= grant.created_at:
+        raise ValidationError("expires_at has passed already", details={"field": "expires_at"})
+    if grant.expires_at - grant.created_at > timedelta(seconds=max_seconds):
+        raise ValidationError(
+            f"a grant lasts for at most {max_seconds} seconds (HEADGATE_GRANT_MAX_SECONDS)",
+            details={"field": "expires_at", "max_seconds": max_seconds},
+        )
+    if (grant.max_sum is None) != (grant.scope.sum_param is None):
+        raise ValidationError("a bound on a sum needs both the param and the bound", details={"field": "sum"})
+    if grant.max_sum is not None and grant.max_sum <= 0:
+        raise ValidationError("a sum must be more than 0", details={"field": "sum"})

@@ -1,0 +1,130 @@
+"""From a document to an integration's settings and back, by the table that their class is (``members``)."""
+
+from collections.abc import Collection
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Protocol
+
+from headgate.integrations.members import REQUIRED, Kind, Member
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.secrets import Secret
+
+SECRET_MAX_CHARACTERS = 16_384
+
+
+class IntegrationSettings(Protocol):
+    """What every settings class has. ``SECRETS``: members that are written and never shown, and what they are."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    SECRETS: ClassVar[dict[str, str]]
+
+    @property
+    def enabled(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Draft[Settings: IntegrationSettings]:
+    """``secrets``: those that were given; None forgets one, and what is left out stays as it was."""
+
+    settings: Settings
+    secrets: dict[str, Secret | None]
+
+
+def parse_draft[Settings: IntegrationSettings](
+    cls: type[Settings], document: JsonValue, before: Settings | None, kept: Collection[str]
+) -> Draft[Settings]:
+    """``kept``: the secrets that are there already. Raises ValidationError, which names the member and no secret."""
+    if not isinstance(document, dict):
+        raise ValidationError("an object is expected", details={"reason": "not an object"})
+    members = members_of(cls)
+    if unknown := sorted(document.keys() - members.keys() - cls.SECRETS.keys()):
+        raise _fault(unknown[0][:64], f"unknown; known: {', '.join([*members, *cls.SECRETS])}")
+    settings = _settings(cls, document)
+    secrets = {name: _secret(name, document[name]) for name in cls.SECRETS if name in document}
+    there = {name for name in kept if name not in secrets} | {name for name, value in secrets.items() if value}
+    moved = [name for name, one in members.items() if one.is_destination and _moved(name, settings, before)]
+    if moved and (silent := sorted(there - secrets.keys())):
+        raise _fault(silent[0], f"{moved[0]} has changed: give the secrets again, or null to forget them")
+    if settings.enabled:
+        _complete(cls, settings, there)
+    return Draft(settings, secrets)
+
+
+def parse_stored[Settings: IntegrationSettings](cls: type[Settings], document: JsonValue) -> Settings:
+    """What ``record`` wrote; a member that is new since then has its default."""
+    known = members_of(cls)
+    given = document if isinstance(document, dict) else {}
+    return _settings(cls, {name: value for name, value in given.items() if name in known})
+
+
+def record(settings: IntegrationSettings) -> JsonObject:
+    """As it is stored and shown: without secrets."""
+    found: JsonObject = {}
+    for name, one in members_of(type(settings)).items():
+        value = getattr(settings, name)
+        found[name] = None if value is None else one.kind.show(value)
+    return found
+
+
+def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
+    """Of PUT's body."""
+    properties: JsonObject = {
+        name: {**one.kind.schema, "description": one.meaning} for name, one in members_of(cls).items()
+    }
+    for name, meaning in cls.SECRETS.items():
+        properties[name] = {
+            "type": ["string", "null"],
+            "minLength": 1,
+            "maxLength": SECRET_MAX_CHARACTERS,
+            "writeOnly": True,
+            "description": f"{meaning} Never shown; left out, it stays; null forgets it.",
+        }
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def members_of(cls: type[IntegrationSettings]) -> dict[str, Member]:
+    return {one.name: one.metadata["member"] for one in fields(cls)}
+
+
+def _settings[Settings: IntegrationSettings](cls: type[Settings], document: JsonObject) -> Settings:
+    values: dict[str, object] = {}
+    for name, one in members_of(cls).items():
+        given = document.get(name)
+        if given is None:
+            values[name] = None if one.default is REQUIRED else one.default
+        else:
+            values[name] = checked(name, one.kind, given)
+    return cls(**values)
+
+
+def checked(where: str, kind: Kind, value: JsonValue) -> object:
+    """Raises ValidationError."""
+    try:
+        return kind.check(value)
+    except ValueError as error:
+        raise _fault(where, str(error)) from error
+
+
+def _complete(cls: type[IntegrationSettings], settings: IntegrationSettings, secrets: Collection[str]) -> None:
+    for name, one in members_of(cls).items():
+        if one.default is REQUIRED and getattr(settings, name) is None:
+            raise _fault(name, "it is needed where the integration is enabled")
+    for name in cls.SECRETS:
+        if name not in secrets:
+            raise _fault(name, "it is needed where the integration is enabled")
+
+
+def _moved(name: str, settings: IntegrationSettings, before: IntegrationSettings | None) -> bool:
+    return before is not None and getattr(before, name) not in (None, getattr(settings, name))
+
+
+def _secret(name: str, value: JsonValue) -> Secret | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= SECRET_MAX_CHARACTERS or "\0" in value:
+        raise _fault(name, f"a text of at most {SECRET_MAX_CHARACTERS} characters, or null to forget it")
+    return Secret(value)
+
+
+def _fault(where: str, reason: str) -> ValidationError:
+    return ValidationError(f"{where}: {reason}", details={"field": where, "reason": reason})

@@ -1,0 +1,119 @@
+"""GitHub's REST API: answering a deployment's protection rule, and a check of a pull request.
+
+https://docs.github.com/en/rest/actions/workflow-runs (review custom deployment protection rules),
+https://docs.github.com/en/rest/checks/runs (create, update, list for a Git reference; pages by ``Link``), and
+https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. A check carries what it stands for as
+its ``external_id``; answering a rule twice says the same twice.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from headgate.integrations.github.app_token import app_jwt, github_api, installation_token
+from headgate.integrations.github.settings import GitHubSettings
+from headgate.integrations.github.webhook import PointKind
+from headgate.integrations.model import Item, Notice, Opened, Request
+from headgate.integrations.platform_api import PlatformApi, PlatformError, list_at, text_at
+from headgate.integrations.shown_text import code, cut
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import Clock
+from headgate.kernel.secrets import Secret
+from headgate.organizations.destinations import DestinationRules
+from headgate.outgoing.client import OutgoingClient
+
+_CONCLUSIONS: Final = {"approved": "success", "denied": "failure", "expired": "timed_out"}
+_STATES: Final = {"approved": "approved", "denied": "rejected", "expired": "rejected"}
+_COMMENT_CHARACTERS: Final = 900
+_SUMMARY_CHARACTERS: Final = 60_000
+_NEXT: Final = re.compile(r'<([^<>]+)>; rel="next"')
+_MOST_PAGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubChecks:
+    """``tracker.Tracker``, where nothing is opened because of an approval: an approval is asked because of it."""
+
+    client: OutgoingClient
+    settings: GitHubSettings
+    private_key: Secret
+    rules: DestinationRules
+    clock: Clock
+
+    async def find(self, approval_id: str) -> Opened | None:
+        return None
+
+    async def open(self, request: Request) -> Opened:
+        raise PlatformError("nothing_to_open", is_final=True)
+
+    async def tell(self, item: Item, notice: Notice, *, again: bool) -> None:
+        detail = item.opened.detail
+        if detail.get("kind") == PointKind.DEPLOYMENT.value:
+            await self._answer_rule(detail, notice)
+        else:
+            await self._put_check(item, detail, notice)
+
+    async def verified_email(self, account: str) -> str | None:
+        return None
+
+    async def who_am_i(self) -> str:
+        found = (await self._as_app().call("GET", "/app")).document
+        return text_at(found, "slug") or text_at(found, "name") or ""
+
+    async def _answer_rule(self, detail: JsonObject, notice: Notice) -> None:
+        api = await self._installed(detail, {"deployments": "write"})
+        body: JsonObject = {
+            "environment_name": str(detail["environment"]),
+            "comment": f"{notice.title}. {notice.text}"[:_COMMENT_CHARACTERS],
+        }
+        if notice.outcome is not None:
+            body["state"] = _STATES[notice.outcome]
+        path = f"/repos/{detail['repository']}/actions/runs/{detail['run']}/deployment_protection_rule"
+        await api.call("POST", path, body)
+
+    async def _put_check(self, item: Item, detail: JsonObject, notice: Notice) -> None:
+        api = await self._installed(detail, {"checks": "write"})
+        repository, sha, name = (str(detail[one]) for one in ("repository", "sha", "check_name"))
+        body: JsonObject = {
+            "name": name,
+            "external_id": item.approval_id,
+            "output": {"title": notice.title, "summary": code(cut(notice.text, _SUMMARY_CHARACTERS))},
+        }
+        if notice.outcome is None:
+            body["status"] = "in_progress"
+        else:
+            body |= {"status": "completed", "conclusion": _CONCLUSIONS[notice.outcome]}
+        check = await self._check_of(api, repository, sha, name, item.approval_id)
+        if check is None:
+            await api.call("POST", f"/repos/{repository}/check-runs", body | {"head_sha": sha})
+        else:
+            await api.call("PATCH", f"/repos/{repository}/check-runs/{check}", body)
+
+    async def _check_of(self, api: PlatformApi, repository: str, sha: str, name: str, approval_id: str) -> int | None:
+        path = (
+            f"/repos/{repository}/commits/{quote(sha, safe='')}/check-runs"
+            f"?check_name={quote(name, safe='')}&filter=all&per_page=100"
+        )
+        for _ in range(_MOST_PAGES):
+            answer = await api.call("GET", path)
+            for one in list_at(answer.document, "check_runs"):
+                check_id = one.get("id") if isinstance(one, dict) else None
+                if isinstance(check_id, int) and text_at(one, "external_id") == approval_id:
+                    return check_id
+            following = _NEXT.search(answer.response.header("link") or "")
+            if following is None or not following[1].startswith(api.base_url + "/"):
+                return None
+            path = following[1].removeprefix(api.base_url)
+        raise PlatformError("too_many_pages")
+
+    def _as_app(self) -> PlatformApi:
+        token = app_jwt(self.settings.app_id, self.private_key, self.clock())
+        return github_api(self.client, self.settings.base_url, token, self.rules)
+
+    async def _installed(self, detail: JsonObject, permissions: dict[str, str]) -> PlatformApi:
+        installation = detail.get("installation")
+        if not isinstance(installation, int):
+            raise PlatformError("no_installation", is_final=True)
+        token = await installation_token(self._as_app(), installation, str(detail["repository"]), permissions)
+        return github_api(self.client, self.settings.base_url, token, self.rules)

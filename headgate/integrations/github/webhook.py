@@ -1,0 +1,163 @@
+"""What GitHub sends: a deployment that waits for its protection rule, a pull request that wants its check.
+
+https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries (``X-Hub-Signature-256``) and
+…/webhook-events-and-payloads (``deployment_protection_rule``, ``pull_request``). Nothing that GitHub signs says when it
+was sent: how old it is, is read off the deployment or the pull request itself, which somebody has just touched.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Final
+
+from headgate.integrations.github.settings import GitHubSettings
+from headgate.integrations.model import Opened
+from headgate.integrations.platform_api import text_at
+from headgate.integrations.signatures import digest_of, require_fresh, require_mac
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.errors import UnauthorizedError, ValidationError
+from headgate.kernel.secrets import Secret
+
+MAX_AGE: Final = timedelta(days=3)
+"""For so long GitHub lets a delivery be sent again by hand."""
+_PULL_ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "ready_for_review"})
+
+
+class PointKind(StrEnum):
+    """What an approval point is; the operation of the action that it becomes."""
+
+    DEPLOYMENT = "deployment"
+    PULL_REQUEST = "pull_request"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPoint:
+    """Something that waits for a decision. ``params`` is what policies and people see of it."""
+
+    receipt_id: str
+    kind: PointKind
+    opened: Opened
+    params: JsonObject
+    sender: str
+
+
+def point_of(
+    headers: Mapping[str, str], body: bytes, secret: Secret, settings: GitHubSettings, now: datetime
+) -> ApprovalPoint | None:
+    """None: nothing that these settings ask about. Raises UnauthorizedError, ValidationError."""
+    given = headers.get("x-hub-signature-256", "")
+    require_mac(secret, body, given.removeprefix("sha256=") if given.startswith("sha256=") else None, "GitHub")
+    payload = parse_strict(body)
+    if not isinstance(payload, dict):
+        raise ValidationError("not one of GitHub's webhooks: its content type must be application/json")
+    repository, installation = text_at(payload, "repository", "full_name"), _number(payload, "installation", "id")
+    event = headers.get("x-github-event")
+    if repository is None or installation is None or not _fits(repository, settings.repositories):
+        return None
+    if event == "deployment_protection_rule" and payload.get("action") == "requested":
+        point = _deployment(payload, repository, installation, settings, digest_of(body))
+        touched = text_at(payload, "deployment", "updated_at")
+    elif event == "pull_request" and payload.get("action") in _PULL_ACTIONS:
+        point = _pull_request(payload, repository, installation, settings, digest_of(body))
+        touched = text_at(payload, "pull_request", "updated_at")
+    else:
+        return None
+    if point is not None:
+        require_fresh(_seconds(touched), now, MAX_AGE, "GitHub")
+    return point
+
+
+def _deployment(
+    payload: JsonObject, repository: str, installation: int, settings: GitHubSettings, receipt_id: str
+) -> ApprovalPoint | None:
+    environment, callback = text_at(payload, "environment"), text_at(payload, "deployment_callback_url")
+    deployment = _number(payload, "deployment", "id")
+    if not settings.protect_deployments or environment is None or not _fits(environment, settings.environments):
+        return None
+    if callback is None or deployment is None:
+        raise ValidationError("a deployment without its callback")
+    run = _run_of(callback, repository, settings.base_url)
+    detail: JsonObject = {
+        "kind": PointKind.DEPLOYMENT.value,
+        "repository": repository,
+        "installation": installation,
+        "environment": environment,
+        "run": run,
+    }
+    params: JsonObject = {
+        "repository": repository,
+        "environment": environment,
+        "ref": text_at(payload, "deployment", "ref"),
+        "sha": text_at(payload, "deployment", "sha"),
+        "task": text_at(payload, "deployment", "task"),
+        "event": text_at(payload, "event"),
+        "run_id": run,
+        "creator": text_at(payload, "deployment", "creator", "login"),
+    }
+    opened = Opened(
+        f"deployment:{repository}:{deployment}:{environment}", f"{repository} → {environment}", None, detail
+    )
+    return ApprovalPoint(receipt_id, PointKind.DEPLOYMENT, opened, params, _sender(payload))
+
+
+def _pull_request(
+    payload: JsonObject, repository: str, installation: int, settings: GitHubSettings, receipt_id: str
+) -> ApprovalPoint | None:
+    number, sha = _number(payload, "pull_request", "number"), text_at(payload, "pull_request", "head", "sha")
+    if not settings.check_pull_requests:
+        return None
+    if number is None or sha is None:
+        raise ValidationError("a pull request without its number or head")
+    detail: JsonObject = {
+        "kind": PointKind.PULL_REQUEST.value,
+        "repository": repository,
+        "installation": installation,
+        "sha": sha,
+        "check_name": settings.check_name,
+    }
+    params: JsonObject = {
+        "repository": repository,
+        "number": number,
+        "title": text_at(payload, "pull_request", "title"),
+        "author": text_at(payload, "pull_request", "user", "login"),
+        "base": text_at(payload, "pull_request", "base", "ref"),
+        "head": text_at(payload, "pull_request", "head", "ref"),
+        "head_repository": text_at(payload, "pull_request", "head", "repo", "full_name"),
+        "sha": sha,
+    }
+    key = f"{repository}#{number}"
+    opened = Opened(f"check:{repository}:{number}:{sha}", key, text_at(payload, "pull_request", "html_url"), detail)
+    return ApprovalPoint(receipt_id, PointKind.PULL_REQUEST, opened, params, _sender(payload))
+
+
+def _run_of(callback: str, repository: str, base_url: str) -> str:
+    """Where it is answered is made from this, and never the address that came: it is sent a token."""
+    beginning, end = f"{base_url}/repos/{repository}/actions/runs/", "/deployment_protection_rule"
+    run = callback.removeprefix(beginning).removesuffix(end)
+    if callback != f"{beginning}{run}{end}" or not (run.isascii() and run.isdigit()):
+        raise UnauthorizedError("the callback is not an address of this repository at this GitHub")
+    return run
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name.casefold(), one.casefold()) for one in patterns)
+
+
+def _number(document: JsonValue, *path: str) -> int | None:
+    found = document
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _seconds(instant: str | None) -> float | None:
+    try:
+        return None if instant is None else datetime.fromisoformat(instant).timestamp()
+    except ValueError:
+        return None
+
+
+def _sender(payload: JsonObject) -> str:
+    return text_at(payload, "sender", "login") or "unknown"

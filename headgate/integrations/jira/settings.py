@@ -1,0 +1,22 @@
+"""PUT /admin/settings/jira: a Jira Cloud site, a project, and which of its statuses decide."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headgate.integrations.members import member, text, url
+from headgate.integrations.tracker_settings import TrackerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class JiraSettings(TrackerSettings):
+    """``people``: by accountId."""
+
+    SECRETS: ClassVar[dict[str, str]] = {
+        "api_token": "An API token of the account (id.atlassian.com, Security).",
+        "webhook_secret": "The secret that was entered with the webhook in Jira's administration.",
+    }
+
+    base_url: str = member(url(), "The site, as in https://example.atlassian.net.", is_destination=True)
+    email: str = member(text(320), "The e-mail address of the account whose token it is.")
+    project_key: str = member(text(10, "[A-Z][A-Z0-9_]{1,9}"), "The project in which tickets are opened.")
+    issue_type: str = member(text(60), "The name of their type.", "Task")

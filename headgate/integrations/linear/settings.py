@@ -1,0 +1,24 @@
+"""PUT /admin/settings/linear: a Linear team, and which of its workflow states decide."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headgate.integrations.members import member, text, url
+from headgate.integrations.tracker_settings import TrackerSettings
+
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSettings(TrackerSettings):
+    """``people``: by the id of Linear's user."""
+
+    SECRETS: ClassVar[dict[str, str]] = {
+        "api_key": "A personal API key, or an OAuth token with the prefix Bearer.",
+        "webhook_secret": "The signing secret that Linear shows on the webhook's page.",
+    }
+
+    base_url: str = member(
+        url(), "Linear's interface, or where a proxy of it stands.", "https://api.linear.app", is_destination=True
+    )
+    team_id: str = member(text(36, _UUID), "The team in which issues are opened.")

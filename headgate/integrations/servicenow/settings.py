@@ -1,0 +1,31 @@
+"""PUT /admin/settings/servicenow: an instance, a table, and which values of one of its fields decide."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from headgate.integrations.members import flag, member, text, url
+from headgate.integrations.tracker_settings import TrackerSettings
+
+_NAME = "[a-z][a-z0-9_]{0,79}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNowSettings(TrackerSettings):
+    """``people``: by sys_id of sys_user. An instance's administrators write its users' addresses, nobody verifies
+    them: matching by them is off until it is asked for."""
+
+    SECRETS: ClassVar[dict[str, str]] = {
+        "password": "The password of the account.",
+        "webhook_secret": "What the business rule signs with.",
+    }
+
+    base_url: str = member(url(), "The instance, as in https://example.service-now.com.", is_destination=True)
+    username: str = member(
+        text(100), "The account that opens records (role itil, and web_service_admin or rest_service)."
+    )
+    table: str = member(text(80, _NAME), "In which records are opened.", "change_request")
+    decision_field: str = member(text(80, _NAME), "The field whose values decide.", "approval")
+    journal_field: str = member(text(80, _NAME), "The field that takes comments.", "work_notes")
+    match_by_email: bool = member(
+        flag(), "Whether an account counts as the user with the address that the instance has for it.", False
+    )

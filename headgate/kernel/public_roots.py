@@ -1,0 +1,18 @@
+"""The public certificate authorities, read once a process for every httpx client in it.
+
+httpx reads them anew for each client, also for one that never speaks TLS: some 20 ms of a processor each time.
+"""
+
+import ssl
+from functools import cache
+
+import certifi
+
+
+@cache
+def public_roots() -> ssl.SSLContext:
+    """As httpx makes it (httpx documentation, "SSL"): verifies names and chains against certifi's roots.
+
+    Shared, so that nobody adds roots or a certificate to it.
+    """
+    return ssl.create_default_context(cafile=certifi.where())

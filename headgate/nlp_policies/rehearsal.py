@@ -1,0 +1,48 @@
+"""What policies would say of a content that nobody sends: the same answer, and no counter of the live path moved.
+
+Language models are really asked, since their answers cannot be known otherwise. Those questions are bounded by each
+policy's ``daily_limit`` too, but counted apart.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges, always
+from headgate.judges.model import Question, Verdict
+from headgate.nlp_policies.evaluate import Evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsals:
+    """Of one process: the live path's judges and budgets, and what rehearsals have spent of their own."""
+
+    judges: Judges
+    budgets: DailyBudgets
+    spent: DailyBudgets
+
+    def evaluator(self, asked: list[Question]) -> Evaluator:
+        """One that leaves no trace; every question that a judge would get is added to ``asked``."""
+        return Evaluator(_RehearsedJudges(self.judges, asked), _RehearsedBudgets(self.budgets, self.spent))
+
+
+@dataclass(frozen=True, slots=True)
+class _RehearsedJudges:
+    judges: Judges
+    asked: list[Question]
+
+    async def ask(
+        self, question: Question, *, may_ask: Callable[[], Awaitable[bool]] = always, use_cache: bool = True
+    ) -> Verdict:
+        del use_cache  # what is known is what the live path would answer
+        self.asked.append(question)
+        return await self.judges.rehearse(question, may_ask=may_ask)
+
+
+@dataclass(frozen=True, slots=True)
+class _RehearsedBudgets:
+    live: DailyBudgets
+    spent: DailyBudgets
+
+    async def spend(self, policy_key: str, limit: int) -> bool:
+        return self.live.has_left(policy_key, limit) and await self.spent.spend(policy_key, limit)

@@ -1,0 +1,119 @@
+"""What a policy's result is: after detectors, a judge, an answer of before, or a failure."""
+
+from typing import Final
+
+from headgate.detectors.assess import Assessment
+from headgate.detectors.mask import mask_secrets
+from headgate.judges.model import Failure, Provider, Verdict
+from headgate.judges.prompt import template_version
+from headgate.nlp_policies.model import NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.recall import RecalledVerdict
+from headgate.policies.model import Verdict as Decided
+
+_WORST: Final = 1.0
+_CONTRADICTION: Final = "contradiction"
+
+
+def detected(policy: NlpPolicy, found: Assessment) -> NlpResult:
+    """What detectors found; where they could not look everywhere, nothing found is an error."""
+    draft = policy.draft
+    matches = found.risk_score >= draft.threshold
+    outcome = Outcome.MATCH if matches else Outcome.CLEAR if found.inspection.complete else Outcome.ERROR
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=draft.provider,
+        model=policy.model,
+        outcome=outcome,
+        decision=_decision(policy, outcome),
+        risk_score=found.risk_score if outcome is not Outcome.ERROR else _WORST,
+        confidence=found.confidence if outcome is not Outcome.ERROR else 0.0,
+        issues=found.issues,
+        reasoning=found.reasoning,
+        engine=found.engine.value,
+        latency_ms=0.0,
+        error=Failure.NOT_INSPECTED.value if outcome is Outcome.ERROR else None,
+        findings=found.inspection.findings,
+    )
+
+
+def judged(policy: NlpPolicy, provider: Provider, verdict: Verdict, key: str) -> NlpResult:
+    """What a language model said; a flag that contradicts the score is an error."""
+    judgement = verdict.judgement
+    matches = judgement.risk_score >= policy.draft.threshold
+    contradicts = judgement.flagged != matches
+    outcome = Outcome.ERROR if contradicts else Outcome.MATCH if matches else Outcome.CLEAR
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=policy.draft.provider,
+        model=policy.model,
+        outcome=outcome,
+        decision=_decision(policy, outcome),
+        risk_score=judgement.risk_score,
+        confidence=judgement.confidence,
+        issues=tuple(_without_secrets(issue) for issue in judgement.detected_issues),
+        reasoning=_without_secrets(judgement.reasoning),
+        engine="judge",
+        latency_ms=0.0,
+        error=_CONTRADICTION if contradicts else None,
+        usage=verdict.usage,
+        cost_usd=0.0 if verdict.cached else verdict.usage.cost(provider),
+        cached=verdict.cached,
+        template=template_version(),
+        question=key,
+    )
+
+
+def recalled_result(policy: NlpPolicy, verdict: RecalledVerdict, key: str) -> NlpResult:
+    """What one said before (``recall``); the threshold is applied to it again."""
+    matches = verdict.risk_score >= policy.draft.threshold
+    outcome = Outcome.MATCH if matches else Outcome.CLEAR
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=policy.draft.provider,
+        model=policy.model,
+        outcome=outcome,
+        decision=_decision(policy, outcome),
+        risk_score=verdict.risk_score,
+        confidence=verdict.confidence,
+        issues=verdict.issues,
+        reasoning=verdict.reasoning,
+        engine="judge",
+        latency_ms=0.0,
+        cost_usd=0.0,
+        cached=True,
+        template=template_version(),
+        question=key,
+    )
+
+
+def _without_secrets(text: str) -> str:
+    masked, gaps = mask_secrets(text)
+    return "[masked]" if gaps or not isinstance(masked, str) else masked
+
+
+def _decision(policy: NlpPolicy, outcome: Outcome) -> Decided:
+    if outcome is Outcome.CLEAR:
+        return Decided.ALLOW
+    return policy.draft.on_match if outcome is Outcome.MATCH else policy.draft.on_error
+
+
+def failed(policy: NlpPolicy, error: str, reason: str) -> NlpResult:
+    """Nobody said anything, which counts as the worst and does what ``on_error`` says."""
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=policy.draft.provider,
+        model=policy.model,
+        outcome=Outcome.ERROR,
+        decision=_decision(policy, Outcome.ERROR),
+        risk_score=_WORST,
+        confidence=0.0,
+        issues=(),
+        reasoning=reason,
+        engine="none",
+        latency_ms=0.0,
+        error=error,
+    )

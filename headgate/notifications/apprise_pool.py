@@ -1,0 +1,81 @@
+"""A few of Apprise's processes, so that a service that is slow keeps one of them and not everybody's messages.
+
+A process starts with half a second of a processor and sends a message with three milliseconds: a burst is over sooner
+by the one that runs than by others that are started for it, and another is started only where nothing comes free.
+"""
+
+import asyncio
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from headgate.kernel.secrets import Secret
+from headgate.notifications.apprise_process import SEND_SECONDS, AppriseAnswer, AppriseProcess
+
+_PROCESSES: Final = 3
+_PATIENCE_SECONDS: Final = 0.25
+"""How long a message waits for those that run, or for one that is being started, before another is started."""
+
+
+class ApprisePool:
+    """Started as they are needed: one that runs already is taken first."""
+
+    def __init__(
+        self,
+        upstream_ca_file: Path | None,
+        *,
+        processes: int = _PROCESSES,
+        send_seconds: float = SEND_SECONDS,
+        patience_seconds: float = _PATIENCE_SECONDS,
+    ) -> None:
+        self._all = [AppriseProcess(upstream_ca_file, send_seconds=send_seconds) for _ in range(processes)]
+        self._idle = list(self._all)
+        self._waiting: deque[asyncio.Future[AppriseProcess]] = deque()
+        self._patience_seconds = patience_seconds
+
+    async def send(self, url: Secret, title: str, body: str, allowlist: str | None) -> AppriseAnswer:
+        """As AppriseProcess.send, by the first that is free."""
+        chosen = await self._take()
+        try:
+            return await chosen.send(url, title, body, allowlist)
+        finally:
+            self._give_back(chosen)
+
+    async def close(self) -> None:
+        for one in self._all:
+            await one.close()
+
+    async def _take(self) -> AppriseProcess:
+        """At once where one runs and is idle, or where none is at work; else the next that comes free, or after some
+        patience one more."""
+        running = next((one for one in self._idle if one.is_running), None)
+        if running is not None or len(self._idle) == len(self._all):
+            return self._taken(running or self._idle[0])
+        turn: asyncio.Future[AppriseProcess] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            while not turn.done():
+                await asyncio.wait([turn], timeout=self._patience_seconds)
+                if not turn.done() and self._idle and not any(one.is_starting for one in self._all):
+                    return self._taken(self._idle[0])
+            return turn.result()
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back(turn.result())
+            raise
+        finally:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+
+    def _taken(self, one: AppriseProcess) -> AppriseProcess:
+        self._idle.remove(one)
+        return one
+
+    def _give_back(self, one: AppriseProcess) -> None:
+        """To the message that waits longest: nobody comes first who came later."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(one)
+                return
+        self._idle.append(one)

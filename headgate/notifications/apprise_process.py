@@ -1,0 +1,140 @@
+"""Apprise's process as its parent sees it: started when it is first needed, killed when it is late or full."""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import certifi
+import structlog
+
+from headgate.kernel.secrets import Secret
+
+_log = structlog.get_logger(__name__)
+
+_START_SECONDS: Final = 30.0
+SEND_SECONDS: Final = 25.0
+_LINE_BYTES: Final = 64 * 1024
+_MOST_MESSAGES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AppriseAnswer:
+    """``blocked``: what it wanted to connect to and must not. ``said``: the services' own words, perhaps empty."""
+
+    succeeded: bool
+    blocked: tuple[str, ...] = ()
+    said: str = ""
+    failure: str | None = None
+
+
+class AppriseProcess:
+    """One message at a time, in one process for many; ``upstream_ca_file``: more roots for its TLS."""
+
+    def __init__(self, upstream_ca_file: Path | None, *, send_seconds: float = SEND_SECONDS) -> None:
+        self._extra = upstream_ca_file
+        self._send_seconds = send_seconds
+        self._turn = asyncio.Lock()
+        self._process: asyncio.subprocess.Process | None = None
+        self._is_starting = False
+        self._sent = 0
+        self._roots: Path | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def is_starting(self) -> bool:
+        """It has been asked for, and loads what it needs."""
+        return self._is_starting
+
+    async def send(self, url: Secret, title: str, body: str, allowlist: str | None) -> AppriseAnswer:
+        """Never raises: a process that died or is late is a failure of this message."""
+        line = json.dumps({"url": url.reveal(), "title": title, "body": body, "allowlist": allowlist}) + "\n"
+        async with self._turn:
+            try:
+                process = await self._started()
+                async with asyncio.timeout(self._send_seconds):
+                    answer = await _exchange(process, line)
+            except TimeoutError:
+                await self._kill()
+                return AppriseAnswer(False, failure="deadline", said="the service took too long")
+            except (OSError, ValueError, asyncio.IncompleteReadError) as error:
+                _log.warning("apprise_process_ended", error=repr(error))
+                await self._kill()
+                return AppriseAnswer(False, failure="process", said="the sending process ended")
+            except asyncio.CancelledError:
+                await self._kill()  # its answer to this message would be taken for one to the next
+                raise
+            self._sent += 1
+            if self._sent >= _MOST_MESSAGES:
+                await self._kill()  # what a library leaks ends with it
+        named = answer["blocked"]
+        blocked = tuple(str(one) for one in named) if isinstance(named, list) else ()
+        failure = None if answer["succeeded"] else "blocked" if blocked else "refused"
+        return AppriseAnswer(bool(answer["succeeded"]), blocked, str(answer["said"]), failure)
+
+    async def close(self) -> None:
+        async with self._turn:
+            await self._kill()
+        if self._roots is not None:
+            self._roots.unlink(missing_ok=True)
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        self._is_starting = True
+        try:
+            return await self._start()
+        finally:
+            self._is_starting = False
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        # -P: no module of the current folder takes the place of ours. Our environment is not inherited.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "headgate.notifications.apprise_child",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            env=self._environment(), limit=_LINE_BYTES,
+        )  # fmt: skip
+        self._process, self._sent = process, 0
+        async with asyncio.timeout(_START_SECONDS):
+            assert process.stdout is not None  # noqa: S101 - asked for above
+            if not await process.stdout.readline():
+                raise ValueError("it ended before it was ready")
+        return process
+
+    def _environment(self) -> dict[str, str]:
+        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": "/nonexistent"}
+        if self._extra is not None:
+            if self._roots is None:
+                descriptor, name = tempfile.mkstemp(suffix=".pem")
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(Path(certifi.where()).read_bytes() + b"\n" + self._extra.read_bytes())
+                self._roots = Path(name)
+            environment |= {"REQUESTS_CA_BUNDLE": str(self._roots), "SSL_CERT_FILE": str(self._roots)}
+        return environment
+
+    async def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+async def _exchange(process: asyncio.subprocess.Process, line: str) -> dict[str, object]:
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101 - asked for at its start
+    process.stdin.write(line.encode())
+    await process.stdin.drain()
+    answered = await process.stdout.readuntil(b"\n")
+    answer = json.loads(answered)
+    if not isinstance(answer, dict):
+        raise ValueError("not an answer")
+    return answer

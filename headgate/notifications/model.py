@@ -1,0 +1,155 @@
+"""What people are told, through which channels, and when. Frozen types; ``parse`` makes them, ``routing`` decides."""
+
+from dataclasses import dataclass
+from datetime import time, timedelta
+from enum import StrEnum
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+LINK_SECONDS: Final = 3600
+NOBODY: Final = "nobody"
+"""The target of what reached no channel, so that it can be seen. No channel can be called so."""
+
+TOLD_EVENTS: Final = (
+    "approval.requested",
+    "approval.reminded",
+    "approval.escalated",
+    "approval.approved",
+    "approval.denied",
+    "approval.expired",
+    "execution.failed",
+    "webhook.disabled",
+    "connection.broken",
+    "break_glass.opened",
+    "break_glass.used",
+    "policy.quarantined",
+    "mfa.locked",
+    "mfa_code.used",
+)
+"""The record's events that a route may name."""
+DEFAULT_EVENTS: Final = frozenset(
+    {
+        "approval.requested",
+        "approval.reminded",
+        "approval.escalated",
+        "webhook.disabled",
+        "connection.broken",
+        "break_glass.opened",
+        "break_glass.used",
+        "mfa.locked",
+    }
+)
+"""What a route without ``events`` is about: what somebody must do something about."""
+OUTCOMES: Final = frozenset({"approval.approved", "approval.denied", "approval.expired", "approval.superseded"})
+"""They end what a message asks for: one that can be changed is."""
+
+
+class ChannelKind(StrEnum):
+    APPRISE = "apprise"
+    SLACK = "slack"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """``recipient``: the one person (e-mail or user id) behind it, to whom links give that person's right to vote.
+
+    ``service``: Apprise's, for a channel of that kind. ``place``: Slack's channel; ``connection_id`` is part of the
+    address at which Slack's buttons arrive.
+    """
+
+    name: str
+    kind: ChannelKind
+    enabled: bool
+    recipient: str | None = None
+    service: str | None = None
+    place: str | None = None
+    api_url: str | None = None
+    connection_id: str | None = None
+
+    def record(self) -> JsonObject:
+        """As it is stored and shown: without secrets."""
+        members: JsonObject = {"kind": self.kind.value, "enabled": self.enabled}
+        if self.kind is ChannelKind.SLACK:
+            members |= {"channel": self.place, "api_url": self.api_url, "connection_id": self.connection_id}
+        else:
+            members |= {"service": self.service, "recipient": self.recipient}
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """From ``start`` until before ``end`` in this time zone; over midnight where the end is earlier."""
+
+    start: time
+    end: time
+    days: frozenset[int]
+    zone: ZoneInfo
+
+    def record(self) -> JsonObject:
+        return {
+            "from": self.start.strftime("%H:%M"),
+            "until": self.end.strftime("%H:%M"),
+            "days": list[JsonValue](DAYS[day] for day in sorted(self.days)),
+            "time_zone": self.zone.key,
+        }
+
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which events go to which channels. Every condition must hold; an empty one always does. ``tools``: with ``*``."""
+
+    channels: tuple[str, ...]
+    events: tuple[str, ...] = ()
+    risk_levels: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    hours: Hours | None = None
+
+    def record(self) -> JsonObject:
+        members: JsonObject = {"channels": list[JsonValue](self.channels)}
+        for name in ("events", "risk_levels", "tools", "agents", "assignees"):
+            if values := getattr(self, name):
+                members[name] = list[JsonValue](values)
+        if self.hours is not None:
+            members["between"] = self.hours.record()
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """More than ``most_single`` messages to a channel in ``window`` are collected, and told in one at its end."""
+
+    window: timedelta = timedelta(minutes=5)
+    most_single: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSettings:
+    """``people``: chat accounts (``slack:U0123``) of users, by hand where e-mail addresses do not tell."""
+
+    channels: dict[str, Channel]
+    routes: tuple[Route, ...]
+    digest: Digest
+    link_seconds: int
+    people: dict[str, str]
+
+    def record(self) -> JsonObject:
+        return {
+            "channels": {name: one.record() for name, one in self.channels.items()},
+            "routes": list[JsonValue](one.record() for one in self.routes),
+            "digest": {
+                "window_seconds": int(self.digest.window.total_seconds()),
+                "most_single": self.digest.most_single,
+            },
+            "link_seconds": self.link_seconds,
+            "people": dict[str, JsonValue](self.people),
+        }
+
+
+NOTHING_SET: Final = NotificationSettings({}, (), Digest(), LINK_SECONDS, {})

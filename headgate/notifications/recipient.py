@@ -1,0 +1,15 @@
+"""Whom a channel's ``recipient`` is: the person whose right to vote its links give."""
+
+from headgate.db.database import Connection
+from headgate.notifications.model import Channel
+from headgate.organizations.store import find_users, find_users_by_email
+
+
+async def user_behind(connection: Connection, org_id: str, channel: Channel) -> str | None:
+    """The one user whom the channel's recipient names; None where it is a group's, or not one user's."""
+    if channel.recipient is None:
+        return None
+    if channel.recipient.startswith("usr_"):
+        return next(iter(await find_users(connection, org_id, [channel.recipient])), None)
+    users = await find_users_by_email(connection, org_id, channel.recipient)
+    return users[0].user_id if len(users) == 1 else None

@@ -1,0 +1,47 @@
+"""Which channels hear of an event. Pure; the time is passed in."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+
+from headgate.notifications.model import DEFAULT_EVENTS, Hours, NotificationSettings, Route
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What routes look at."""
+
+    event: str
+    risk_level: str | None
+    tool: str | None
+    agents: frozenset[str]
+    assignees: frozenset[str]
+
+
+def channels_for(settings: NotificationSettings, subject: Subject, now: datetime) -> list[str]:
+    """The enabled channels of every route that fits, each once; without routes, all of them for what is urgent."""
+    routes = settings.routes or (Route(tuple(settings.channels)),)
+    named = dict.fromkeys(name for route in routes if _fits(route, subject, now) for name in route.channels)
+    return [name for name in named if settings.channels[name].enabled]
+
+
+def _fits(route: Route, subject: Subject, now: datetime) -> bool:
+    return (
+        subject.event in (route.events or DEFAULT_EVENTS)
+        and (not route.risk_levels or subject.risk_level in route.risk_levels)
+        and (not route.tools or any(fnmatchcase(subject.tool or "", pattern) for pattern in route.tools))
+        and (not route.agents or not subject.agents.isdisjoint(route.agents))
+        and (not route.assignees or not subject.assignees.isdisjoint(route.assignees))
+        and (route.hours is None or is_within(route.hours, now))
+    )
+
+
+def is_within(hours: Hours, now: datetime) -> bool:
+    """By the clock on the wall there. Hours over midnight belong to the day on which they began."""
+    local = now.astimezone(hours.zone)
+    clock = local.time().replace(tzinfo=None)
+    if hours.start < hours.end:
+        return hours.start <= clock < hours.end and local.weekday() in hours.days
+    if clock >= hours.start:
+        return local.weekday() in hours.days
+    return clock < hours.end and (local - timedelta(days=1)).weekday() in hours.days

@@ -1,0 +1,201 @@
+"""Many changes of policies, documents and modules as one: all of them hold from the same moment on, or none does.
+
+Everything is checked as it will be together, outside of any transaction; then it is stored in one, and only where the
+organization's state is still the one that it was checked against. A rehearsal does all of that, and takes it back.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.db.database import Connection, Database
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import ConflictError, ValidationError
+from headgate.organizations.store import bump_generation
+from headgate.organizations.store import generation as stored_generation
+from headgate.policies.document_service import (
+    DocumentChange,
+    check_limits,
+    check_module,
+    check_policies,
+    store_change,
+)
+from headgate.policies.document_store import lock_document
+from headgate.policies.documents import DocumentKind
+from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note, check_policy, check_storable, draft_of
+from headgate.policies.model import RulePolicy
+from headgate.policies.service import create_policy, delete_policy, update_policy
+from headgate.policies.store import get_policy, load_enabled, lock_policy
+from headgate.policies.surroundings import Surroundings, load_surroundings, make_surroundings, module_file
+from headgate.policies.versions import Author, ExpectedVersion
+
+CHANGES_MAX: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCreation:
+    draft: PolicyDraft
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyUpdate:
+    policy_id: str
+    change: Callable[[RulePolicy], RulePolicy]
+    expected: ExpectedVersion | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDeletion:
+    policy_id: str
+    expected: ExpectedVersion | None
+
+
+type Change = PolicyCreation | PolicyUpdate | PolicyDeletion | DocumentChange
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one change came to. ``policy_id`` None: a document or module."""
+
+    policy_id: str | None
+    version: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What the changes are checked against."""
+
+    generation: int
+    around: Surroundings
+    enabled: Sequence[RulePolicy]
+    changed: Mapping[str, RulePolicy]
+
+
+async def apply_changes(
+    database: Database, org_id: str, changes: Sequence[Change], author: Author, *, clock: Clock, rehearse: bool
+) -> list[Applied]:
+    """What each came to, in their order. ``rehearse``: nothing stays.
+
+    Raises ValidationError with the number of the change as ``change``, NotFoundError, ConflictError.
+    """
+    check_note(author.note)
+    if not changes:
+        return []
+    now = await _load(database, org_id, changes)
+    after = _surroundings_after(now.around, changes)
+    for kind in DocumentKind:
+        check_limits(kind, after)
+    gone = {one.policy_id for one in changes if isinstance(one, PolicyUpdate | PolicyDeletion)}
+    await check_policies([one for one in now.enabled if one.policy_id not in gone], now.around, after)
+    checked = {number: await _check(number, one, now, after) for number, one in enumerate(changes)}
+    results: dict[int, Applied] = {}
+    async with database.transaction(org_id) as connection, connection.transaction(force_rollback=rehearse):
+        await _lock(connection, org_id, changes)
+        # Locks too: from here on nobody else changes anything that this was checked against.
+        if await bump_generation(connection, org_id) != now.generation + 1:
+            raise ConflictError("the organization's policies changed while this was checked against them: try again")
+        for number in sorted(range(len(changes)), key=lambda one: _rank(changes[one])):
+            results[number] = await _apply(connection, org_id, changes[number], checked[number], author, clock)
+    return [results[number] for number in range(len(changes))]
+
+
+async def _load(database: Database, org_id: str, changes: Sequence[Change]) -> _Now:
+    async with database.transaction(org_id) as connection:
+        generation = await stored_generation(connection, org_id)
+        around = await load_surroundings(connection, org_id)
+        enabled = await load_enabled(connection, org_id)
+        changed: dict[str, RulePolicy] = {}
+        for one in changes:
+            if isinstance(one, PolicyUpdate | PolicyDeletion):
+                if one.policy_id in changed:
+                    raise ValidationError(f"policy {one.policy_id} is changed twice", details={"field": "changes"})
+                changed[one.policy_id] = await get_policy(connection, org_id, one.policy_id)
+                if one.expected is not None:
+                    one.expected.require(changed[one.policy_id].version)
+    return _Now(generation, around, enabled, changed)
+
+
+async def _lock(connection: Connection, org_id: str, changes: Sequence[Change]) -> None:
+    """Policies and documents before the generation, as whoever changes one of them does: else each would wait for
+    the other."""
+    for policy_id in sorted(one.policy_id for one in changes if isinstance(one, PolicyUpdate | PolicyDeletion)):
+        await lock_policy(connection, org_id, policy_id)
+    documents = [one for one in changes if isinstance(one, DocumentChange)]
+    for document in sorted(documents, key=lambda one: (one.kind, one.path)):
+        await lock_document(connection, org_id, document.kind, document.path)
+
+
+def _surroundings_after(around: Surroundings, changes: Sequence[Change]) -> Surroundings:
+    """With all changes at once: a document may take the place of another that goes. Raises ValidationError."""
+    documents, libraries = dict(around.documents), dict(around.libraries)
+    seen: set[tuple[DocumentKind, str]] = set()
+    for one in changes:
+        if not isinstance(one, DocumentChange):
+            continue
+        if (one.kind, one.path) in seen:
+            raise ValidationError(f"{one.path} is changed twice", details={"field": "changes"})
+        seen.add((one.kind, one.path))
+        place, texts = (one.path, documents) if one.kind is DocumentKind.DATA else (module_file(one.path), libraries)
+        texts.pop(place, None)
+        if one.content is not None:
+            texts[place] = one.content
+    return make_surroundings(around.allowlist, documents, tuple(sorted(libraries.items())))
+
+
+async def _check(number: int, change: Change, now: _Now, after: Surroundings) -> CheckedPolicy | None:
+    """Raises ValidationError, which says the number."""
+    try:
+        match change:
+            case PolicyCreation(draft):
+                return await check_policy(draft, after.data, after.libraries)
+            case PolicyUpdate(policy_id, update, _):
+                return await check_policy(draft_of(update(now.changed[policy_id])), after.data, after.libraries)
+            case DocumentChange(kind=DocumentKind.MODULE, path=path, content=str(content)):
+                check_storable("content", content)
+                await check_module(path, content, after)
+    except ValidationError as error:
+        details = {**(error.details or {}), "change": number}
+        raise ValidationError(f"{_name(change, now)}: {error.message}", details=details) from error
+    return None
+
+
+def _name(change: Change, now: _Now) -> str:
+    match change:
+        case PolicyCreation(draft):
+            return f"policy {draft.name}"
+        case PolicyUpdate(policy_id):
+            return f"policy {now.changed[policy_id].name}"
+        case DocumentChange():
+            return f"{change.kind} {change.path}"
+        case _:
+            return f"policy {change.policy_id}"
+
+
+def _rank(change: Change) -> int:
+    """What goes makes room first; then what policies read, then policies."""
+    return 0 if isinstance(change, PolicyDeletion) else 1 if isinstance(change, DocumentChange) else 2
+
+
+async def _apply(
+    connection: Connection, org_id: str, change: Change, checked: CheckedPolicy | None, author: Author, clock: Clock
+) -> Applied:
+    match change:
+        case DocumentChange():
+            generation = await stored_generation(connection, org_id)
+            document = await store_change(
+                connection, org_id, change, generation, expected=None, actor=author.actor, clock=clock
+            )
+            return Applied(None, document.version)
+        case PolicyDeletion(policy_id, expected):
+            policy = await delete_policy(connection, org_id, policy_id, author, expected=expected, clock=clock)
+            return Applied(policy.policy_id, policy.version)
+    if checked is None:
+        raise ValueError("only what was checked is stored")
+    if isinstance(change, PolicyCreation):
+        saved = await create_policy(connection, org_id, checked, author, clock=clock)
+    else:
+        saved = await update_policy(
+            connection, org_id, change.policy_id, change.change, checked, author, expected=change.expected, clock=clock
+        )
+    return Applied(saved.policy.policy_id, saved.policy.version, saved.warnings)

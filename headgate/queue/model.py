@@ -1,0 +1,46 @@
+"""Jobs, and who they are for. Pure."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from headgate.kernel.backoff import Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A kind of work. Jobs of one ``queue`` share a worker's places; a higher ``priority`` goes first."""
+
+    name: str
+    queue: str
+    priority: int = 0
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+@dataclass(frozen=True, slots=True)
+class JobReference:
+    """What a job is about. ``attempt`` counts from 1, the runs of killed workers included."""
+
+    org_id: str
+    subject_id: str
+    attempt: int
+
+
+class RetryLater(Exception):  # noqa: N818 - it is an order, not an error
+    """Raised by a handler: try again in so many seconds, rather than by the job's backoff; it counts as an attempt."""
+
+    def __init__(self, message: str, *, after_seconds: float) -> None:
+        super().__init__(message)
+        self.after_seconds = after_seconds
+
+
+type Handler = Callable[[JobReference], Awaitable[None]]
+type Abandoned = Callable[[JobReference, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job and who does it. ``abandoned`` is told, with the reason, when it is not tried again."""
+
+    job: Job
+    handler: Handler
+    abandoned: Abandoned | None = None

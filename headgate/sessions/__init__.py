@@ -1,0 +1,1 @@
+"""Browser sessions: what a person's cookie stands for, kept on this side only."""

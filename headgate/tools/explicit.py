@@ -1,0 +1,38 @@
+"""An explicit action with the call that it stands for, read exactly as if the proxy had seen it.
+
+Rendered, and then read by the one function that reads intercepted calls: policies, index, guard and digest see the
+same ``http``, params and effect whichever way an action comes (semantics.md, "The action and what an approval
+covers"). A body without a call (a tool that no catalogue knows, a param that the path needs and that is missing) stays
+what it was: decided by what it says, and carried out by its agent.
+"""
+
+from dataclasses import replace
+
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
+from headgate.protocols.draft import ActionDraft, Source, make_draft
+from headgate.tools.interpret import interpret
+from headgate.tools.match import CatalogueIndex
+from headgate.tools.render import render
+from headgate.tools.unrendered import Unrendered
+
+
+def explicit_draft(
+    tool: str, operation: str, params: JsonObject, catalogue: CatalogueIndex, *, context: bytes, delegation: bytes
+) -> ActionDraft:
+    """Raises ValidationError: a value that cannot be sent, or a call that is another operation than it says."""
+    rendered = render(tool, operation, params, catalogue)
+    if isinstance(rendered, Unrendered):
+        return make_draft(
+            tool=tool, operation=operation, params=params, source=Source.API, context=context, delegation=delegation
+        )
+    try:
+        read = interpret(rendered.call, catalogue)
+    except (AmbiguousRequestError, PayloadTooLargeError) as error:
+        raise ValidationError(f"params: {error.message}", details=error.details) from error
+    if (read.tool, read.operation) != (tool, operation):
+        raise ValidationError(
+            f"these params make the call {read.tool}.{read.operation}, not {tool}.{operation}: submit it as that",
+            details={"field": "operation", "tool": read.tool, "operation": read.operation},
+        )
+    return replace(read, source=Source.API, context=context, delegation=delegation)

@@ -1,0 +1,17 @@
+"""What is said of an action that Headgate cannot, or must not, turn into a call."""
+
+from dataclasses import dataclass
+
+from headgate.kernel.errors import ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Unrendered:
+    """There is no call for it; the agent carries the action out itself."""
+
+    reason: str
+
+
+def invalid(param: str, reason: str) -> ValidationError:
+    """The call is known, but this value cannot be sent in it."""
+    return ValidationError(f"params.{param}: {reason}", details={"field": f"params.{param}", "reason": reason})

@@ -1,0 +1,1 @@
+"""Intercepted traffic, kept for review: captured, masked, sealed, read, erased."""

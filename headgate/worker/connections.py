@@ -1,0 +1,34 @@
+"""What looks after connections in this process: tokens before they expire, and whether credentials still work."""
+
+from contextlib import AsyncExitStack
+
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.outgoing.client import OutgoingClient
+from headgate.outgoing.resolver import SystemResolver
+from headgate.outgoing.trust import trusted_roots
+from headgate.vault.service import Vault
+from headgate.worker.loop import Loop
+from headgate.worker.settings import WorkerSettings
+from headgate.workflows.attend_connections import AttendConnections
+from headgate.workflows.check_connection import CheckConnection
+from headgate.workflows.open_credential import OpenCredentials
+from headgate.workflows.refresh_connection import RefreshConnection
+
+
+def connection_loops(settings: WorkerSettings, database: Database, clock: Clock, stack: AsyncExitStack) -> list[Loop]:
+    """``stack`` closes what they stand on."""
+    resolver = SystemResolver()
+    stack.callback(resolver.close)
+    client = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver)
+    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    attend = AttendConnections(
+        database,
+        RefreshConnection(database, vault, client, clock),
+        CheckConnection(database, OpenCredentials(database, vault, clock), client, clock),
+        clock,
+    )
+    return [
+        Loop("connections", attend.run, busy_seconds=0.2, idle_seconds=1.0),
+        Loop("connection_flows", attend.forget, busy_seconds=1.0, idle_seconds=600.0),
+    ]

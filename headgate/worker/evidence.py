@@ -1,0 +1,32 @@
+"""What signs the record, and hands checkpoints to others."""
+
+from contextlib import AsyncExitStack
+
+from headgate.db.database import Database
+from headgate.evidence.checkpointer import Checkpointer
+from headgate.evidence.exporter import Exporter
+from headgate.evidence.key_chronicle import KeyChronicle
+from headgate.evidence.senders import open_export_client
+from headgate.evidence.settings import EvidenceSettings
+from headgate.kernel.clock import Clock
+from headgate.worker.loop import Loop
+
+
+def evidence_loops(
+    database: Database, evidence: EvidenceSettings | None, clock: Clock, stack: AsyncExitStack
+) -> list[Loop]:
+    """``evidence`` None: this worker signs nothing. ``stack`` closes what they stand on."""
+    if evidence is None:
+        return []
+    client = open_export_client()
+    stack.push_async_callback(client.aclose)
+    checkpointer = Checkpointer(database, evidence.keys, evidence.memory, evidence.every, evidence.events)
+    chronicle = KeyChronicle(database, evidence.keys, clock)
+    loops = [
+        Loop("checkpoint", checkpointer.run, busy_seconds=0.5, idle_seconds=1.0),
+        Loop("signing keys", chronicle.run, busy_seconds=0.5, idle_seconds=2.0),
+    ]
+    for target in evidence.targets:
+        exporter = Exporter(database, client, target, clock)
+        loops.append(Loop(f"export {target.name}", exporter.run, busy_seconds=0.2, idle_seconds=1.0))
+    return loops

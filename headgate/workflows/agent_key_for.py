@@ -1,0 +1,18 @@
+"""A key for a moment: an integration acts as the agent that its settings bind it to, as that agent's keys do."""
+
+from datetime import timedelta
+
+from headgate.agents.scopes import KIND_SCOPES, KeyKind
+from headgate.agents.service import IssuedKey, create_key
+from headgate.audit.change import Change
+from headgate.db.database import Connection
+
+
+async def agent_key_for(
+    connection: Connection, change: Change, agent_id: str, name: str, lifetime: timedelta
+) -> IssuedKey:
+    """Recorded like any other key. Raises NotFoundError, ConflictError where the agent is not active."""
+    return await create_key(
+        connection, change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=agent_id,
+        name=name[:128], expires_at=change.at + lifetime,
+    )  # fmt: skip

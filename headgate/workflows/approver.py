@@ -1,0 +1,96 @@
+"""Who votes, as the organization knows them now: still here, in which groups, in whose place, apart from whom.
+
+Everything is read in the transaction that casts the vote, so that who was removed a moment ago is refused.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from headgate.agents.scopes import Scope, scopes_of_roles
+from headgate.agents.store import find_agent
+from headgate.approvals.absence_store import stands_in_for
+from headgate.approvals.group_store import groups_of
+from headgate.approvals.model import Approval
+from headgate.approvals.standing import NOBODY, Parties
+from headgate.approvals.voting import Voter
+from headgate.audit.model import Actor, ActorType
+from headgate.db.database import Connection
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ForbiddenError
+from headgate.organizations.model import User
+from headgate.organizations.store import find_users, find_users_by_email
+from headgate.policies.version_store import author_of
+
+
+async def approver_of_now(connection: Connection, org_id: str, voter: Voter, now: datetime) -> Voter:
+    """With the groups and absences of now. A key votes as the user who created it: an assignment by that user's e-mail
+    is the key's too, and what that user may no longer do, the key may not.
+
+    Raises ForbiddenError for a person who was deactivated, or whose newest token carries no right to decide.
+    """
+    if voter.user_id is None or voter.agent_id is not None:
+        return voter
+    user_id = voter.user_id
+    user = (await find_users(connection, org_id, [user_id])).get(user_id)
+    if user is not None:
+        _check_still_here(user, voter)
+        if voter.email is None:
+            voter = replace(voter, email=user.email, name=user.name)
+    return replace(
+        voter,
+        also=await _also(connection, org_id, user_id, voter.email),
+        groups=await groups_of(connection, org_id, user_id, voter.email),
+        stands_in_for=await stands_in_for(connection, org_id, user_id, now),
+    )
+
+
+async def _also(connection: Connection, org_id: str, user_id: str, email: str | None) -> frozenset[str]:
+    """A person has one vote, and is kept apart, through however many issuers they sign in."""
+    if email is None:
+        return frozenset()
+    same = await find_users_by_email(connection, org_id, email)
+    return frozenset(one.user_id for one in same) - {user_id}
+
+
+def _check_still_here(user: User, voter: Voter) -> None:
+    if user.deactivated_at is not None:
+        raise ForbiddenError(
+            f"{user.user_id} was deactivated at {rfc3339(user.deactivated_at)} and decides nothing any more",
+            details={"user_id": user.user_id, "deactivated_at": rfc3339(user.deactivated_at)},
+        )
+    if voter.key_id is None:
+        return  # the token that was shown says what they may do
+    scopes = scopes_of_roles(user.roles)
+    if Scope.ADMIN not in scopes and Scope.APPROVALS_WRITE not in scopes:
+        raise ForbiddenError(
+            f"{user.user_id}, whose key this is, may not decide approvals any more",
+            details={"user_id": user.user_id, "missing_scope": Scope.APPROVALS_WRITE.value},
+        )
+
+
+async def parties_to(connection: Connection, approval: Approval, voter: Voter) -> Parties:
+    """The agent's owner and the policies' authors, where some policy keeps them apart from deciding; each that is the
+    voter, by another issuer's word, as the voter."""
+    kept_apart = [one for one in approval.requirements if one.separation_of_duties]
+    if not kept_apart:
+        return NOBODY
+    agent = await find_agent(connection, approval.org_id, approval.agent_id)
+    authors = {
+        one.policy_id: await author_of(connection, approval.org_id, one.policy_id, one.policy_version)
+        for one in kept_apart
+    }
+
+    def person(user_id: str | None) -> str | None:
+        return voter.user_id if user_id in voter.also else user_id
+
+    return Parties(
+        None if agent is None else person(agent.created_by),
+        {policy_id: person(author) for policy_id, author in authors.items()},
+    )
+
+
+def actor_of(voter: Voter) -> Actor:
+    """A person, or a program whose key no user created."""
+    if voter.user_id is not None:
+        return Actor(ActorType.USER, voter.user_id, voter.email or voter.name, voter.address)
+    return Actor(ActorType.SYSTEM, voter.voter_id, voter.name, voter.address)

@@ -1,0 +1,124 @@
+"""A person names who decides in their place while they are away; an administrator may do it for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from headgate.approvals.absence_store import (
+    absences_are_changed_one_at_a_time,
+    end_absence,
+    find_absence,
+    insert_absence,
+    overlapping,
+)
+from headgate.approvals.absences import Absence, checked_absence
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.model import User
+from headgate.organizations.store import find_users, find_users_by_email
+
+
+@dataclass(frozen=True, slots=True)
+class AbsenceRequest:
+    """``user_id`` None: of the caller. ``stand_in`` is a user's id or e-mail address, ``starts_at`` None: from now."""
+
+    stand_in: str
+    starts_at: datetime | None
+    ends_at: datetime
+    note: str | None
+    user_id: str | None = None
+
+
+async def announce_absence(
+    connection: Connection, change: Change, request: AbsenceRequest, *, is_admin: bool
+) -> Absence:
+    """Raises ValidationError, ForbiddenError (of somebody else), ConflictError (there is a stand-in at that time)."""
+    user_id = request.user_id or change.user_id
+    if user_id is None:
+        raise ValidationError(
+            "a key that no user created is nobody: say whose absence this is",
+            details={"field": "user_id", "reason": "required"},
+        )
+    if user_id != change.user_id and not is_admin:
+        raise ForbiddenError("only admin:* names a stand-in for somebody else")
+    if user_id not in await find_users(connection, change.org_id, [user_id]):
+        raise _unknown("user_id", user_id)
+    await absences_are_changed_one_at_a_time(connection, change.org_id, user_id)
+    absence = checked_absence(
+        Absence(
+            absence_id=new_id(IdPrefix.ABSENCE),
+            user_id=user_id,
+            stand_in=await _stand_in(connection, change.org_id, request.stand_in),
+            starts_at=request.starts_at or change.at,
+            ends_at=request.ends_at,
+            note=request.note,
+            created_by=change.user_id,
+            created_at=change.at,
+        )
+    )
+    other = await overlapping(connection, change.org_id, user_id, absence.starts_at, absence.ends_at)
+    if other is not None:
+        raise ConflictError(
+            f"{other.stand_in} stands in from {rfc3339(other.starts_at)} until {rfc3339(other.ends_at)} already",
+            details={"absence_id": other.absence_id, "stand_in": other.stand_in},
+        )
+    await insert_absence(connection, change.org_id, absence)
+    await append(connection, change.org_id, [_event(EventType.ABSENCE_CREATED, change, absence)])
+    return absence
+
+
+async def call_off_absence(connection: Connection, change: Change, absence_id: str, *, is_admin: bool) -> Absence:
+    """From now on the person decides alone again. Raises NotFoundError, ForbiddenError, ConflictError (it is over)."""
+    absence = await find_absence(connection, change.org_id, absence_id)
+    if absence is None:
+        raise NotFoundError(f"there is no absence {absence_id}")
+    if absence.user_id != change.user_id and not is_admin:
+        raise ForbiddenError("only the person who is away, or admin:*, calls an absence off")
+    if absence.ends_at <= change.at:
+        raise ConflictError(f"the absence was over at {rfc3339(absence.ends_at)}")
+    await end_absence(connection, change.org_id, absence_id, change.at)
+    ended = await find_absence(connection, change.org_id, absence_id)
+    await append(connection, change.org_id, [_event(EventType.ABSENCE_ENDED, change, ended or absence)])
+    return ended or absence
+
+
+async def _stand_in(connection: Connection, org_id: str, written: str) -> str:
+    if "@" not in written:
+        users: Sequence[User] = list((await find_users(connection, org_id, [written])).values())
+    else:
+        users = await find_users_by_email(connection, org_id, written)
+    active = [user for user in users if user.deactivated_at is None]
+    if len(active) != 1:
+        raise (
+            _unknown("stand_in", written)
+            if not active
+            else ValidationError(
+                f"{written} is several users: name one by id",
+                details={"field": "stand_in", "reason": "ambiguous", "users": [user.user_id for user in active]},
+            )
+        )
+    return active[0].user_id
+
+
+def _unknown(field: str, written: str) -> ValidationError:
+    return ValidationError(
+        f"{field}: there is no active user {written[:100]} here (people are known from their first sign-in on)",
+        details={"field": field, "reason": "no such user"},
+    )
+
+
+def _event(event_type: EventType, change: Change, absence: Absence) -> Event:
+    data: JsonObject = {
+        "absence_id": absence.absence_id,
+        "user_id": absence.user_id,
+        "stand_in": absence.stand_in,
+        "from": rfc3339(absence.starts_at),
+        "until": rfc3339(absence.ends_at),
+    }
+    return Event(event_type, change.at, change.actor, data)

@@ -1,0 +1,81 @@
+"""Administrators change groups of approvers: the row and the event in one transaction, which is the caller's.
+
+No decision of a policy depends on a group, so no decision becomes stale: who is in it is looked up at each vote.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headgate.approvals.group_store import count_groups, delete_group, insert_group, lock_group, save_group
+from headgate.approvals.groups import GROUPS_MAX, ApproverGroup, parse_group_name, parse_members
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.policies.versions import ExpectedVersion
+
+
+async def create_group(
+    connection: Connection, change: Change, name: str, description: str | None, members: Sequence[str]
+) -> ApproverGroup:
+    """Raises ValidationError, ConflictError (there is one of that name, or too many)."""
+    group = ApproverGroup(parse_group_name(name), description, parse_members(members), 1, change.at, change.at)
+    if await count_groups(connection, change.org_id) >= GROUPS_MAX:
+        raise ConflictError(f"there are {GROUPS_MAX} groups already")
+    if not await insert_group(connection, change.org_id, group):
+        raise ConflictError(f"there is a group {name} already", details={"field": "name", "reason": "taken"})
+    await _record(connection, change, EventType.APPROVER_GROUP_CREATED, _data(group))
+    return group
+
+
+async def replace_group(
+    connection: Connection,
+    change: Change,
+    name: str,
+    description: str | None,
+    members: Sequence[str],
+    expected: ExpectedVersion | None,
+) -> ApproverGroup:
+    """Raises NotFoundError, ValidationError, PreconditionFailedError or ConflictError (another version is there)."""
+    before = await _locked(connection, change, name)
+    if expected is not None:
+        expected.require(before.version)
+    group = replace(
+        before,
+        description=description,
+        members=parse_members(members),
+        version=before.version + 1,
+        updated_at=change.at,
+    )
+    await save_group(connection, change.org_id, group)
+    added: JsonObject = {
+        "added": [*sorted(set(group.members) - set(before.members))],
+        "removed": [*sorted(set(before.members) - set(group.members))],
+    }
+    await _record(connection, change, EventType.APPROVER_GROUP_UPDATED, _data(group) | added)
+    return group
+
+
+async def remove_group(connection: Connection, change: Change, name: str) -> ApproverGroup:
+    """What still names it then names nobody. Raises NotFoundError."""
+    group = await _locked(connection, change, name)
+    await delete_group(connection, change.org_id, name)
+    await _record(connection, change, EventType.APPROVER_GROUP_DELETED, _data(group))
+    return group
+
+
+async def _locked(connection: Connection, change: Change, name: str) -> ApproverGroup:
+    group = await lock_group(connection, change.org_id, parse_group_name(name))
+    if group is None:
+        raise NotFoundError(f"there is no group {name}")
+    return group
+
+
+async def _record(connection: Connection, change: Change, event_type: EventType, data: JsonObject) -> None:
+    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, data)])
+
+
+def _data(group: ApproverGroup) -> JsonObject:
+    return {"name": group.name, "members": [*group.members], "version": group.version}

@@ -1,0 +1,161 @@
+"""What people and agents may do with an execution: hurry it, retry it, tell how it ended, take it back."""
+
+from dataclasses import dataclass
+
+from headgate.actions.folding_store import fold_outcomes
+from headgate.actions.masking import default_masker
+from headgate.actions.model import ExecutionStatus
+from headgate.actions.store import get_action
+from headgate.audit.model import Actor, ActorType, Event, EventType, payload_text
+from headgate.audit.store import append
+from headgate.db.database import Connection, Database
+from headgate.executions import control_store as store
+from headgate.executions.list_store import ListedExecution, get_execution
+from headgate.executions.result import masked_result
+from headgate.executions.store import unsent_exemption
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import ConflictError
+from headgate.kernel.ids import IdPrefix, new_id
+
+
+@dataclass(frozen=True, slots=True)
+class ControlExecutions:
+    """The use cases behind process, process-all, retry, outcome and cancel."""
+
+    database: Database
+    clock: Clock
+
+    async def process(self, org_id: str, execution_id: str | None, actor: Actor) -> str | None:
+        """One queued execution, or the one that waits longest, is due now. Returns its id; None: nothing waits.
+
+        Raises NotFoundError, ConflictError.
+        """
+        async with self.database.transaction(org_id) as connection:
+            if execution_id is None:
+                execution_id = await store.oldest_queued(connection, org_id)
+                if execution_id is None:
+                    await self._note(connection, org_id, EventType.EXECUTION_PROCESSED, actor, {"executions": 0})
+                    return None
+            else:
+                _require_ours(await get_execution(connection, org_id, execution_id, agent_id=None))
+            if not await store.process(connection, org_id, execution_id, self.clock()):
+                found = await get_execution(connection, org_id, execution_id, agent_id=None)
+                raise ConflictError(
+                    f"execution {execution_id} is {found.execution.status}: only what is queued is processed",
+                    details={"status": found.execution.status.value},
+                )
+            await self._note(connection, org_id, EventType.EXECUTION_PROCESSED, actor, {"execution_id": execution_id})
+        return execution_id
+
+    async def process_all(self, org_id: str, actor: Actor) -> int:
+        """Everything that waits is due now; returns how many."""
+        async with self.database.transaction(org_id) as connection:
+            count = await store.process(connection, org_id, None, self.clock())
+            await self._note(connection, org_id, EventType.EXECUTION_PROCESSED, actor, {"executions": count})
+        return count
+
+    async def retry(self, org_id: str, execution_id: str, actor: Actor, *, reset_attempts: bool) -> ListedExecution:
+        """A failed execution waits again; it is decided again before it runs. Raises NotFoundError, ConflictError."""
+        async with self.database.transaction(org_id) as connection:
+            await fold_outcomes(connection, org_id)
+            found = await get_execution(connection, org_id, execution_id, agent_id=None)
+            _require_ours(found)
+            data: JsonObject = {"execution_id": execution_id, "reset_attempts": reset_attempts}
+            outcome = await store.retry(
+                connection, org_id, execution_id, self.clock(), payload_text(actor, data), reset=reset_attempts
+            )
+            if outcome == "forgotten":
+                raise ConflictError(
+                    "the call is not kept any more: it failed too long ago, was cancelled, or its agent carried it out;"
+                    " submit the action again"
+                )
+            if outcome != "queued":
+                raise ConflictError(
+                    f"execution {execution_id} is {found.execution.status}: only what has failed is retried",
+                    details={"status": found.execution.status.value},
+                )
+            return await get_execution(connection, org_id, execution_id, agent_id=None)
+
+    async def report(
+        self, org_id: str, action_id: str, agent: Actor, *, succeeded: bool, result: JsonValue, error: str | None
+    ) -> None:
+        """How an action ended that its agent carried out. Raises NotFoundError, ConflictError."""
+        execution_id, now = new_id(IdPrefix.EXECUTION), self.clock()
+        kept, error = masked_result(result), _masked(error)
+        started: JsonObject = {"execution_id": execution_id, "reported": True}
+        ended: JsonObject = {"execution_id": execution_id, "reported": True}
+        if error is not None:
+            ended["error"] = error
+        async with self.database.transaction(org_id) as connection:
+            await fold_outcomes(connection, org_id)
+            detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
+            outcome = await store.report_outcome(
+                connection,
+                org_id,
+                action_id,
+                agent.id,
+                execution_id,
+                now,
+                succeeded=succeeded,
+                error=error,
+                result=kept,
+                started=payload_text(agent, started),
+                payload=payload_text(agent, ended),
+            )
+        if outcome == "ours":
+            raise ConflictError("Headgate carries this action out itself, and knows how it ended")
+        if outcome != "reported":
+            raise ConflictError(
+                f"action {action_id} is {detail.action.status}: an outcome is reported once, of what is allowed or"
+                " approved and may still be used",
+                details={"status": detail.action.status.value},
+            )
+
+    async def cancel(self, org_id: str, action_id: str, agent: Actor, reason: str | None) -> None:
+        """Before it has begun. Raises NotFoundError, ConflictError."""
+        reason = _masked(reason)
+        data: JsonObject = {} if reason is None else {"reason": reason}
+        error = "cancelled by its agent" + ("" if reason is None else f": {reason}")
+        async with self.database.transaction(org_id) as connection:
+            await fold_outcomes(connection, org_id)
+            detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
+            failed: JsonObject = {"error": error}
+            give_back = None
+            if detail.action.execution is not None:
+                give_back = await unsent_exemption(
+                    connection, org_id, detail.action.execution.execution_id, tried=False
+                )
+            if give_back is not None:
+                failed["exemption_given_back"] = give_back
+            cancelled = await store.cancel(
+                connection, org_id, action_id, agent.id, self.clock(),
+                error=error, payload=payload_text(agent, data), failed=payload_text(agent, failed), give_back=give_back,
+            )  # fmt: skip
+        if not cancelled:
+            raise ConflictError(
+                f"action {action_id} is {detail.action.status}: only what waits for approval, or in the queue, is"
+                " cancelled",
+                details={"status": detail.action.status.value},
+            )
+
+    async def _note(
+        self, connection: Connection, org_id: str, event_type: EventType, actor: Actor, data: JsonObject
+    ) -> None:
+        await append(connection, org_id, [Event(event_type, self.clock(), actor, data)])
+
+
+def _require_ours(found: ListedExecution) -> None:
+    if found.source == "proxy":
+        raise ConflictError("this was an agent's own call, forwarded once: the agent must send it again")
+    if found.execution.status is ExecutionStatus.QUEUED and found.queued_at is None:
+        raise ConflictError("its call is not kept any more")
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else default_masker().mask_text(text)
+
+
+def agent_actor(agent_id: str, name: str | None) -> Actor:
+    """An agent as the record names it."""
+    return Actor(ActorType.AGENT, agent_id, name)

@@ -1,0 +1,81 @@
+"""The policy decision point of a process that forwards calls, put together: what admits, what holds, what tells how a
+call ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.agents.authenticate import KeyRing
+from headgate.db.database import Database
+from headgate.kernel.clock import Clock
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.policies.model import Decision
+from headgate.workflows.admit_call import CallGate
+from headgate.workflows.decide_action import RecordedObserver, observe_nothing
+from headgate.workflows.exempt_call import Exemptions
+from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.hold_call import Holds, HoldTimes
+from headgate.workflows.instance import Instance
+from headgate.workflows.judge_content import ContentJudge
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import Recorder
+from headgate.workflows.wake_ups import WakeUps
+
+_OUTCOMES_WAIT_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPoint:
+    """``instance`` has what ``gate`` admitted in flight until ``ends`` has told how it ended."""
+
+    gate: CallGate
+    holds: Holds
+    instance: Instance
+    ends: ExecutionEnds
+
+    async def close(self) -> None:
+        """While the recorder is still open: outcomes that wait are written."""
+        await self.ends.close(wait_seconds=_OUTCOMES_WAIT_SECONDS)
+
+
+def decision_point(
+    database: Database,
+    recorder: Recorder,
+    states: OrganizationStates,
+    keys: KeyRing,
+    clock: Clock,
+    *,
+    wake_ups: WakeUps,
+    evaluator: Evaluator,
+    times: HoldTimes,
+    most_open_approvals: int | None = None,
+    observe: Callable[[Decision], None] = lambda decision: None,
+    shadow: RecordedObserver = observe_nothing,
+) -> DecisionPoint:
+    """``most_open_approvals``: of an agent that has no limit of its own; None: any number."""
+    instance = Instance("proxy", database)
+    ends = ExecutionEnds(recorder, instance)
+    holds = Holds(
+        database=database,
+        wake_ups=wake_ups,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        times=times,
+        most_open_approvals=most_open_approvals,
+        shadow=shadow,
+    )
+    gate = CallGate(
+        states=states,
+        keys=keys,
+        recorder=recorder,
+        holds=holds,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        content=ContentJudge(evaluator),
+        exemptions=Exemptions(database, clock, instance=instance, ends=ends, shadow=shadow),
+        observe=observe,
+        shadow=shadow,
+    )
+    return DecisionPoint(gate, holds, instance, ends)

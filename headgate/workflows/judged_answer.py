@@ -1,0 +1,132 @@
+"""What of an answer is judged by NLP policies: its fields and its body, or a stretch of a stream, as text.
+
+The bytes count, not what Content-Type calls them: a picture that is text is read as text. What has no readable form
+is said: nothing found in it proves nothing.
+"""
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.detectors.encodings import as_text
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
+from headgate.protocols import content_coding
+from headgate.protocols.answer_head import AnswerHead
+from headgate.protocols.answer_pieces import Windows
+from headgate.workflows.judged_content import JudgedContent
+
+# Protocol: dates, tags and sizes that look like something else, and cookies, which are made for the client.
+_NOT_JUDGED: Final = frozenset(
+    b"age alt-svc content-length content-security-policy content-security-policy-report-only date etag expires"
+    b" last-modified nel report-to reporting-endpoints server-timing set-cookie strict-transport-security traceparent"
+    b" vary x-request-id".split()
+)
+# Those of the Encoding standard that keep ASCII as it is, and UTF-16. Others (UTF-7, ISO-2022-JP) write ASCII
+# in other ways, which no detector reads.
+_CHARSETS: Final = {
+    **dict.fromkeys(("", "utf-8", "utf8", "us-ascii", "ascii"), "utf-8"),
+    **dict.fromkeys(("iso-8859-1", "latin1", "windows-1252", "cp1252"), "windows-1252"),
+    **{name: name for name in ("iso-8859-15", "windows-1250", "windows-1251", "koi8-r", "gb18030", "shift_jis")},
+    **dict.fromkeys(("gbk", "gb2312"), "gb18030"),
+    **{name: name for name in ("euc-jp", "euc-kr", "big5", "utf-16", "utf-16le", "utf-16be")},
+}
+_LARGE_BYTES: Final = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCall:
+    """What was called."""
+
+    tool: str
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer. ``body`` is as it came, still in its content coding."""
+
+    head: AnswerHead
+    body: bytes
+    trailers: tuple[tuple[bytes, bytes], ...] = ()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading it would hold up everybody else for longer than a thread costs."""
+        return len(self.body) > _LARGE_BYTES or (bool(self.body) and self.head.is_coded)
+
+
+def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> JudgedContent:
+    value = _value(call, answer.head, answer.trailers)
+    if not answer.body:
+        return JudgedContent(value, None)
+    if answer.head.bodyless:  # HTTP/2 keeps nobody from sending one (RFC 9113, 8.1), nor a client from reading it
+        return JudgedContent(value, "it has a body where there is none")
+    try:
+        decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=max_bytes)
+    except (AmbiguousRequestError, PayloadTooLargeError) as error:
+        return JudgedContent(value, error.message)
+    texts, unread = _texts(decoded, answer.head.charset)
+    if texts:
+        value["body"] = _as_json(texts[0])
+    if len(texts) > 1:
+        value["body_in_utf_8"] = texts[1]
+    return JudgedContent(value, unread)
+
+
+def judged_head(call: AnsweredCall, head: AnswerHead) -> JudgedContent:
+    """Before the first piece of a stream."""
+    return JudgedContent(_value(call, head, ()), None)
+
+
+def judged_pieces(call: AnsweredCall, head: AnswerHead, pieces: bytes, windows: Windows) -> JudgedContent:
+    """What has come, and what it makes together with what came before."""
+    value: JsonObject = {"tool": call.tool, "operation": call.operation}
+    texts, unread = _texts(pieces, head.charset)
+    for text in texts:
+        value[f"stream {len(value)}"] = text
+    if texts and head.stream is not None:
+        try:
+            value["together"] = windows.joined(head.stream, texts[0].removeprefix("\ufeff"))
+        except AmbiguousRequestError as error:
+            return JudgedContent(value, error.message)
+    return JudgedContent(value, unread)
+
+
+def _value(call: AnsweredCall, head: AnswerHead, trailers: Iterable[tuple[bytes, bytes]]) -> JsonObject:
+    fields: dict[str, JsonValue] = {}
+    for name, value in (*head.fields, *trailers):
+        lowered = name.lower()
+        if lowered not in _NOT_JUDGED:
+            shown = lowered.decode("latin-1")
+            text = value.decode("utf-8", "replace")
+            fields[shown] = f"{fields[shown]}, {text}" if shown in fields else text
+    answer: JsonObject = {"status": head.status, "headers": fields}
+    if head.reason:
+        answer["reason"] = head.reason
+    return {"tool": call.tool, "operation": call.operation, "answer": answer}
+
+
+def _texts(body: bytes, charset: str) -> tuple[list[str], str | None]:
+    """As the charset says, and as a reader takes it who does not look at the charset; or why neither can be."""
+    codec = _CHARSETS.get(charset)
+    if codec is None:
+        return [], "its character set is not read"
+    plain = as_text(body)
+    if codec == "utf-8":
+        return ([], "the body is not text") if plain is None else ([plain], None)
+    try:
+        text = codecs.decode(body, codec)
+    except ValueError:
+        return [], "it is not in the character set that it names"
+    if plain is None and as_text(text.encode("utf-8", "replace")) is None:
+        return [], "the body is not text"
+    return ([text] if plain is None or plain == text else [text, plain]), None
+
+
+def _as_json(text: str) -> JsonValue:
+    try:
+        return parse_strict(text.encode("utf-8", "replace"))
+    except ValidationError:
+        return text

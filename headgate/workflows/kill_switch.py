@@ -1,0 +1,77 @@
+"""Stopping an organization, an agent or a tool, and letting it go on.
+
+A transaction is the caller's. The organization's row is locked first (its generation rises), so that of two people who
+stop and start at the same moment neither undoes the other.
+"""
+
+from headgate.agents.store import find_agent
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError, ValidationError
+from headgate.organizations.model import SettingName
+from headgate.organizations.stops import (
+    Stop,
+    Stops,
+    StopScope,
+    parse_stops,
+    stops_text,
+    with_stop,
+    without_stop,
+)
+from headgate.organizations.store import bump_generation, get_setting, put_setting
+
+
+async def current_stops(connection: Connection, org_id: str) -> Stops:
+    """Raises UnavailableError where the setting cannot be read: nothing is decided without it."""
+    setting = await get_setting(connection, org_id, SettingName.KILL_SWITCH)
+    try:
+        return parse_stops(None if setting is None else setting.document)
+    except ValidationError as error:
+        raise UnavailableError(error.message) from error
+
+
+async def stop(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
+    """Refuse what this covers from now on. Raises NotFoundError for an unknown agent."""
+    await bump_generation(connection, change.org_id)
+    if scope is StopScope.AGENT and target is not None and await find_agent(connection, change.org_id, target) is None:
+        raise NotFoundError(f"there is no agent {target}")
+    made = Stop(scope, target, reason, change.actor.name or change.actor.id, rfc3339(change.at))
+    stops = with_stop(await current_stops(connection, change.org_id), made)
+    await put_setting(connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
+    await _record(connection, change, EventType.STOP_PLACED, scope, target, {"reason": reason})
+    return stops
+
+
+async def lift(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
+    """Let it go on. Raises ConflictError where it is not stopped, ValidationError where the reason is the stop's own:
+    what made somebody stop it is not why it may go on."""
+    await bump_generation(connection, change.org_id)
+    stops, lifted = without_stop(await current_stops(connection, change.org_id), scope, target)
+    if lifted is None:
+        raise ConflictError(f"the {scope}{'' if target is None else f' {target}'} is not stopped")
+    if reason.strip().casefold() == lifted.reason.strip().casefold():
+        raise ValidationError(
+            "reason: say why it may go on; this is why it was stopped",
+            details={"field": "reason", "reason": "the same as the stop's"},
+        )
+    await put_setting(connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
+    told: JsonObject = {"reason": reason, "stopped_for": lifted.reason, "stopped_by": lifted.stopped_by}
+    await _record(connection, change, EventType.STOP_LIFTED, scope, target, told)
+    return stops
+
+
+async def _record(
+    connection: Connection,
+    change: Change,
+    event_type: EventType,
+    scope: StopScope,
+    target: str | None,
+    data: JsonObject,
+) -> None:
+    told: JsonObject = {"scope": scope.value, "target": target, **data}
+    agent_id = target if scope is StopScope.AGENT else None
+    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, told, agent_id=agent_id)])

@@ -1,0 +1,182 @@
+"""Organizations and who belongs to them: each change with its event, in a transaction of that organization."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from headgate.audit.change import Change
+from headgate.audit.model import Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection, Database
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.clock import Clock, rfc3339
+from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
+from headgate.organizations.invitations import (
+    Invitation,
+    InvitationStatus,
+    close_invitation,
+    find_invitation,
+    insert_invitation,
+    locate_invitation,
+    same_address,
+)
+from headgate.organizations.model import GRANTABLE_ROLES, Organization, Role, TokenIdentity, User
+from headgate.organizations.service import sign_in_as, user_actor
+from headgate.organizations.store import (
+    bump_generation,
+    find_organization,
+    find_users,
+    insert_organization,
+    set_granted_roles,
+)
+from headgate.policies.service import seed_default_policies
+from headgate.sessions.model import hash_secret, new_secret
+
+_NOT_YOURS = "this invitation is not open any more, or was never there"
+
+
+@dataclass(frozen=True, slots=True)
+class MadeInvitation:
+    """An invitation at the one moment at which its secret is known."""
+
+    invitation: Invitation
+    secret: Secret
+
+
+async def create_organization(database: Database, change: Change, name: str, clock: Clock) -> Organization:
+    """A new organization, as the seeded one begins: with the default policies and nobody in it. ``change.org_id`` is
+    the operator's own; the event is in the record of the new one."""
+    org_id = new_id(IdPrefix.ORGANIZATION)
+    async with database.transaction(org_id) as connection:
+        await insert_organization(connection, org_id, name)
+        made = await find_organization(connection, org_id)
+        if made is None:
+            raise NotFoundError(f"there is no organization {org_id}")
+        told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": change.org_id}
+        await append(connection, org_id, [Event(EventType.ORGANIZATION_CREATED, change.at, change.actor, told)])
+        await seed_default_policies(connection, org_id, clock=clock)
+    return made
+
+
+async def invite(
+    connection: Connection, change: Change, email: str, roles: Iterable[Role], lifetime: timedelta
+) -> MadeInvitation:
+    """Raises ValidationError (roles that nobody is invited to)."""
+    secret = new_secret()
+    invitation = Invitation(
+        org_id=change.org_id,
+        invitation_id=new_id(IdPrefix.INVITATION),
+        email=email.strip(),
+        roles=_grantable(roles),
+        created_by=change.user_id,
+        created_at=change.at,
+        expires_at=change.at + lifetime,
+    )
+    if not invitation.roles:
+        raise ValidationError("roles: at least one", details={"field": "roles", "reason": "empty"})
+    await insert_invitation(connection, invitation, hash_secret(secret))
+    await _record(
+        connection, change, EventType.INVITATION_CREATED, invitation, {"expires_at": rfc3339(invitation.expires_at)}
+    )
+    return MadeInvitation(invitation, secret)
+
+
+async def revoke_invitation(connection: Connection, change: Change, invitation_id: str) -> Invitation:
+    """Raises NotFoundError, ConflictError (it was accepted). Again is no change."""
+    invitation = await find_invitation(connection, change.org_id, invitation_id)
+    if invitation is None:
+        raise NotFoundError(f"there is no invitation {invitation_id}")
+    if invitation.accepted_at is not None:
+        raise ConflictError("it was accepted: take the roles away instead", details={"user_id": invitation.accepted_by})
+    if invitation.revoked_at is not None:
+        return invitation
+    await close_invitation(connection, change.org_id, invitation_id, change.at, accepted_by=None)
+    await _record(connection, change, EventType.INVITATION_REVOKED, invitation)
+    return replace(invitation, revoked_at=change.at)
+
+
+async def find_open_invitation(database: Database, secret_hash: bytes, now: datetime) -> Invitation:
+    """Raises ForbiddenError, the same for unknown, used, revoked and expired."""
+    async with database.across_organizations() as connection:
+        located = await locate_invitation(connection, secret_hash)
+    if located is None:
+        raise ForbiddenError(_NOT_YOURS)
+    async with database.transaction(located[0]) as connection:
+        invitation = await find_invitation(connection, *located)
+    if invitation is None or invitation.status(now) is not InvitationStatus.OPEN:
+        raise ForbiddenError(_NOT_YOURS)
+    return invitation
+
+
+async def accept_invitation(database: Database, invitation: Invitation, identity: TokenIdentity, clock: Clock) -> User:
+    """The person becomes a member with the roles of the invitation, once; two who come at the same moment are one.
+
+    Raises ForbiddenError: another address than the invited one, or one that the provider has not verified.
+    """
+    if identity.email is None or not same_address(identity.email, invitation.email):
+        raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
+    now = clock()
+    async with database.transaction(invitation.org_id) as connection:
+        current = await find_invitation(connection, invitation.org_id, invitation.invitation_id)
+        if current is None or current.status(now) is not InvitationStatus.OPEN:
+            raise ForbiddenError(_NOT_YOURS)
+        user = await sign_in_as(connection, identity, clock=clock)
+        change = Change(invitation.org_id, user_actor(user), user.user_id, now)
+        await close_invitation(connection, invitation.org_id, invitation.invitation_id, now, accepted_by=user.user_id)
+        await _record(connection, change, EventType.INVITATION_ACCEPTED, current, {"user_id": user.user_id})
+        return await _grant(connection, change, user, user.granted | current.roles)
+
+
+async def grant_roles(connection: Connection, change: Change, user_id: str, roles: Iterable[Role]) -> User:
+    """The roles that a person has here besides those of their token; none: they are nobody here but by their token.
+
+    Raises NotFoundError, ValidationError.
+    """
+    user = (await find_users(connection, change.org_id, [user_id])).get(user_id)
+    if user is None:
+        raise NotFoundError(f"there is no user {user_id}")
+    return await _grant(connection, change, user, _grantable(roles))
+
+
+async def _grant(connection: Connection, change: Change, user: User, roles: frozenset[Role]) -> User:
+    if roles == user.granted:
+        return user
+    # What a person decided or permitted counts by the rights that they have now.
+    await bump_generation(connection, change.org_id)
+    await set_granted_roles(connection, change.org_id, user.user_id, roles)
+    told: JsonObject = {"user_id": user.user_id, "from": _names(user.granted), "to": _names(roles)}
+    await append(connection, change.org_id, [Event(EventType.USER_GRANTED, change.at, change.actor, told)])
+    found = await find_users(connection, change.org_id, [user.user_id])
+    return found[user.user_id]
+
+
+async def _record(
+    connection: Connection,
+    change: Change,
+    event_type: EventType,
+    invitation: Invitation,
+    more: JsonObject | None = None,
+) -> None:
+    told: JsonObject = {
+        "invitation_id": invitation.invitation_id,
+        "email": invitation.email,
+        "roles": _names(invitation.roles),
+        **(more or {}),
+    }
+    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, told)])
+
+
+def _grantable(roles: Iterable[Role]) -> frozenset[Role]:
+    wanted = frozenset(roles)
+    if wanted - GRANTABLE_ROLES:
+        raise ValidationError(
+            "roles: nobody is made an operator here, or somebody who breaks the glass; that is an issuer's word",
+            details={"field": "roles", "reason": "not granted", "known": sorted(GRANTABLE_ROLES)},
+        )
+    return wanted
+
+
+def _names(roles: Iterable[Role]) -> list[JsonValue]:
+    return [role.value for role in sorted(roles)]

@@ -1,0 +1,209 @@
+"""The answer of a stream that policies about content look at: collected or cut into pieces, bounded, and forwarded only
+after their verdict.
+
+Answers that nobody inspects go mitmproxy's way; they pay for one look at an attribute. Extends an internal class of
+mitmproxy; see ``proxy.layers``.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import DropStream, HttpStream, SendHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestProtocolError,
+    ResponseData,
+    ResponseProtocolError,
+    ResponseTrailers,
+)
+from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
+
+from addons.inspection import Inspection
+from addons.verdict import client_state, flow_state
+from headgate.protocols.answer_pieces import Pieces
+from proxy.budget import BufferBudget
+from proxy.commands import Commands
+
+_NO_ROOM: Final = "the gate holds as much of other bodies as it may"
+_NOBODY_LOOKED: Final = "nobody looked at it"
+_CUT: Final = "the rest of the answer is withheld"
+
+
+@dataclass
+class AnswerPieceHook(commands.StartHook):
+    """A stretch of a stream, or its head before, is to be inspected."""
+
+    name = "answer_piece"
+    flow: HTTPFlow
+
+
+class InspectedAnswer(HttpStream):
+    """The part of a stream between the head of an answer and its end, where somebody inspects it."""
+
+    def __init__(self, context: Context, stream_id: int, budget: BufferBudget) -> None:
+        super().__init__(context, stream_id)
+        self._budget = budget
+        self._answer_reserved = 0
+        self._answer_deadline: commands.RequestWakeup | None = None
+
+    def start_response_stream(self) -> Commands[None]:
+        inspection = flow_state(self.flow).inspection
+        return super().start_response_stream() if inspection is None else self._inspect(inspection)
+
+    def check_invalid(self, request: bool) -> Commands[bool]:
+        if request or flow_state(self.flow).inspection is None:
+            return super().check_invalid(request)
+        return self._check_invalid_unquoted()
+
+    def _check_invalid_unquoted(self) -> Commands[bool]:
+        """mitmproxy's error quotes the field that is wrong, which nobody has inspected."""
+        generator = super().check_invalid(False)
+        while True:
+            try:
+                command = next(generator)
+            except StopIteration as end:
+                return bool(end.value)
+            if isinstance(command, SendHttp) and isinstance(command.event, ResponseProtocolError):
+                error = ResponseProtocolError(self.stream_id, "a header field is not valid", command.event.code)
+                command = SendHttp(error, command.connection)
+            yield command
+
+    def watch_answer(self) -> None:
+        """From now on there is a deadline, and something to give back at the end."""
+        raise NotImplementedError
+
+    def release_answer(self) -> None:
+        """At the end of the request, whichever it was."""
+        if self._answer_reserved:
+            self._budget.release(client_state(self.context.client), self._answer_reserved)
+            self._answer_reserved = 0
+            if self.flow.response is not None:
+                self.flow.response.data.content = None  # as for requests: it would wait for the garbage collector
+        self.response_body_buf.clear()
+
+    @property
+    def is_collecting(self) -> bool:
+        """Whether an answer has begun of which the client has seen nothing."""
+        return bool(self.server_state == self.state_collect)
+
+    def answer_is_late(self, event: events.Wakeup) -> bool:
+        return bool(event.command is self._answer_deadline)
+
+    def withhold_late_answer(self) -> Commands[None]:
+        if self.is_collecting and self._paused is None:
+            inspection = self._inspection
+            inspection.withhold(f"it did not end within {inspection.limits.seconds:g} seconds")
+            yield from self._withhold()
+
+    def _inspect(self, inspection: Inspection) -> Commands[None]:
+        self.watch_answer()
+        if not inspection.is_withheld and inspection.pieces is not None:
+            yield AnswerPieceHook(self.flow)
+            if inspection.is_clear:
+                yield from super().start_response_stream()
+                self.server_state = self.state_inspect_pieces
+                return
+            if not inspection.is_withheld:
+                inspection.withhold(_NOBODY_LOOKED)
+        if inspection.is_withheld:
+            yield from self._withhold()
+            return
+        self.server_state = self.state_collect
+        self._answer_deadline = commands.RequestWakeup(inspection.limits.seconds)
+        yield self._answer_deadline
+
+    def state_collect(self, event: events.Event) -> Commands[None]:
+        response = self._response
+        if isinstance(event, ResponseData):
+            self._measure(event.data)
+            if self._holds(len(self.response_body_buf) + len(event.data)):
+                self.response_body_buf += event.data
+            else:
+                yield from self._withhold()
+        elif isinstance(event, ResponseTrailers):
+            response.trailers = event.trailers
+        else:
+            response.data.content = bytes(self.response_body_buf)
+            self.response_body_buf.clear()
+            yield from self.send_response()
+
+    def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
+        """Trailers are not forwarded (RFC 9110, 6.5.1, lets them be dropped): the stream has gone by then."""
+        pieces = self._inspection.pieces
+        if pieces is None or isinstance(event, ResponseTrailers):
+            return
+        if isinstance(event, ResponseData):
+            self._measure(event.data)
+            pieces.feed(event.data)
+            if self._holds(len(pieces)):
+                yield from self._forward(pieces)
+            else:
+                yield from self._cut()
+        else:
+            pieces.finish()
+            yield from self._forward(pieces)
+            if self._inspection.is_clear:
+                yield from self.send_response(already_streamed=True)
+
+    def _forward(self, pieces: Pieces) -> Commands[None]:
+        """What is whole, once it has been looked at."""
+        if not pieces.ready:
+            return
+        yield AnswerPieceHook(self.flow)
+        if not self._inspection.is_clear:
+            yield from self._cut()
+        elif cleared := self._inspection.take_cleared():
+            yield SendHttp(ResponseData(self.stream_id, cleared), self.context.client)
+            self._holds(len(pieces))
+
+    def _withhold(self) -> Commands[None]:
+        """Before the client has seen anything: it gets the refusal, and what still comes is not fetched."""
+        self.response_body_buf.clear()
+        yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
+        yield from self.send_response()
+
+    def _cut(self) -> Commands[None]:
+        """In the middle of a stream: its last event says why, and it does not end as a whole answer does."""
+        yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
+        yield SendHttp(ResponseData(self.stream_id, self._inspection.last_words()), self.context.client)
+        yield HttpResponseHook(self.flow)
+        yield SendHttp(ResponseProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.client)
+        self.client_state = self.server_state = self.state_errored
+        self.flow.live = False
+        yield DropStream(self.stream_id)
+
+    def _holds(self, size: int) -> bool:
+        """Whether there is room to hold so much of the answer; where not, it is withheld."""
+        inspection = self._inspection
+        client = client_state(self.context.client)
+        if size > inspection.limits.body:
+            inspection.withhold(f"it is larger than the {inspection.limits.body} bytes that are inspected")
+        elif size <= self._answer_reserved:
+            self._budget.release(client, self._answer_reserved - size)
+            self._answer_reserved = size
+        elif self._budget.reserve(client, size - self._answer_reserved):
+            self._answer_reserved = size
+        else:
+            inspection.withhold(_NO_ROOM)
+        return not inspection.is_withheld
+
+    def _measure(self, data: bytes) -> None:
+        meter = self._response.stream
+        if callable(meter):
+            meter(data)
+
+    @property
+    def _inspection(self) -> Inspection:
+        inspection = flow_state(self.flow).inspection
+        if inspection is None:
+            raise RuntimeError("nobody inspects this answer")
+        return inspection
+
+    @property
+    def _response(self) -> Response:
+        if self.flow.response is None:
+            raise RuntimeError("an answer without a head")
+        return self.flow.response

@@ -1,0 +1,90 @@
+"""Requests made from the description of the interface, sensible and absurd, to every operation: never 5xx, always a
+documented status with a body of its schema.
+
+The examples are the same at every run (derandomised); HEADGATE_CONTRACT_EXAMPLES changes their number.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import requests
+import schemathesis
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+EXAMPLES = int(os.environ.get("HEADGATE_CONTRACT_EXAMPLES", "4"))
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+# A stream of events ends when its reader goes; tests/integration/admin_api/approvals reads it.
+ENDLESS = {("get", "/v1/approvals/events")}
+OPERATIONS = [
+    (method, path)
+    for path, operations in json.loads(DOCUMENT.read_text("utf-8"))["paths"].items()
+    for method in operations
+    if (method, path) not in ENDLESS
+]
+
+
+@lru_cache
+def _schema() -> Any:
+    return schemathesis.openapi.from_path(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    """One connection for all; each request is made without what came back for the others."""
+    with requests.Session() as made:
+        made.headers = {}
+        made.trust_env = False
+        made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        yield made
+
+
+@pytest.mark.parametrize("mode", [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE])
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_answers_are_as_documented(
+    method: str, path: str, mode: schemathesis.GenerationMode, api, session: requests.Session
+) -> None:
+    operation = _schema()[path][method.upper()]
+    if mode is schemathesis.GenerationMode.NEGATIVE and not (operation.body or list(operation.iter_parameters())):
+        return  # there is nothing to get wrong
+    headers = {"Authorization": f"Bearer {api.token}"} if operation.definition.raw["security"] else {}
+
+    @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
+    @hypothesis.settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate],
+    )
+    def answers(case: schemathesis.Case) -> None:
+        if case.query and "wait" in case.query:
+            case.query["wait"] = 0  # a long poll waits as it was asked to
+        answer = case.call(base_url=api.url, headers=headers, timeout=30, session=session)
+        case.validate_response(answer, checks=CHECKS)
+
+    try:
+        answers()
+    except hypothesis.errors.Unsatisfiable:
+        # Whatever is sent there is right: a text of any form.
+        assert mode is schemathesis.GenerationMode.NEGATIVE

@@ -1,0 +1,46 @@
+"""An HTTP server on loopback in a thread of its own, for what is asked by code that waits or by other processes."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+type Answer = tuple[int, str, bytes]
+
+
+@contextmanager
+def http_server(answer: Callable[[str, bytes], Answer], port: int = 0) -> Iterator[str]:
+    """Answers every request with what ``answer`` makes of its path and body: status, media type, content; yields the
+    address."""
+    with any_server(lambda _, path, body: answer(path, body), port) as url:
+        yield url
+
+
+@contextmanager
+def any_server(answer: Callable[[str, str, bytes], Answer], port: int = 0) -> Iterator[str]:
+    """The same, where the method matters too: it comes first."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", "0")))
+            status, media_type, content = answer(self.command, self.path, body)
+            self.send_response(status)
+            self.send_header("content-type", media_type)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = do_CONNECT = do_any  # noqa: N815 - the base class's names
+
+        def log_message(self, *arguments: object) -> None:
+            """Silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

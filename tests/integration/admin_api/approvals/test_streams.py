@@ -1,0 +1,155 @@
+"""Long polling of one approval, and the stream of all: as it happens, resumable, bounded, of one organization."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from admin_api.approvals import event_stream, stream_routes
+from admin_api.approvals.event_stream import OpenStreams
+from headgate.organizations.model import Role
+
+_WRITE = {"tool": "write", "operation": "line", "params": {"text": "x"}}
+
+
+async def _held(gate, **params: object) -> str:
+    answer = await gate.as_agent.post("/v1/actions", json=_WRITE | {"params": params or {"text": "x"}})
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["approval_id"])
+
+
+async def _events(answer: httpx.Response) -> AsyncIterator[dict]:
+    """As the standard says that a stream is read; the comments too, as events of no name."""
+    event: dict = {}
+    async for line in answer.aiter_lines():
+        if not line:
+            if event:
+                yield event
+            event = {}
+        elif line.startswith(":"):
+            event["comment"] = line
+        else:
+            name, _, value = line.partition(": ")
+            event[name] = json.loads(value) if name == "data" else value
+
+
+async def test_a_wait_ends_with_the_decision(gate) -> None:
+    approval_id = await _held(gate)
+    person = gate.person()
+    began = time.monotonic()
+    waiting = asyncio.create_task(person.get(f"/v1/approvals/{approval_id}", params={"wait": 30}, timeout=40))
+    await asyncio.sleep(0.3)
+    await person.post(f"/v1/approvals/{approval_id}/approve")
+    answer = await waiting
+    assert answer.json()["status"] == "approved"
+    assert time.monotonic() - began < 5
+
+
+async def test_a_wait_ends_with_its_time(gate) -> None:
+    approval_id = await _held(gate)
+    answer = await gate.person().get(f"/v1/approvals/{approval_id}", params={"wait": 1})
+    assert answer.json()["status"] == "pending"
+    assert (await gate.person().get(f"/v1/approvals/{approval_id}", params={"wait": 61})).status_code == 400
+
+
+async def test_what_happens_is_told_and_nothing_twice(gate) -> None:
+    await _held(gate, text="before")
+    person = gate.person()
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        events = _events(stream)
+        place = (await anext(events))["id"]
+        approval_id = await _held(gate, text="line\r\ndata: {}")
+        asked = await anext(events)
+        assert (asked["event"], asked["data"]["approval_id"]) == ("approval.requested", approval_id)
+        await person.post(f"/v1/approvals/{approval_id}/deny", json={"reason": "no\n\nevent: approval.approved"})
+        denied = await anext(events)
+        assert (denied["event"], denied["data"]["data"]["reason"]) == (
+            "approval.denied", "no\n\nevent: approval.approved",
+        )  # fmt: skip
+        assert int(denied["id"]) > int(asked["id"]) > int(place)
+        assert denied["data"]["actor"]["type"] == "user"
+
+    # It comes back with what it has seen last: only what came after is told.
+    later = await _held(gate, text="later")
+    headers = {"Last-Event-ID": asked["id"]}
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events", headers=headers) as stream:
+        events = _events(stream)
+        await anext(events)
+        told = [await anext(events), await anext(events)]
+    assert [(one["event"], one["data"]["approval_id"]) for one in told] == [
+        ("approval.denied", approval_id), ("approval.requested", later),
+    ]  # fmt: skip
+
+
+async def test_of_ones_own_organization_only(gate, new_gate) -> None:
+    other = await new_gate()
+    async with asyncio.timeout(20), gate.person().stream("GET", "/v1/approvals/events") as stream:
+        events = _events(stream)
+        await anext(events)
+        await _held(other)
+        mine = await _held(gate)
+        assert (await anext(events))["data"]["approval_id"] == mine
+
+
+async def test_who_may_not(gate) -> None:
+    assert (await gate.as_agent.get("/v1/approvals/events")).status_code == 403
+    assert (await gate.client().get("/v1/approvals/events")).status_code == 401
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "1.5", "9" * 19])
+async def test_what_is_no_place(gate, last) -> None:
+    answer = await gate.person("v", Role.VIEWER).get("/v1/approvals/events", headers={"Last-Event-ID": last})
+    assert answer.status_code == 400
+
+
+async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:
+    streams = OpenStreams(most=1)
+    monkeypatch.setattr(stream_routes, "_streams", streams)
+    person = gate.person()
+    async with asyncio.timeout(20):
+        async with person.stream("GET", "/v1/approvals/events") as stream:
+            events = _events(stream)  # kept: forgotten, it would close the stream
+            await anext(events)
+            refused = await person.get("/v1/approvals/events")
+            assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+        # The client has gone: its place is free.
+        while streams._open:
+            await asyncio.sleep(0.05)
+        async with person.stream("GET", "/v1/approvals/events") as stream:
+            assert stream.status_code == 200
+
+
+async def test_there_are_so_many_however_they_come(gate, monkeypatch) -> None:
+    """All at the same moment: each looks whether there is room before any of them is open."""
+    monkeypatch.setattr(stream_routes, "_streams", OpenStreams(most=2))
+    person = gate.person()
+    all_answered = asyncio.Barrier(6)
+
+    async def status() -> int:
+        async with person.stream("GET", "/v1/approvals/events") as stream:
+            await all_answered.wait()
+            return stream.status_code
+
+    async with asyncio.timeout(20):
+        assert sorted(await asyncio.gather(*(status() for _ in range(6)))) == [200, 200, 429, 429, 429, 429]
+
+
+async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
+    """Not in five minutes: whoever may not ask any more is not told any more."""
+    monkeypatch.setattr(event_stream, "_ASK_AGAIN_SECONDS", 0.2)
+    eve, root = gate.person("eve", Role.VIEWER), gate.person("root")
+    user = (await eve.get("/auth/session")).json()["user_id"]
+    async with asyncio.timeout(10), eve.stream("GET", "/v1/approvals/events") as stream:
+        events = _events(stream)
+        await anext(events)
+        await _held(gate)
+        while (await anext(events)).get("event") is None:
+            pass
+        assert (await root.post(f"/admin/users/{user}/deactivate")).status_code == 200
+        await asyncio.sleep(1)
+        await _held(gate, again=True)
+        assert [one async for one in events if one.get("event") is not None] == []

@@ -1,0 +1,109 @@
+"""A denied action let through once, by who may, on record, and reviewed by somebody else."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from headgate.agents.scopes import Scope
+from headgate.organizations.model import Role
+
+_WIPE = {"tool": "wipe", "operation": "disk", "params": {"host": "a"}}
+
+
+async def _denied(gate) -> str:
+    answer = await gate.as_agent.post("/v1/actions", json=_WIPE)
+    assert answer.json()["status"] == "denied", answer.text
+    return str(answer.json()["id"])
+
+
+async def _open(gate, action_id: str, person=None, **changes: object):
+    body = {"action_id": action_id, "reason": "production burns"} | changes
+    return await (person or gate.person("frida", Role.BREAK_GLASS)).post("/admin/break-glass", json=body)
+
+
+async def test_the_next_identical_call_goes_through_once(gate) -> None:
+    action_id = await _denied(gate)
+    opened = await _open(gate, action_id)
+    assert opened.status_code == 201, opened.text
+    assert (opened.json()["status"], opened.json()["review"]) == ("waiting", None)
+    other = await gate.as_agent.post("/v1/actions", json=_WIPE | {"params": {"host": "b"}})
+    assert other.json()["status"] == "denied"
+    answers = await asyncio.gather(*(gate.as_agent.post("/v1/actions", json=_WIPE) for _ in range(8)))
+    assert Counter(answer.json()["status"] for answer in answers) == {"allowed": 1, "denied": 7}
+    [allowed] = [answer.json() for answer in answers if answer.json()["status"] == "allowed"]
+    assert opened.json()["id"] in allowed["decision"]["reason"]
+    seen = (await gate.person().get(f"/admin/break-glass/{opened.json()['id']}")).json()
+    assert (seen["status"], seen["used_action_id"]) == ("used", allowed["id"])
+    events = (await gate.person().get("/admin/audit", params={"action_id": allowed["id"]})).json()["data"]
+    assert [event["event_type"] for event in events[::-1]] == ["action.submitted", "decision.made", "break_glass.used"]
+    decided = events[1]["data"]
+    assert (decided["decision"], decided["exempted_by"]) == ("allow", opened.json()["id"])
+    assert decided["policies"][0]["decision"] == "deny"
+
+
+async def test_an_administrator_has_not_the_right_and_no_key_has(gate) -> None:
+    action_id = await _denied(gate)
+    for person in (gate.person(), gate.person("anna", Role.APPROVER), await gate.key(Scope.ADMIN)):
+        refused = await _open(gate, action_id, person)
+        assert refused.status_code == 403
+        assert refused.json()["error"]["details"]["missing_scope"] == "break_glass:write"
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+
+
+async def test_somebody_else_reviews_it(gate) -> None:
+    opened = (await _open(gate, await _denied(gate))).json()
+    path = f"/admin/break-glass/{opened['id']}"
+    listed = (await gate.person().get("/admin/break-glass", params={"open": "true"})).json()["data"]
+    assert [one["id"] for one in listed] == [opened["id"]]
+    health = (await gate.client().get("/health")).json()["break_glass_open_reviews"]
+    assert health >= 1
+    assert f"headgate_api_break_glass_open_reviews {float(health)}" in (await gate.client().get("/health/metrics")).text
+
+    frida_approves = gate.person("frida", Role.APPROVER)
+    refused = await frida_approves.post(f"{path}/review", json={"outcome": "justified"})
+    assert (refused.status_code, "somebody else" in refused.json()["error"]["message"]) == (403, True)
+    # Who comes through another issuer with the same address is the same person.
+    token = gate.api.token(gate.org_id, Role.APPROVER, subject="frida elsewhere", email="Frida@example.com")
+    elsewhere = gate.client(Authorization=f"Bearer {token}")
+    assert (await elsewhere.post(f"{path}/review", json={"outcome": "justified"})).status_code == 403
+    anna = gate.person("anna", Role.APPROVER)
+    assert (await anna.post(f"{path}/review", json={"outcome": "not_justified"})).status_code == 400
+    reviewed = await anna.post(f"{path}/review", json={"outcome": "not_justified", "note": "a ticket would have done"})
+    assert reviewed.json()["review"]["by"]["email"] == "anna@example.com"
+    assert (await anna.post(f"{path}/review", json={"outcome": "justified"})).status_code == 409
+    assert (await gate.person().get("/admin/break-glass", params={"open": "true"})).json()["data"] == []
+    assert (await gate.client().get("/health")).json()["break_glass_open_reviews"] == health - 1
+    # It was not used yet, and is over.
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+
+
+async def test_it_runs_out(gate) -> None:
+    action_id = await _denied(gate)
+    await _open(gate, action_id, expires_in_seconds=1)
+    await asyncio.sleep(1.1)
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+    assert (await _open(gate, action_id)).status_code == 201
+
+
+async def test_what_there_is_nothing_to_break_of(gate, new_gate) -> None:
+    action_id = await _denied(gate)
+    assert (await _open(gate, action_id, expires_in_seconds=3601)).status_code == 400
+    assert (await _open(gate, action_id, reason=" ")).status_code == 400
+    allowed = (await gate.as_agent.post("/v1/actions", json=_WIPE | {"tool": "read"})).json()
+    assert (await _open(gate, allowed["id"])).status_code == 409
+    assert (await _open(await new_gate(), action_id)).status_code == 404
+    assert (await _open(gate, action_id)).status_code == 201
+    assert (await _open(gate, action_id)).status_code == 409
+
+
+async def test_what_a_person_denied_stays_denied(gate) -> None:
+    held = (await gate.as_agent.post("/v1/actions", json=_WIPE | {"tool": "write"})).json()
+    await gate.person().post(f"/v1/approvals/{held['approval_id']}/deny", json={"reason": "no"})
+    refused = await _open(gate, held["id"])
+    assert (refused.status_code, "reviewer" in refused.json()["error"]["message"]) == (409, True)
+
+
+@pytest.mark.parametrize("path", ["/admin/break-glass/brk_1", "/admin/break-glass/act_1"])
+async def test_what_is_no_id(gate, path) -> None:
+    assert (await gate.person().get(path)).status_code == 400

@@ -1,0 +1,164 @@
+"""An approved call when it comes: what a judge said when the approval was opened holds, in every process."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from headgate.agents.authenticate import KeyRing
+from headgate.approvals.model import VoteDecision
+from headgate.approvals.voting import Voter
+from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
+from headgate.kernel.clock import system_clock
+from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.protocols.draft import Source, make_draft
+from headgate.workflows.admit_call import CallGate
+from headgate.workflows.admitted import Admitted
+from headgate.workflows.caller import Caller
+from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.decide_approval import DecideApproval
+from headgate.workflows.decision_point import decision_point
+from headgate.workflows.held_call import HeldCall
+from headgate.workflows.hold_call import HoldTimes
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import Recorder
+from headgate.workflows.refusals import ApprovalPendingError
+from headgate.workflows.wake_ups import WakeUps
+from tests.integration.admin_api.conftest import Gate
+from tests.integration.admin_api.nlp_policies.test_decisions import _provider
+from tests.integration.admin_api.nlp_policies.test_dry_run import _CLEAR, _JUDGED, _MATCH
+from tests.integration.judges.model_server import ModelServer
+
+type Send = Callable[..., Awaitable[Admitted]]
+
+
+class _Client:
+    connected = True
+
+
+@pytest.fixture
+def send(gate: Gate, cluster: Any, proxy_database: Database) -> Send:
+    """The same call, each time through a process that has seen nothing before."""
+
+    async def call(note: str = "hello") -> Admitted:
+        async with _process(gate, cluster, proxy_database) as (call_gate, keys):
+            identity = await keys.authenticate(gate.agent_key)
+            draft = make_draft(tool="write", operation="go", params={"note": note}, source=Source.PROXY)
+            caller = Caller(Secret(gate.agent_key), identity)
+            candidate = candidate_for(identity, draft)
+            return await call_gate.admit(caller, candidate, HeldCall(_Client()), lambda state: candidate)
+
+    return call
+
+
+@asynccontextmanager
+async def _process(gate: Gate, cluster: Any, database: Database) -> AsyncIterator[tuple[CallGate, KeyRing]]:
+    clock = system_clock
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    keys = KeyRing(database, clock=clock)
+    async with AsyncExitStack() as stack:
+        judges = Judges(await stack.enter_async_context(open_client()))
+        for close in (judges.close, recorder.close):
+            stack.push_async_callback(close)
+        point = decision_point(
+            database,
+            recorder,
+            OrganizationStates(database, vault=gate.api.dependencies.vault),
+            keys,
+            clock,
+            wake_ups=WakeUps(database),
+            evaluator=Evaluator(judges, DailyBudgets(clock)),
+            times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
+        )
+        stack.push_async_callback(point.close)
+        await recorder.open()
+        yield point.gate, keys
+
+
+async def _approve(gate: Gate, approval_id: str) -> None:
+    decide = DecideApproval(gate.api.dependencies.database, None, system_clock)
+    await decide.decide(gate.org_id, approval_id, Voter("usr_ann", None), VoteDecision.APPROVE, None)
+
+
+async def _held(send: Send) -> str:
+    with pytest.raises(ApprovalPendingError) as pending:
+        await send()
+    return str((pending.value.details or {})["approval_id"])
+
+
+async def _judge(gate: Gate, model_server: ModelServer, said: str, **fields: Any) -> str:
+    await _provider(gate, model_server)
+    await model_server.answers(said)
+    answer = await gate.person().post("/admin/nlp-policies", json=_JUDGED | fields)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+async def test_a_judge_that_is_gone_does_not_ask_people_twice(
+    gate: Gate, model_server: ModelServer, send: Send
+) -> None:
+    policy_id = await _judge(gate, model_server, _CLEAR)
+    approval_id = await _held(send)
+    await model_server.behaves(dropRate=1.0)
+    asked = len(await model_server.journal())
+    assert await _held(send) == approval_id  # nor does it while the call waits
+    await _approve(gate, approval_id)
+
+    admitted = await send()
+    assert admitted.approval_id == approval_id
+    assert len(await model_server.journal()) == asked
+    events = (await gate.person().get("/admin/audit", params={"action_id": admitted.action_id})).json()["data"]
+    [use] = [one["data"] for one in events if one["data"].get("evaluated_for") == "use"]
+    [entry] = use["nlp"]
+    assert (entry["policy_id"], entry["outcome"], entry["cached"]) == (policy_id, "clear", True)
+
+
+async def test_a_judge_that_says_otherwise_now_does_not_either(
+    gate: Gate, model_server: ModelServer, send: Send
+) -> None:
+    await _judge(gate, model_server, _CLEAR, on_match="deny")
+    approval_id = await _held(send)
+    await _approve(gate, approval_id)
+    await model_server.reset()
+    await model_server.answers(_MATCH)
+
+    assert (await send()).approval_id == approval_id
+
+
+async def test_a_changed_policy_is_asked_anew(gate: Gate, model_server: ModelServer, send: Send) -> None:
+    policy_id = await _judge(gate, model_server, _CLEAR)
+    approval_id = await _held(send)
+    await _approve(gate, approval_id)
+    changed = await gate.person().patch(f"/admin/nlp-policies/{policy_id}", json={"prompt": "y"})
+    assert changed.status_code == 200, changed.text
+    await model_server.behaves(dropRate=1.0)
+
+    assert await _held(send) != approval_id
+
+
+async def test_another_call_is_asked_about(gate: Gate, model_server: ModelServer, send: Send) -> None:
+    await _judge(gate, model_server, _CLEAR)
+    approval_id = await _held(send)
+    await _approve(gate, approval_id)
+    asked = len(await model_server.journal())
+
+    with pytest.raises(ApprovalPendingError):
+        await send("something else")
+    assert len(await model_server.journal()) == asked + 1
+
+
+async def test_an_error_when_it_was_opened_is_no_verdict(gate: Gate, model_server: ModelServer, send: Send) -> None:
+    """The judge is asked again; what it failed to say is what a person has approved, and it may fail again."""
+    await _judge(gate, model_server, _CLEAR)
+    await model_server.behaves(dropRate=1.0)
+    approval_id = await _held(send)
+    await _approve(gate, approval_id)
+    asked = len(await model_server.journal())
+
+    assert (await send()).approval_id == approval_id
+    assert len(await model_server.journal()) > asked

@@ -1,0 +1,174 @@
+"""Event streams and streams of lines: inspected piece by piece, and cut where a policy objects."""
+
+import asyncio
+import gzip
+import json
+import re
+
+import pytest
+
+from addons.inspection import AnswerLimits
+from addons.streaming import Streaming
+from addons.verdict import Ending
+from tests.integration.proxy.answers.scripts import (
+    CHUNKED,
+    MAIL,
+    SECRETS,
+    TOKEN,
+    ask,
+    chunk,
+    error_of,
+    event,
+    policy,
+)
+
+
+async def test_events_are_forwarded_as_they_come(inspect) -> None:
+    running = await inspect()
+    reader, writer = await running.tunnel()
+    writer.write(running.get("/events"))
+    async with asyncio.timeout(30):
+        received = await reader.readuntil(b"data: 1\n\n")
+    assert b"data: 2" not in received
+    running.upstream.gate.set()
+    rest = await reader.read()
+    writer.close()
+    assert rest.endswith(b"data: 2\n\n\r\n0\r\n\r\n")
+    await running.settled()
+    [completion] = running.decide.completions
+    assert (completion.ending, completion.size_bytes) == (Ending.COMPLETE, 18)
+    assert completion.inspection["withheld"] is False
+    assert len(completion.inspection["nlp"]) == 2
+
+
+def deltas(text: str, size: int) -> list[bytes]:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    return [event(json.dumps({"id": "c1", "choices": [{"delta": {"content": one}}]})) for one in pieces]
+
+
+@pytest.mark.parametrize("mcp_id", [None, "a"])
+@pytest.mark.parametrize(
+    "events",
+    [
+        [event("hello"), event(f"the token is {TOKEN}")],
+        [event("hello"), event(f"the token is {TOKEN[:20]}"), event(TOKEN[20:] + " there")],
+        [event("hello"), *deltas(f"the token is {TOKEN} there", 5)],
+        [event("hello"), event("see"), event(TOKEN[:9]), event(TOKEN[9:20]), event(TOKEN[20:])],
+        [event("hello"), chunk(b"data: the token is " + TOKEN[:9].encode()), chunk(TOKEN[9:].encode() + b"\n\n")],
+        [event("hello"), chunk(f": {TOKEN}\n\n".encode())],
+        [event("hello"), chunk(f"id: {TOKEN}\ndata: 1\r\n\r\n".encode())],
+        [event("hello"), chunk(f"data: {TOKEN}".encode())],
+    ],
+)
+async def test_a_stream_is_cut_where_it_matches(inspect, answer, events, mcp_id) -> None:
+    running = await inspect(SECRETS, mcp_id=mcp_id)
+    received, raw, completion = await ask(
+        running, answer, CHUNKED + b"text/event-stream\r\n\r\n", *events, b"0\r\n\r\n"
+    )
+    assert received.status == 200
+    assert b"data: hello\n\n" in received.body
+    assert not received.complete
+    assert TOKEN.encode() not in raw.replace(b"data: ", b"")
+    assert TOKEN[-8:].encode() not in raw
+    last = json.loads(raw.rpartition(b"\ndata: ")[2].partition(b"\n")[0])
+    if mcp_id is None:
+        assert last["error"]["code"] == "RESPONSE_WITHHELD"
+    else:
+        assert (last["id"], last["error"]["data"]["error"]["code"]) == ("a", "RESPONSE_WITHHELD")
+    assert completion.ending is Ending.COMPLETE
+    assert (completion.status, completion.inspection["withheld"]) == (200, True)
+    assert completion.inspection["nlp"][0]["outcome"] == "match"
+
+
+async def test_lines_are_cut_as_well(inspect, answer) -> None:
+    running = await inspect(SECRETS)
+    lines = [chunk(b'{"n": 1}\n'), chunk(f'{{"n": "{TOKEN}"}}\n'.encode()), b"0\r\n\r\n"]
+    _, raw, completion = await ask(running, answer, CHUNKED + b"application/x-ndjson\r\n\r\n", *lines)
+    assert b'{"n": 1}\n' in raw
+    assert b"RESPONSE_WITHHELD" in raw
+    assert TOKEN.encode() not in raw
+    assert completion.inspection["withheld"] is True
+
+
+async def test_the_head_of_a_stream_is_looked_at_first(inspect, answer) -> None:
+    running = await inspect()
+    script = [CHUNKED + f"text/event-stream\r\nx-owner: {MAIL}\r\n\r\n".encode(), event("x"), b"0\r\n\r\n"]
+    received, raw, _ = await ask(running, answer, *script)
+    assert "email" in error_of(received)["message"]
+    assert MAIL.encode() not in raw
+
+
+async def test_an_event_that_does_not_end_is_not_kept(inspect, answer) -> None:
+    running = await inspect(limits=AnswerLimits(body=5_000))
+    script = [CHUNKED + b"text/event-stream\r\n\r\n", event("hello"), *[chunk(b"data: " + b"x" * 1000)] * 9]
+    _, raw, completion = await ask(running, answer, *script)
+    assert b"data: hello\n\n" in raw
+    assert b"larger than the 5000 bytes" in raw
+    assert completion.inspection["withheld"] is True
+
+
+async def test_a_stream_that_a_language_model_judges_is_collected(inspect, answer) -> None:
+    running = await inspect(policy(provider="openai_compatible", model="m"))
+    script = [CHUNKED + b"text/event-stream\r\n\r\n", event("hello"), b"0\r\n\r\n"]
+    received, raw, _ = await ask(running, answer, *script)
+    assert "not_configured" in error_of(received)["message"]
+    assert b"hello" not in raw
+
+
+@pytest.mark.parametrize("text", [f"write to {MAIL} today", "the card is 4111 1111 1111 1111, valid 03/28"])
+@pytest.mark.parametrize("size", [4, 9])
+async def test_personal_data_in_the_deltas_of_a_model(inspect, answer, text, size) -> None:
+    running = await inspect(policy())
+    script = [CHUNKED + b"text/event-stream\r\n\r\n", *deltas(text, size), b"0\r\n\r\n"]
+    _, raw, completion = await ask(running, answer, *script)
+    assert completion.inspection["withheld"] is True
+    shown = re.sub(r'.*?"content": "(.*?)"}}]}|.+', r"\1", raw.decode(), flags=re.DOTALL)
+    assert text.startswith(shown[:9])
+    assert text not in shown
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("cause", [ValueError, asyncio.CancelledError, GeneratorExit])
+async def test_a_hook_that_fails_lets_nothing_of_a_stream_through(inspect, cause, waits) -> None:
+    class Exploding:
+        def answer_piece(self, _):
+            return self._later() if waits else self._now()
+
+        async def _later(self) -> None:
+            await asyncio.sleep(0)
+            raise cause()
+
+        def _now(self) -> None:
+            raise cause()
+
+    running = await inspect(after=[Exploding()])
+    received = await running.secure(running.get("/events"), wait_seconds=2)
+    assert received == b""
+    await running.settled()
+
+
+async def test_a_stream_that_no_addon_looks_at_is_withheld(inspect, answer, monkeypatch) -> None:
+    """Should the hook ever have another name on one of its two sides."""
+    monkeypatch.delattr(Streaming, "answer_piece")
+    running = await inspect()
+    script = [CHUNKED + b"text/event-stream\r\n\r\n", event("x"), b"0\r\n\r\n"]
+    received, raw, _ = await ask(running, answer, *script)
+    assert "nobody looked at it" in error_of(received)["message"]
+    assert b"data: x" not in raw
+
+
+@pytest.mark.parametrize(("text", "status"), [("fine", 200), (MAIL, 403)])
+async def test_a_stream_in_a_content_coding_is_collected(inspect, answer, text, status) -> None:
+    running = await inspect()
+    coded = gzip.compress(f"data: {text}\n\n".encode())
+    script = [CHUNKED + b"text/event-stream\r\ncontent-encoding: gzip\r\n\r\n", chunk(coded[:9]), chunk(coded[9:])]
+    received, raw, _ = await ask(running, answer, *script, b"0\r\n\r\n")
+    assert received.status == status
+    assert (coded[:9] in raw) == (status == 200)
+
+
+async def test_a_stream_in_a_content_coding_that_does_not_end(inspect, answer) -> None:
+    running = await inspect(limits=AnswerLimits(seconds=0.3))
+    head = CHUNKED + b"text/event-stream\r\ncontent-encoding: gzip\r\n\r\n"
+    received, _, _ = await ask(running, answer, head, *[chunk(b"x")] * 50)
+    assert "did not end within" in error_of(received)["message"]

@@ -1,0 +1,83 @@
+"""The decision point as a proxy process puts it together, with the parts that a test looks at or replaces."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import httpx
+
+from addons.capture import Capture
+from addons.enforce import Enforce
+from addons.guard import Guard, OwnPlaces
+from addons.identify import Identify
+from addons.inspection import AnswerLimits, Inspector
+from headgate.agents.authenticate import KeyRing
+from headgate.db.database import Database
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.kernel.clock import system_clock
+from headgate.kernel.public_roots import public_roots
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.gcra import Quota
+from headgate.ratelimits.local import LocalLimiter
+from headgate.tools.load import load_catalogues
+from headgate.traffic.spool_writer import SpoolWriter
+from headgate.vault.service import Vault
+from headgate.workflows.decision_point import decision_point
+from headgate.workflows.hold_call import HoldTimes
+from headgate.workflows.instance import Instance
+from headgate.workflows.organization_state import OrganizationStates
+from headgate.workflows.record_batch import Recorder
+from headgate.workflows.wake_ups import WakeUps
+from proxy.capture_queue import CaptureQueue
+
+
+@dataclass(frozen=True)
+class Enforcement:
+    identify: Identify
+    point: Enforce
+    capture: Capture
+    captures: CaptureQueue
+    instance: Instance
+
+
+async def open_enforcement(
+    stack: AsyncExitStack, database: Database, recorder: Recorder, vault: Vault, spool: Path, *, tunnels: int
+) -> Enforcement:
+    """``tunnels``: how many a client may open in a minute."""
+    clock = system_clock
+    keys, states = KeyRing(database, clock=clock), OrganizationStates(database)
+    judges = Judges(httpx.AsyncClient(verify=public_roots()))
+    evaluator = Evaluator(judges, DailyBudgets(clock))
+    captures = CaptureQueue(SpoolWriter(spool, vault, clock))
+    capture = Capture(captures)
+    decides = decision_point(
+        database,
+        recorder,
+        states,
+        keys,
+        clock,
+        wake_ups=WakeUps(database),
+        evaluator=evaluator,
+        times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
+    )
+    point = Enforce(
+        gate=decides.gate,
+        catalogue=load_catalogues(),
+        guard=Guard(OwnPlaces(frozenset)),
+        ends=decides.ends,
+        inspector=Inspector(evaluator, AnswerLimits()),
+        limiter=None,
+        clock=clock,
+        monotonic=monotonic,
+        capture=capture,
+    )
+    stack.push_async_callback(judges.close)
+    stack.push_async_callback(recorder.close)
+    stack.push_async_callback(decides.close)
+    await recorder.open()
+    limiter = LocalLimiter({RateClass.CONNECT: Quota(tunnels, 60)})
+    identify = Identify(keys=keys, states=states, clock=clock, api_origin=None, limiter=limiter)
+    return Enforcement(identify, point, capture, captures, decides.instance)

@@ -1,0 +1,29 @@
+"""The queue's schema is that of the installed package, made by our migration: none of its code stands here."""
+
+from importlib import resources
+from typing import Final
+
+import psycopg
+
+from headgate.db.migrate import Migration, all_migrations
+
+_NEWEST: Final = "03.04.00_50_post_add_retry_failed_job_procedure.sql"
+
+
+def test_the_installed_package_has_no_migration_that_databases_lack() -> None:
+    """Where this fails: a migration of ours for the databases that there are (docs/decisions/0016)."""
+    names = [file.name for file in (resources.files("procrastinate.sql") / "migrations").iterdir()]
+    assert max(name for name in names if name.endswith(".sql")) == _NEWEST
+
+
+def test_what_is_included_is_run_and_what_is_written_is_compared() -> None:
+    [queue] = [one for one in all_migrations() if one.name == "0013_queue"]
+    assert "CREATE TABLE procrastinate_jobs" in queue.statements
+    assert "CREATE TABLE procrastinate_jobs" not in queue.sql
+    assert queue.checksum == Migration(queue.name, queue.sql).checksum
+
+
+def test_it_lies_in_a_schema_of_its_own(superuser: psycopg.Connection[tuple[object, ...]]) -> None:
+    rows = superuser.execute("SELECT nspname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
+                             " WHERE relname = 'procrastinate_jobs'").fetchall()  # fmt: skip
+    assert rows == [("queue",)]

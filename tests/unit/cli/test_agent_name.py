@@ -1,0 +1,58 @@
+"""An agent is named by name or id; nothing is done to one of several that have a name."""
+
+import httpx
+import pytest
+
+from headgate.cli.agent_name import agent_id_if_named, agent_id_of
+from headgate.cli.api_client import ApiClient
+from headgate.cli.target import Target
+from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.kernel.secrets import Secret
+
+AGENTS = [
+    ("agt_1", "Mail bot", "active"),
+    ("agt_2", "Mail bot two", "active"),
+    ("agt_3", "twin", "active"),
+    ("agt_4", "twin", "suspended"),
+    ("agt_5", "successor", "deactivated"),
+    ("agt_6", "successor", "suspended"),
+    ("agt_7", "gone", "deactivated"),
+]
+
+
+@pytest.fixture
+def client() -> ApiClient:
+    """An API that answers with one agent a page."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        place = int(request.url.params.get("cursor", "0"))
+        agent_id, name, status = AGENTS[place]
+        following = str(place + 1) if place + 1 < len(AGENTS) else None
+        data = [{"id": agent_id, "name": name, "status": status}]
+        return httpx.Response(200, json={"data": data, "pagination": {"next_cursor": following}})
+
+    return ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
+
+
+@pytest.mark.parametrize(
+    ("named", "agent_id"),
+    [("agt_9", "agt_9"), ("Mail bot", "agt_1"), ("successor", "agt_6"), ("gone", "agt_7")],
+)
+def test_a_name_stands_for_its_agent(client: ApiClient, named: str, agent_id: str) -> None:
+    assert agent_id_of(client, named) == agent_id
+    assert agent_id_if_named(client, named) == agent_id
+
+
+def test_who_names_none_means_all(client: ApiClient) -> None:
+    assert agent_id_if_named(client, None) is None
+
+
+def test_a_name_of_several_is_refused_with_their_ids(client: ApiClient) -> None:
+    with pytest.raises(ValidationError, match="2 agents are called twin; name one by its id:\n  agt_3\n  agt_4"):
+        agent_id_of(client, "twin")
+
+
+@pytest.mark.parametrize("named", ["Mail", "mail bot", "../agents"])
+def test_a_name_that_is_nearly_one_is_none(client: ApiClient, named: str) -> None:
+    with pytest.raises(NotFoundError, match="there is no agent"):
+        agent_id_of(client, named)
