@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.organizations.sign_in_address import sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.parts import api_part, proxy_part, worker_part
-from headgate.runtime.ports import settle_port
+from headgate.runtime.ports import keep_port
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 from headgate.runtime.secrets_file import store_secrets
 from headgate.runtime.seed import seed_agent
@@ -56,11 +56,12 @@ class Instance:
         self._announce = announce
         self._information: RuntimeInformation | None = None
         self._supervisor = Supervisor(changed=self._parts_changed)
+        self._ports = ExitStack()
 
     async def run(self) -> None:
         """Until SIGINT or SIGTERM; a second one ends everything at once. Raises HeadgateError where it cannot start."""
         open_data_directory(self._settings.data)
-        with instance_lock(self._settings.data):
+        with instance_lock(self._settings.data), self._ports:
             stop = asyncio.Event()
             self._listen_for_signals(stop)
             tasks = TaskSet(lambda name, error: stop.set())
@@ -108,17 +109,21 @@ class Instance:
         self._announce(self._information, first_sign_in(issuer, settings.api_url) if is_first else None)
 
     def _with_ports(self, settings: Settings) -> Settings:
-        api = settle_port(
-            settings.api_host, settings.api_port, what="API", option="--api-port", variable="HEADGATE_API_PORT"
+        api = self._ports.enter_context(
+            keep_port(
+                settings.api_host, settings.api_port, what="API", option="--api-port", variable="HEADGATE_API_PORT"
+            )
         )
-        proxy = settle_port(
-            settings.proxy_host,
-            settings.proxy_port,
-            what="proxy",
-            option="--proxy-port",
-            variable="HEADGATE_PROXY_PORT",
+        proxy = self._ports.enter_context(
+            keep_port(
+                settings.proxy_host,
+                settings.proxy_port,
+                what="proxy",
+                option="--proxy-port",
+                variable="HEADGATE_PROXY_PORT",
+            )
         )
-        return replace(settings, api_port=api, proxy_port=proxy)
+        return replace(settings, api_port=api.getsockname()[1], proxy_port=proxy.getsockname()[1])
 
     def _describe(
         self, settings: Settings, servers: Servers, authority: Authority, issuer: LocalIssuer

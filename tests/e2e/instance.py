@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
 
 HOLD_SECONDS = 2
 
@@ -141,8 +141,7 @@ def running(folder: Path, upstream_roots: Path, **settings: str) -> Iterator[Ins
 @contextmanager
 def one_more_proxy(instance: Instance, **settings: str) -> Iterator[str]:
     """``headgate proxy`` on a port of its own, against the instance's servers; yields its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     environment = instance.environment_of("proxy") | {"HEADGATE_PROXY_PORT": str(port), **settings}
     command = [sys.executable, "-P", "-m", "headgate.cli.main", "proxy"]
     log_path = instance.folder / f"proxy-{port}.log"

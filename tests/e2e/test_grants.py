@@ -1,7 +1,6 @@
 """Grants through the real proxies: what they let through reaches the destination so often and no more, whoever is
 killed meanwhile; and a grant that is taken back is gone at once."""
 
-import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from tests.e2e.instance import Instance, running
 from tests.e2e.rules import rule
 from tests.e2e.upstream import Upstream, serving
 from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
 
 _CALLS = 50
 
@@ -134,8 +134,7 @@ def test_revoked_is_effective_within_a_second_at_every_proxy(
 
 def test_what_was_not_sent_is_given_back(instance, administrator, agent, upstream, impatient_path) -> None:
     grant_id = _grant(administrator, instance, impatient_path, max_uses=1)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    nobody = f"http://127.0.0.1:{free_port()}"
     assert agent.call("POST", nobody + impatient_path).status_code == 502
     wait_for(lambda: administrator.get(f"/admin/grants/{grant_id}")["uses"] == 0, "the use is given back")
     [use] = administrator.get(f"/admin/grants/{grant_id}")["newest_uses"]

@@ -1,7 +1,6 @@
 """An approval is used exactly once: two calls, two proxies, nobody there, nothing sent, two reviewers at odds."""
 
 import signal
-import socket
 import threading
 from contextlib import closing
 
@@ -12,6 +11,7 @@ from tests.e2e.clients import Agent, error_of
 from tests.e2e.instance import one_more_proxy
 from tests.e2e.upstream import serving
 from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
 
 PAYMENT = {"to": "Globex", "amount": 9000}
 
@@ -138,8 +138,7 @@ def test_a_denial_and_an_approval_at_the_same_moment(administrator, agent, upstr
 
 
 def test_nothing_sent_gives_the_use_back(administrator, agent, certificates, patient_path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"https://127.0.0.1:{port}{patient_path}"
     call = agent.call_later("POST", url, json=PAYMENT)
     approval = administrator.pending(patient_path)

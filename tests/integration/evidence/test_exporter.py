@@ -33,6 +33,7 @@ from headgate.evidence.time_stamp import query, verified_time
 from headgate.evidence.tree_store import list_checkpoints
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ValidationError
+from tests.free_port import free_port
 from tests.http_server import any_server, http_server
 from tests.integration.evidence.receivers import TimeStampAuthority
 
@@ -329,12 +330,8 @@ async def test_with_roots_the_authority_must_be_one_of_theirs_and_one_for_time_s
 @pytest.fixture
 def witness(tmp_path: Path, checkpointer: Checkpointer) -> AsyncIterator[tuple[str, VerifierKey]]:
     """``headgate witness`` as another team runs it."""
-    import socket  # noqa: PLC0415
-
     log = checkpointer.keys.load().verifier_keys("log.example")[0].text
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "headgate.cli.main", "witness", "--data-dir", str(tmp_path / "witness"),
          "--log", log, "--port", str(port), "--name", "witness.example/w1"],
