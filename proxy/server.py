@@ -3,13 +3,13 @@
 import asyncio
 import signal
 import time
+from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
-from redis.asyncio import Redis
 
 from addons.capture import Capture
 from addons.certificate import Certificate
@@ -53,7 +53,6 @@ from headgate.workflows.count_connection_uses import ConnectionUses
 from headgate.workflows.count_refusals import RefusalCounts
 from headgate.workflows.decision_point import decision_point
 from headgate.workflows.hold_call import Holds, HoldTimes
-from headgate.workflows.instance import Instance
 from headgate.workflows.open_credential import OpenCredentials
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
@@ -170,9 +169,19 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     stack.push_async_callback(point.close)
     await recorder.open()
     captures = open_captures(settings, vault, clock, stack)
-    _keep_running(
-        stack, states, keys, point.instance, refusals, uses, wake_ups, valkey, gate.budget, shadow_calls, captures
-    )
+    loops = {
+        "states": states.keep_warm(),
+        "keys": keys.keep_touched(),
+        "heartbeat": point.instance.keep_beating(),
+        "refusals": refusals.keep_writing(),
+        "connection uses": uses.keep_writing(),
+        "shadow policies": shadow_calls.keep_asking(),
+        "wake-up poll": wake_ups.poll(),
+        "metrics": _report(wake_ups, gate.budget, captures),
+    }
+    if valkey is not None:
+        loops["wake-up channel"] = wake_ups.listen(valkey)
+    _keep_running(stack, loops)
 
     api_origin = _origin(settings.public_api_url)
     limiter = LocalLimiter(settings.quotas) if settings.rate_limits else None
@@ -200,32 +209,12 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     return gate_addons, point.holds
 
 
-def _keep_running(
-    stack: AsyncExitStack,
-    states: OrganizationStates,
-    keys: KeyRing,
-    instance: Instance,
-    refusals: RefusalCounts,
-    uses: ConnectionUses,
-    wake_ups: WakeUps,
-    valkey: Redis | None,
-    budget: BufferBudget,
-    shadow_calls: ShadowCalls,
-    captures: CaptureQueue,
-) -> None:
+def _keep_running(stack: AsyncExitStack, loops: Mapping[str, Coroutine[object, object, object]]) -> None:
     tasks = TaskSet(lambda name, error: _log.critical("proxy_loop_ended", loop=name, error=repr(error)))
     stack.push_async_callback(tasks.close)
-    tasks.start(states.keep_warm(), name="states")
-    tasks.start(keys.keep_touched(), name="keys")
-    tasks.start(instance.keep_beating(), name="heartbeat")
-    tasks.start(refusals.keep_writing(), name="refusals")
-    tasks.start(uses.keep_writing(), name="connection uses")
-    tasks.start(shadow_calls.keep_asking(), name="shadow policies")
-    tasks.start(wake_ups.poll(), name="wake-up poll")
-    tasks.start(_report(wake_ups, budget, captures), name="metrics")
+    for name, loop in loops.items():
+        tasks.start(loop, name=name)
     stack.callback(flush_tallies)
-    if valkey is not None:
-        tasks.start(wake_ups.listen(valkey), name="wake-up channel")
 
 
 async def _report(wake_ups: WakeUps, budget: BufferBudget, captures: CaptureQueue) -> None:

@@ -1,14 +1,20 @@
 """Suspending an agent and letting it go on: at once, in every process, inside open tunnels too."""
 
+from collections.abc import Awaitable, Callable
+
 from fastapi import APIRouter
 
 from admin_api.agents.schemas import AgentAnswer, StatusReason, agent_answer
 from admin_api.agents.stopped import stops_shown
 from admin_api.change import change_by
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.principal import Principal
 from headgate.agents.administer import resume_agent, suspend_agent
 from headgate.agents.listing_store import listed_agent
+from headgate.agents.model import Agent
+from headgate.audit.change import Change
+from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
@@ -22,14 +28,7 @@ async def suspend(
     body: StatusReason | None = None,
 ) -> AgentAnswer:
     """Its keys are refused from now on, and are as they were when it is resumed. 409 for a deactivated agent."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await suspend_agent(connection, change, agent_id, (body or StatusReason()).reason)
-        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(connection, principal.org_id)
-    dependencies.keys.forget(principal.org_id)
-    return agent_answer(listed, stops)
+    return await _moved(suspend_agent, parse_id(IdPrefix.AGENT, id), principal, dependencies, body)
 
 
 @router.post("/admin/agents/{id}/resume")
@@ -40,10 +39,19 @@ async def resume(
     body: StatusReason | None = None,
 ) -> AgentAnswer:
     """The end of a suspension. 409 for a deactivated agent: make a new one."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
+    return await _moved(resume_agent, parse_id(IdPrefix.AGENT, id), principal, dependencies, body)
+
+
+async def _moved(
+    move: Callable[[Connection, Change, str, str | None], Awaitable[Agent]],
+    agent_id: str,
+    principal: Principal,
+    dependencies: Dependencies,
+    body: StatusReason | None,
+) -> AgentAnswer:
     change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await resume_agent(connection, change, agent_id, (body or StatusReason()).reason)
+        agent = await move(connection, change, agent_id, (body or StatusReason()).reason)
         listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
         stops = await stops_shown(connection, principal.org_id)
     dependencies.keys.forget(principal.org_id)

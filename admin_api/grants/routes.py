@@ -30,7 +30,7 @@ from headgate.approvals.model import VoteDecision
 from headgate.approvals.store import get_approval
 from headgate.approvals.voting import Outcome, Voter
 from headgate.db.database import Connection
-from headgate.grants.granting import grant_approved, grant_calls
+from headgate.grants.granting import Calls, grant_approved, grant_calls
 from headgate.grants.model import REASON_MAX_CHARACTERS, Grant, GrantStatus
 from headgate.grants.service import confirm_grant, revoke_grant
 from headgate.grants.store import GrantFilter, find_grant, list_grants, newest_uses
@@ -82,10 +82,8 @@ async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: Curr
             change,
             await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
             body.bounds(change.at),
+            Calls(body.tool, body.operation, body.scope(body.conditions, None)),
             agent_id=parse_id(IdPrefix.AGENT, body.agent_id),
-            tool=body.tool,
-            operation=body.operation,
-            scope=body.scope(body.conditions, None),
             policy_ids=body.policy_ids,
             max_seconds=dependencies.grant_max_seconds,
         )
@@ -155,10 +153,8 @@ async def approve_and_grant(
             change,
             voter,
             bounds,
+            Calls(about.tool, about.operation, body.scope(body.conditions, outcome.approval.approved_digest)),
             approval=outcome.approval,
-            tool=about.tool,
-            operation=about.operation,
-            scope=body.scope(body.conditions, outcome.approval.approved_digest),
             parties=await parties_to(connection, outcome.approval, voter),
             max_seconds=dependencies.grant_max_seconds,
         )

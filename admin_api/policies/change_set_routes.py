@@ -12,10 +12,10 @@ from admin_api.policies.schemas import NewPolicy, PolicyChange
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.change_set import (
     CHANGES_MAX,
-    Change,
     PolicyCreation,
     PolicyDeletion,
     PolicyUpdate,
+    RuleChange,
     apply_changes,
 )
 from headgate.policies.document_service import DocumentChange, data_content
@@ -34,7 +34,7 @@ class CreatePolicy(_Change):
     change: Literal["create_policy"]
     policy: NewPolicy
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         del note
         return PolicyCreation(self.policy.draft())
 
@@ -44,7 +44,7 @@ class UpdatePolicy(_Change):
     policy_id: str
     policy: PolicyChange
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         del note
         expected = _expected(self.policy.version)
         return PolicyUpdate(parse_id(IdPrefix.POLICY, self.policy_id), changing(self.policy.changes()), expected)
@@ -55,7 +55,7 @@ class DeletePolicy(_Change):
     policy_id: str
     version: StrictInt | None = Field(default=None, ge=1)
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         del note
         return PolicyDeletion(parse_id(IdPrefix.POLICY, self.policy_id), _expected(self.version))
 
@@ -65,7 +65,7 @@ class PutData(_Change):
     path: str
     document: Any
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), data_content(self.document), note)
 
 
@@ -73,7 +73,7 @@ class DeleteData(_Change):
     change: Literal["delete_data"]
     path: str
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), None, note)
 
 
@@ -82,7 +82,7 @@ class PutModule(_Change):
     path: str
     content: str = Field(min_length=1)
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), self.content, note)
 
 
@@ -90,7 +90,7 @@ class DeleteModule(_Change):
     change: Literal["delete_module"]
     path: str
 
-    def parsed(self, note: str | None) -> Change:
+    def parsed(self, note: str | None) -> RuleChange:
         return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), None, note)
 
 

@@ -12,11 +12,12 @@ from admin_api.pages import page
 from admin_api.sessions.cookies import Cookies, cookie_of
 from admin_api.sign_in.provider_logout import begin_provider_logout
 from admin_api.tokens import VerifiedLogin, VerifiedToken
+from headgate.db.database import Connection
 from headgate.kernel.errors import ForbiddenError, UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import sign_in, user_actor
 from headgate.sessions.logout_hint import open_hint, seal_hint
-from headgate.sessions.model import Browser
+from headgate.sessions.model import Browser, SignedIn
 from headgate.sessions.provider_store import keep_provider_session, sealed_hint_of
 from headgate.sessions.service import EndReason, close_sessions, open_session, record_failed_login, signed_in
 
@@ -34,11 +35,11 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
-    """A session that is over: who had let the person in, and what that provider is reminded of."""
+class _Shown:
+    """The session that a browser shows, and what its cookie holds."""
 
-    issuer: str
-    hint: Secret | None
+    who: SignedIn
+    secret: Secret
 
 
 def browser_of(request: Request) -> Browser:
@@ -71,7 +72,9 @@ async def let_in(request: Request, dependencies: Dependencies, cookies: Cookies,
             at=now,
         )
         raise
-    await _end_shown(request, dependencies, cookies, EndReason.REPLACED)
+    if (replaced := await _shown(request, dependencies, cookies)) is not None:
+        async with dependencies.database.transaction(replaced.who.user.org_id) as connection:
+            await _end(connection, request, dependencies, replaced.who, EndReason.REPLACED)
     limits = dependencies.session_limits
     async with dependencies.database.transaction(user.org_id) as connection:
         opened = await open_session(connection, user, aal=token.aal, browser=browser, now=now, limits=limits)
@@ -92,10 +95,15 @@ async def log_out(request: Request, dependencies: Dependencies, cookies: Cookies
 
     To the provider by a page and not by 303: browsers that apply ``form-action`` to redirects would stop there.
     """
-    ended = await _end_shown(request, dependencies, cookies, EndReason.LOGOUT)
     login, further = dependencies.browser_login, None
-    if ended is not None and login is not None:
-        further = await begin_provider_logout(login, ended.issuer, ended.hint)
+    if (shown := await _shown(request, dependencies, cookies)) is not None:
+        user, session_id = shown.who.user, shown.who.session_id
+        async with dependencies.database.transaction(user.org_id) as connection:
+            sealed = await sealed_hint_of(connection, user.org_id, session_id)
+            await _end(connection, request, dependencies, shown.who, EndReason.LOGOUT)
+        if login is not None:
+            hint = None if sealed is None else open_hint(sealed, shown.secret, session_id)
+            further = await begin_provider_logout(login, user.issuer, hint)
     if further is None:
         answer = Response(status_code=303, headers={"Location": "/auth/login?signed_out=1"})
     else:
@@ -105,32 +113,31 @@ async def log_out(request: Request, dependencies: Dependencies, cookies: Cookies
     return answer
 
 
-async def _end_shown(
-    request: Request, dependencies: Dependencies, cookies: Cookies, reason: EndReason
-) -> _Ended | None:
-    """Whatever session the browser shows; one that is over already is no error."""
+async def _shown(request: Request, dependencies: Dependencies, cookies: Cookies) -> _Shown | None:
+    """None: it shows no session, or one that is over already, which is no error."""
     try:
         secret = cookie_of(request.scope["headers"], cookies.session)
         if secret is None:
             return None
-        who = await signed_in(
-            dependencies.database, secret, clock=dependencies.clock, limits=dependencies.session_limits
-        )
+        limits = dependencies.session_limits
+        return _Shown(await signed_in(dependencies.database, secret, clock=dependencies.clock, limits=limits), secret)
     except UnauthorizedError:
         return None
-    async with dependencies.database.transaction(who.user.org_id) as connection:
-        sealed = await sealed_hint_of(connection, who.user.org_id, who.session_id)
-        await close_sessions(
-            connection,
-            user_actor(who.user),
-            who.user.org_id,
-            who.user.user_id,
-            at=dependencies.clock(),
-            reason=reason,
-            address=address_subject(request.scope),
-            only=who.session_id,
-        )
-    return _Ended(who.user.issuer, None if sealed is None else open_hint(sealed, secret, who.session_id))
+
+
+async def _end(
+    connection: Connection, request: Request, dependencies: Dependencies, who: SignedIn, reason: EndReason
+) -> None:
+    await close_sessions(
+        connection,
+        user_actor(who.user),
+        who.user.org_id,
+        who.user.user_id,
+        at=dependencies.clock(),
+        reason=reason,
+        address=address_subject(request.scope),
+        only=who.session_id,
+    )
 
 
 def one_of_each(request: Request) -> Mapping[str, str]:

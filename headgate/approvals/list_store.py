@@ -1,5 +1,4 @@
-"""Lists of approvals, newest first, each by an index that has the list's order (``0011_who_decides.sql``,
-``0039_pairs_of_filters.sql``)."""
+"""Lists of approvals, newest first, each by an index that has the list's order (``0011_who_decides.sql``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -90,7 +90,9 @@ class ChainVerifier:
     def add(self, event: StoredEvent) -> bool:
         """Take the next event, in the order of ``seq``; False once a fault was found."""
         if self._fault is None:
-            self._fault = self._examine(event)
+            found = self._examine(event)
+            if isinstance(found, ChainFault):
+                self._fault = found
         return self._fault is None
 
     def result(self) -> Verification:
@@ -107,7 +109,7 @@ class ChainVerifier:
             payloads_erased=self._erased,
         )
 
-    def _examine(self, event: StoredEvent) -> ChainFault | None:
+    def _examine(self, event: StoredEvent) -> Header | ChainFault:
         if event.seq > self._expected_seq:
             return self._missing(self._expected_seq)
         if event.seq < self._expected_seq:
@@ -131,7 +133,7 @@ class ChainVerifier:
             self._last = (header.id[1:-1], event.hash)
             self._first = self._first or self._last
             self._erased += event.payload is None
-        return None
+        return header
 
     def _examine_header(self, event: StoredEvent, header: Header) -> ChainFault | None:
         if header.org != self._org:
@@ -192,11 +194,9 @@ def _changed(event: StoredEvent, column: str, sealed: str, stored: str | None) -
     return _fault(event, FaultReason.COLUMN_CHANGED, f"{column} was sealed as {sealed}, and now is {quoted(stored)}")
 
 
-def row_fault(org_id: str, event: StoredEvent) -> ChainFault | None:
-    """What is wrong with one event, whatever stands around it: its header, and whether its rows are as that says."""
-    verifier = ChainVerifier(org_id, event.seq, event.seq, is_alone=True)
-    verifier.add(event)
-    return verifier.result().fault
+def checked_header(org_id: str, event: StoredEvent) -> Header | ChainFault:
+    """One event's header where its rows are as that says, whatever stands around it; else what is wrong with it."""
+    return ChainVerifier(org_id, event.seq, event.seq, is_alone=True)._examine(event)
 
 
 def instant_of(quoted: str) -> datetime | None:

@@ -7,7 +7,7 @@ from typing import Final
 from psycopg import sql
 
 from headgate.audit.chain import StoredEvent, parse_header
-from headgate.audit.chain_verifier import instant_of, row_fault
+from headgate.audit.chain_verifier import ChainFault, checked_header, instant_of
 from headgate.audit.model import EventFilter, SealedEvent
 from headgate.audit.payload import NO_PAYLOAD, read_payload
 from headgate.audit.stored_events import COLUMNS
@@ -83,8 +83,8 @@ def searched(text: str) -> str:
 
 def sealed_event(org_id: str, event: StoredEvent) -> SealedEvent:
     """What stands in the database, and what is wrong with it: one bad row hides none of those beside it."""
-    header, fault = parse_header(event.header), row_fault(org_id, event)
-    payload, problem = NO_PAYLOAD, None if fault is None else fault.message
+    found, payload = checked_header(org_id, event), NO_PAYLOAD
+    header, problem = (parse_header(event.header), found.message) if isinstance(found, ChainFault) else (found, None)
     if event.payload is not None:
         read = read_payload(event.payload)
         if read is None:

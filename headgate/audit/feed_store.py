@@ -11,7 +11,7 @@ from typing import Final
 from psycopg import sql
 
 from headgate.audit.chain import StoredEvent
-from headgate.audit.chain_verifier import row_fault
+from headgate.audit.chain_verifier import ChainFault, checked_header
 from headgate.audit.model import Actor, EventType
 from headgate.audit.payload import NO_PAYLOAD, read_payload
 from headgate.audit.stored_events import COLUMNS, read_events
@@ -61,7 +61,9 @@ async def events_after(
 
 
 def _feed_event(org_id: str, event: StoredEvent) -> FeedEvent | None:
-    if row_fault(org_id, event) is not None or event.event_type is None or not isinstance(event.created_at, datetime):
+    if isinstance(checked_header(org_id, event), ChainFault):
+        return None
+    if event.event_type is None or not isinstance(event.created_at, datetime):
         return None
     payload = NO_PAYLOAD if event.payload is None else read_payload(event.payload) or NO_PAYLOAD
     return FeedEvent(

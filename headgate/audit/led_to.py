@@ -11,8 +11,8 @@ from typing import Final
 
 from psycopg import sql
 
-from headgate.audit.chain import StoredEvent, genesis, parse_header
-from headgate.audit.chain_verifier import ChainFault, FaultReason, row_fault
+from headgate.audit.chain import Header, StoredEvent, genesis
+from headgate.audit.chain_verifier import ChainFault, FaultReason, checked_header
 from headgate.audit.stored_events import COLUMNS, read_rows
 from headgate.db.database import Connection
 
@@ -31,11 +31,19 @@ _OF_TYPES: Final = _STRETCH.format(join=sql.SQL("JOIN"), types=sql.SQL("AND e.ev
 
 
 @dataclass(frozen=True, slots=True)
+class LedEvent:
+    """An event whose rows are as its header says."""
+
+    stored: StoredEvent
+    header: Header
+
+
+@dataclass(frozen=True, slots=True)
 class Led:
     """Both in the chain's order. ``faults``: rows that are not what was sealed, one for each; what comes behind a
     break of the chain follows from its own predecessor, and only the break is one."""
 
-    events: Sequence[StoredEvent]
+    events: Sequence[LedEvent]
     faults: Sequence[ChainFault]
 
 
@@ -48,26 +56,28 @@ async def led_to(
         rows = await read_rows(connection, _ALL, values)
     else:
         rows = await read_rows(connection, _OF_TYPES, {**values, "types": sorted(types)})
-    events, faults = [], []
+    events: list[LedEvent] = []
+    faults: list[ChainFault] = []
     for *columns, previous in rows:
         event = StoredEvent(*columns)
-        fault = row_fault(org_id, event) or _link_fault(org_id, event, previous)
-        if fault is None:
-            events.append(event)
-        else:
+        header = checked_header(org_id, event)
+        if isinstance(header, ChainFault):
+            faults.append(header)
+        elif fault := _link_fault(org_id, event, header, previous):
             faults.append(fault)
+        else:
+            events.append(LedEvent(event, header))
     return Led(events, faults)
 
 
-def _link_fault(org_id: str, event: StoredEvent, previous: bytes | None) -> ChainFault | None:
+def _link_fault(org_id: str, event: StoredEvent, header: Header, previous: bytes | None) -> ChainFault | None:
     """``previous``: the hash of the event before, as the chain has it."""
     if event.seq == 1:
         previous = genesis(org_id)
-    header = parse_header(event.header)
     if previous is None:
         message = f"no event with seq {event.seq - 1} comes before it"
         return ChainFault(event.seq, event.event_id, FaultReason.MISSING, message)
-    if header is None or header.prev_hash != previous.hex():
+    if header.prev_hash != previous.hex():
         message = f"it is not linked to the event before it, which has sha256:{previous.hex()}"
         return ChainFault(event.seq, event.event_id, FaultReason.LINK_BROKEN, message)
     return None

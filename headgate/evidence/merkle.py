@@ -1,6 +1,7 @@
-"""The Merkle tree of RFC 6962, section 2.1: hashes, roots, and the checks of both kinds of proof.
+"""The Merkle tree of RFC 6962, section 2.1: hashes, roots, and the check that one tree continues another.
 
-Verification follows RFC 9162, sections 2.1.3.2 and 2.1.4.2, which spell out what RFC 6962 leaves to the reader.
+It follows RFC 9162, section 2.1.4.2, which spells out what RFC 6962 leaves to the reader. That a leaf is in a tree is
+checked in one place, by ``pack_verifier.tree_root``, which auditors take away.
 Pure; where the hashes of a large tree come from is ``tiles``'s matter. Hashes by the hundred are computed in Rust
 (``regorus-py/src/record/tree.rs``), which the tests compare with these.
 """
@@ -53,29 +54,6 @@ def fold_peaks(peaks: Sequence[bytes]) -> bytes:
     for peak in reversed(peaks[:-1]):
         root = node_hash(peak, root)
     return root
-
-
-def verify_inclusion(*, leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
-    """That ``leaf`` (its hash) is number ``index`` of the tree with this root. Raises ProofError."""
-    if not 0 <= index < size:
-        raise ProofError(f"index {index} is not in a tree of {size} leaves")
-    node, last, found = index, size - 1, leaf
-    for sibling in path:
-        if last == 0:
-            raise ProofError("the inclusion proof is longer than the tree is high")
-        if node & 1 or node == last:
-            found = node_hash(sibling, found)
-            while not node & 1 and node:
-                node >>= 1
-                last >>= 1
-        else:
-            found = node_hash(found, sibling)
-        node >>= 1
-        last >>= 1
-    if last != 0:
-        raise ProofError("the inclusion proof is shorter than the tree is high")
-    if found != root:
-        raise ProofError(f"the inclusion proof leads to root {found.hex()}, expected {root.hex()}")
 
 
 def verify_consistency(

@@ -46,16 +46,23 @@ class Bounds:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Which of an agent's calls a grant is for."""
+
+    tool: str
+    operation: str
+    scope: Scope
+
+
 async def grant_calls(
     connection: Connection,
     change: Change,
     granter: Voter,
     bounds: Bounds,
+    calls: Calls,
     *,
     agent_id: str,
-    tool: str,
-    operation: str,
-    scope: Scope,
     policy_ids: Sequence[str] | None,
     max_seconds: int,
 ) -> Grant:
@@ -70,9 +77,8 @@ async def grant_calls(
             f"{unknown[0][:64]} is no rule policy that is enabled",
             details={"field": "policy_ids", "reason": "no such rule policy"},
         )
-    grant = _new(
-        change, granter, bounds, agent_id, tool, operation, scope, enabled if policy_ids is None else set(policy_ids)
-    )
+    answered = enabled if policy_ids is None else set(policy_ids)
+    grant = _new(change, granter, bounds, calls, agent_id, answered)
     await _save(connection, change, grant, max_seconds)
     return grant
 
@@ -82,11 +88,9 @@ async def grant_approved(
     change: Change,
     granter: Voter,
     bounds: Bounds,
+    calls: Calls,
     *,
     approval: Approval,
-    tool: str,
-    operation: str,
-    scope: Scope,
     parties: Parties,
     max_seconds: int,
 ) -> Grant:
@@ -96,7 +100,7 @@ async def grant_approved(
     """
     asked = {one.policy_id for one in approval.requirements}
     grant = replace(
-        _new(change, granter, bounds, approval.agent_id, tool, operation, scope, asked),
+        _new(change, granter, bounds, calls, approval.agent_id, asked),
         approval_id=approval.approval_id,
         parties=parties,
     )
@@ -136,23 +140,14 @@ def granter_of(granter: Voter, at: datetime) -> Granter:
     return Granter(granter.user_id, granter.email, granter.is_admin, at, granter.groups)
 
 
-def _new(
-    change: Change,
-    granter: Voter,
-    bounds: Bounds,
-    agent_id: str,
-    tool: str,
-    operation: str,
-    scope: Scope,
-    policy_ids: set[str],
-) -> Grant:
+def _new(change: Change, granter: Voter, bounds: Bounds, calls: Calls, agent_id: str, policy_ids: set[str]) -> Grant:
     return Grant(
         org_id=change.org_id,
         grant_id=new_id(IdPrefix.GRANT),
         agent_id=agent_id,
-        tool=tool,
-        operation=operation,
-        scope=scope,
+        tool=calls.tool,
+        operation=calls.operation,
+        scope=calls.scope,
         policy_ids=frozenset(policy_ids),
         granters=(granter_of(granter, change.at),),
         max_uses=bounds.max_uses,

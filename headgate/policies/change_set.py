@@ -50,7 +50,7 @@ class PolicyDeletion:
     expected: ExpectedVersion | None
 
 
-type Change = PolicyCreation | PolicyUpdate | PolicyDeletion | DocumentChange
+type RuleChange = PolicyCreation | PolicyUpdate | PolicyDeletion | DocumentChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Now:
 
 
 async def apply_changes(
-    database: Database, org_id: str, changes: Sequence[Change], author: Author, *, clock: Clock, rehearse: bool
+    database: Database, org_id: str, changes: Sequence[RuleChange], author: Author, *, clock: Clock, rehearse: bool
 ) -> list[Applied]:
     """What each came to, in their order. ``rehearse``: nothing stays.
 
@@ -100,7 +100,7 @@ async def apply_changes(
     return [results[number] for number in range(len(changes))]
 
 
-async def _load(database: Database, org_id: str, changes: Sequence[Change]) -> _Now:
+async def _load(database: Database, org_id: str, changes: Sequence[RuleChange]) -> _Now:
     async with database.transaction(org_id) as connection:
         generation = await stored_generation(connection, org_id)
         around = await load_surroundings(connection, org_id)
@@ -116,7 +116,7 @@ async def _load(database: Database, org_id: str, changes: Sequence[Change]) -> _
     return _Now(generation, around, enabled, changed)
 
 
-async def _lock(connection: Connection, org_id: str, changes: Sequence[Change]) -> None:
+async def _lock(connection: Connection, org_id: str, changes: Sequence[RuleChange]) -> None:
     """Policies and documents before the generation, as whoever changes one of them does: else each would wait for
     the other."""
     for policy_id in sorted(one.policy_id for one in changes if isinstance(one, PolicyUpdate | PolicyDeletion)):
@@ -126,7 +126,7 @@ async def _lock(connection: Connection, org_id: str, changes: Sequence[Change]) 
         await lock_document(connection, org_id, document.kind, document.path)
 
 
-def _surroundings_after(around: Surroundings, changes: Sequence[Change]) -> Surroundings:
+def _surroundings_after(around: Surroundings, changes: Sequence[RuleChange]) -> Surroundings:
     """With all changes at once: a document may take the place of another that goes. Raises ValidationError."""
     documents, libraries = dict(around.documents), dict(around.libraries)
     seen: set[tuple[DocumentKind, str]] = set()
@@ -143,7 +143,7 @@ def _surroundings_after(around: Surroundings, changes: Sequence[Change]) -> Surr
     return make_surroundings(around.allowlist, documents, tuple(sorted(libraries.items())))
 
 
-async def _check(number: int, change: Change, now: _Now, after: Surroundings) -> CheckedPolicy | None:
+async def _check(number: int, change: RuleChange, now: _Now, after: Surroundings) -> CheckedPolicy | None:
     """Raises ValidationError, which says the number."""
     try:
         match change:
@@ -160,7 +160,7 @@ async def _check(number: int, change: Change, now: _Now, after: Surroundings) ->
     return None
 
 
-def _name(change: Change, now: _Now) -> str:
+def _name(change: RuleChange, now: _Now) -> str:
     match change:
         case PolicyCreation(draft):
             return f"policy {draft.name}"
@@ -172,13 +172,13 @@ def _name(change: Change, now: _Now) -> str:
             return f"policy {change.policy_id}"
 
 
-def _rank(change: Change) -> int:
+def _rank(change: RuleChange) -> int:
     """What goes makes room first; then what policies read, then policies."""
     return 0 if isinstance(change, PolicyDeletion) else 1 if isinstance(change, DocumentChange) else 2
 
 
 async def _apply(
-    connection: Connection, org_id: str, change: Change, checked: CheckedPolicy | None, author: Author, clock: Clock
+    connection: Connection, org_id: str, change: RuleChange, checked: CheckedPolicy | None, author: Author, clock: Clock
 ) -> Applied:
     match change:
         case DocumentChange():

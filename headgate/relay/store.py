@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from headgate.audit.chain import StoredEvent, parse_header, unquoted
+from headgate.audit.chain import unquoted
 from headgate.audit.chain_verifier import ChainFault, instant_of
-from headgate.audit.led_to import led_to
+from headgate.audit.led_to import LedEvent, led_to
 from headgate.audit.payload import NO_PAYLOAD, read_payload
 from headgate.db.database import Connection
 from headgate.relay.model import Consumer, RecordedEvent
@@ -84,20 +84,20 @@ async def events_between(
     return Stretch([one for event in led.events if (one := _event(event)) is not None], led.faults)
 
 
-def _event(event: StoredEvent) -> RecordedEvent | None:
-    """As its header says, which the row's columns were held against; None where that is of no form that is known."""
-    header = parse_header(event.header)
-    created_at = None if header is None else instant_of(header.created_at)
-    if header is None or created_at is None:
+def _event(event: LedEvent) -> RecordedEvent | None:
+    """As its header says, which the row's columns were held against; None where its time is none."""
+    header, payload = event.header, event.stored.payload
+    created_at = instant_of(header.created_at)
+    if created_at is None:
         return None
-    payload = NO_PAYLOAD if event.payload is None else read_payload(event.payload) or NO_PAYLOAD
+    read = NO_PAYLOAD if payload is None else read_payload(payload) or NO_PAYLOAD
     return RecordedEvent(
         event_id=header.id[1:-1],
-        seq=event.seq,
+        seq=event.stored.seq,
         event_type=header.type[1:-1],
         action_id=unquoted(header.action),
         agent_id=unquoted(header.agent),
         created_at=created_at,
-        actor=payload.actor,
-        data=payload.data,
+        actor=read.actor,
+        data=read.data,
     )

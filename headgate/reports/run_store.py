@@ -5,7 +5,7 @@ from typing import Final
 
 from headgate.audit.chain import genesis, parse_header
 from headgate.audit.chain_store import range_of, stored_header
-from headgate.audit.chain_verifier import instant_of, row_fault
+from headgate.audit.chain_verifier import ChainFault, checked_header, instant_of
 from headgate.audit.payload import read_payload
 from headgate.audit.stored_events import COLUMNS, read_events
 from headgate.db.database import Connection
@@ -100,7 +100,9 @@ async def _names(connection: Connection, org_id: str, last_seq: int) -> dict[str
     """What policies were called at the end of the run, as the record has it: names of now would change old reports."""
     found: dict[str, str] = {}
     for event in await read_events(connection, _NAMES.encode(), [org_id, last_seq]):
-        payload = None if event.payload is None or row_fault(org_id, event) else read_payload(event.payload)
+        if event.payload is None or isinstance(checked_header(org_id, event), ChainFault):
+            continue
+        payload = read_payload(event.payload)
         data = {} if payload is None else payload.data
         policy_id, name = data.get("policy_id"), data.get("name")
         if isinstance(policy_id, str) and isinstance(name, str):

@@ -123,25 +123,11 @@ def _entry(
     )
     protocol = Protocol(_choice(section, "protocol", tuple(Protocol), Protocol.REST))
     if protocol is Protocol.MCP:
-        methods: Sequence[str] = _MCP_METHODS
-        operation = "mcp_response"  # each message names its own
-        effect = Effect.WRITE
+        operation, effect = "mcp_response", Effect.WRITE  # each message names its own
     else:
-        methods = GRAPHQL_METHODS if protocol is Protocol.GRAPHQL else section.strings("method")
-        operation = _name(section, "operation")
-        if operation == SEVERAL:
-            raise section.fail("operation", f"{SEVERAL} is what a GraphQL document with several root fields is")
-        if operation.startswith(("unlisted_", "mcp_")):
-            raise section.fail("operation", f"{operation} begins like an operation that the gate makes itself")
-        effect = Effect(_choice(section, "effect", tuple(Effect), None))
+        operation, effect = _operation(section), Effect(_choice(section, "effect", tuple(Effect), None))
     root = read_graphql_root(section, protocol, effect)
-    if not methods:
-        raise section.fail("method", "at least one method is required")
-    for method in methods:
-        if _METHOD.fullmatch(method) is None:
-            raise section.fail("method", f"{method!r} is not a method in upper case")
-        if method == "HEAD":
-            raise section.fail("method", "HEAD is what GET is (RFC 9110, section 9.3.2): list GET")
+    methods = _methods(section, protocol)
     when, params = section.section("when"), section.section("params")
     when.only("query", "body")
     params.only("query", "body", "header")
@@ -177,6 +163,31 @@ def _entry(
         success=read_success(section, shared, root),
         document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
+
+
+def _operation(section: Section) -> str:
+    operation = _name(section, "operation")
+    if operation == SEVERAL:
+        raise section.fail("operation", f"{SEVERAL} is what a GraphQL document with several root fields is")
+    if operation.startswith(("unlisted_", "mcp_")):
+        raise section.fail("operation", f"{operation} begins like an operation that the gate makes itself")
+    return operation
+
+
+def _methods(section: Section, protocol: Protocol) -> Sequence[str]:
+    if protocol is Protocol.MCP:
+        return _MCP_METHODS
+    if protocol is Protocol.GRAPHQL:
+        return GRAPHQL_METHODS
+    methods = section.strings("method")
+    if not methods:
+        raise section.fail("method", "at least one method is required")
+    for method in methods:
+        if _METHOD.fullmatch(method) is None:
+            raise section.fail("method", f"{method!r} is not a method in upper case")
+        if method == "HEAD":
+            raise section.fail("method", "HEAD is what GET is (RFC 9110, section 9.3.2): list GET")
+    return methods
 
 
 def parse_template(section: Section) -> tuple[Segment, ...]:

@@ -31,7 +31,7 @@ async def _led(database: Database, org_id: str, after: int = 0, types: tuple[str
 
 
 def _seqs(led: Led) -> list[int]:
-    return [one.seq for one in led.events]
+    return [one.stored.seq for one in led.events]
 
 
 def _faults(led: Led) -> list[tuple[int, str]]:

@@ -24,7 +24,7 @@ from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.grants.granting import Bounds, grant_calls
+from headgate.grants.granting import Bounds, Calls, grant_calls
 from headgate.grants.model import Scope
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
@@ -274,10 +274,8 @@ async def _granted(decided: Decided, api_database: Database) -> None:
             change,
             Voter("usr_ann", None),
             Bounds(change.at + timedelta(minutes=5), 1, None, "a test asks for it"),
+            Calls("http", "post", Scope()),
             agent_id=str(agent_id),
-            tool="http",
-            operation="post",
-            scope=Scope(),
             policy_ids=None,
             max_seconds=600,
         )

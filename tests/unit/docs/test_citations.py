@@ -1,4 +1,4 @@
-"""What docstrings and comments cite is there: pages of this repository, and sections of semantics.md."""
+"""What docstrings, comments and pages cite is there: pages and files, and sections of semantics.md."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,8 @@ SUFFIXES = frozenset({".py", ".rs", ".sql", ".yaml", ".rego"})
 SERVED = frozenset({"/skill.md", "/SKILL.md", "SKILL.md"})  # pages of the API's own
 PAGE = re.compile(r"[\w./-]+\.md\b")
 SECTION = re.compile(r"semantics\.md(?:'s)?[,\s(]+\"([^\"]+)\"")
+FILE = re.compile(r"\b(?:addons|admin_api|benchmarks|headgate|proxy|tests)/[\w/]+\.py\b|\b\d{4}_\w+\.sql\b")
+EXAMPLES = frozenset({"0001_what_it_does.sql"})
 COMMENT = re.compile(r"\n\s*(?:#|--|//!?)?\s*")
 
 
@@ -33,6 +35,15 @@ def test_every_page_that_is_named_is_there() -> None:
         if page not in SERVED and not any(one.endswith(f"/{page}") for one in known)
     }
     assert missing == set()
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    texts = _texts() | {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in pages}
+    cited = {(where, file) for where, text in texts.items() for file in FILE.findall(text) if file not in EXAMPLES}
+    assert len(cited) > 100
+    migrations = ROOT / "headgate" / "db" / "migrations"
+    assert {one for one in cited if not ((ROOT / one[1]).exists() or (migrations / one[1]).exists())} == set()
 
 
 def test_every_section_that_is_named_is_there() -> None:
