@@ -14,6 +14,7 @@ from headgate.audit.chain import StoredEvent
 from headgate.audit.window_check import WindowRow
 from headgate.db.database import Connection, awaited_in_thread
 
+_SEARCHED_EVENTS: Final = 50_000
 _STREAM_EVENTS: Final = 500  # few enough that verifying them does not hold up the event loop
 WINDOW_EVENTS: Final = 2_000
 """What is fetched and checked at once (measured: fewer wait for the server, more leave the processor's cache)."""
@@ -56,6 +57,10 @@ _OUTSIDE: Final = """
 """
 
 _FOLLOWING: Final = "SELECT min(seq) AS seq FROM audit_chain WHERE org_id = %s AND seq > %s"
+
+_BY_HASH: Final = """
+    SELECT max(seq) AS seq FROM audit_chain WHERE org_id = %s AND seq BETWEEN %s AND %s AND hash = %s
+"""
 
 # A window of the run at a time, bounded on both sides by values: the planner joins and sorts it in memory. One
 # cursor over the whole run sorts all of it on disk first (measured: half the speed, and no first row for long). Nothing
@@ -126,6 +131,23 @@ async def stored_header(connection: Connection, org_id: str, seq: int) -> Stored
         await cursor.execute("SELECT header, hash FROM audit_chain WHERE org_id = %s AND seq = %s", [org_id, seq])
         row = await cursor.fetchone()
     return None if row is None else StoredHeader(*row)
+
+
+async def headers_at(connection: Connection, org_id: str, seq: int) -> list[StoredHeader]:
+    """All rows of one number: the table allows one, and whoever owns it can change that."""
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute("SELECT header, hash FROM audit_chain WHERE org_id = %s AND seq = %s", [org_id, seq])
+        return [StoredHeader(*row) for row in await cursor.fetchall()]
+
+
+async def number_of(connection: Connection, org_id: str, digest: bytes, before: int) -> int | None:
+    """The nearest event before a number that has this hash. No index knows; each statement is a short one."""
+    for last in range(before - 1, 0, -_SEARCHED_EVENTS):
+        found = await connection.execute(_BY_HASH, [org_id, last - _SEARCHED_EVENTS + 1, last, digest])
+        row = await found.fetchone()
+        if row is not None and row["seq"] is not None:
+            return int(row["seq"])
+    return None
 
 
 class RecordedErasure(NamedTuple):

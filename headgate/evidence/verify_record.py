@@ -14,6 +14,7 @@ from regorus import leaf_hashes
 
 from headgate.audit.chain_store import range_of
 from headgate.audit.chain_verifier import ChainFault, FaultReason, Verification
+from headgate.audit.fork_check import fork_at
 from headgate.audit.insertion_check import inserted_event
 from headgate.audit.verification import verify_run
 from headgate.db.database import Connection
@@ -117,6 +118,21 @@ async def verify_numbers(
     """The events with these numbers. What lies before and behind them is taken from the stored tree, which need not be
     believed: a root that comes out as it was signed was made of the right hashes. Where events behind them say that
     their payloads were erased, it goes on to those; ``verified_until``: up to there somebody else verifies."""
+    found = await _verify_numbers(connection, org_id, points, first_seq, last_seq, progress, verified_until)
+    fault = found.chain.fault
+    fork = None if fault is None else await fork_at(connection, org_id, fault.seq)
+    return found if fork is None else replace(found, chain=_with_fault(found.chain, fork))
+
+
+async def _verify_numbers(
+    connection: Connection,
+    org_id: str,
+    points: Sequence[Checkpoint],
+    first_seq: int,
+    last_seq: int,
+    progress: Progress,
+    verified_until: int,
+) -> RecordVerification:
     watch = _TreeWatch(await builder_at(connection, org_id, first_seq - 1), tuple(points), progress)
     chain = await verify_run(connection, org_id, first_seq, last_seq, watch.add)
     fault = watch.fault or chain.fault
