@@ -15,6 +15,7 @@ from typing import Final
 
 from headgate.audit.model import EventType
 from headgate.db.database import Database
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, HeadgateError, UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
@@ -161,15 +162,24 @@ class RecoveryCodes:
     async def _finish(self, person: Person, code_hash: bytes, claimed_at: datetime, removed: int) -> Recovered:
         now = self._clock()
         async with self._database.transaction(person.org_id) as connection:
-            if not await use_code(connection, person.org_id, person.user_id, code_hash, claimed_at, now):
-                raise ConflictError("the recovery codes were changed while this one was being used")
-            await forget_attempts(connection, person, Attempted.RECOVERY_CODE)
+            used = await use_code(connection, person.org_id, person.user_id, code_hash, claimed_at, now)
             await close_everywhere(self._closers, connection, person, now)
-            left = (await code_status(connection, person.org_id, person.user_id)).unused
-            await tell(
-                connection, person, EventType.MFA_CODE_USED, now,
-                {"factors_removed": removed, "codes_left": left, "issuer": person.issuer,
-                 "owner": person.email or person.user_id, "reason": f"{left} recovery codes are left"},
-            )  # fmt: skip
+            if used:
+                await forget_attempts(connection, person, Attempted.RECOVERY_CODE)
+                left = (await code_status(connection, person.org_id, person.user_id)).unused
+                await tell(
+                    connection, person, EventType.MFA_CODE_USED, now,
+                    {"factors_removed": removed, "codes_left": left, "issuer": person.issuer,
+                     "owner": person.email or person.user_id, "reason": f"{left} recovery codes are left"},
+                )  # fmt: skip
+            else:
+                # The code is gone, what it did is not: whoever ends the codes at the right moment hides nothing.
+                gone: JsonObject = {"type": "totp", "removed": removed}
+                await tell(connection, person, EventType.MFA_FACTOR_REMOVED, now, gone)
+        if not used:
+            raise ConflictError(
+                f"the recovery codes were changed while this one was being used: {removed} factors are removed",
+                details={"factors_removed": removed},
+            )
         ATTEMPTS.labels(Attempted.RECOVERY_CODE.value, "accepted").inc()
         return Recovered(removed, left)

@@ -4,6 +4,7 @@ At least once: a worker that is killed in between leaves an attempt that says so
 """
 
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,7 +39,8 @@ type Conclude = Callable[[Connection, Delivery, SendResult, DeliveryStatus | Non
 @dataclass(frozen=True, slots=True)
 class Deliver:
     """``prepare`` and ``conclude`` are the target's; the order of things is the same for all. ``turns``: how many of
-    this process' places one target may take."""
+    this process' places one target may take; ``most_of_one_organization``: with all of its targets together, where
+    there are other organizations. They could be so many that they take all places, each within its own share."""
 
     database: Database
     clock: Clock
@@ -47,20 +49,37 @@ class Deliver:
     conclude: Conclude
     chance: Callable[[], float] = random.random
     turns: Turns = field(default_factory=lambda: Turns(8))
+    most_of_one_organization: int = 8
+    _running: Counter[str] = field(default_factory=Counter, init=False)
+    _organizations: set[str] = field(default_factory=set, init=False)
 
     async def run(self, job: JobReference) -> None:
         """Raises RetryLater where it is to be tried again, UnavailableError."""
+        self._organizations.add(job.org_id)
+        if len(self._organizations) > 1 and self._running[job.org_id] >= self.most_of_one_organization:
+            raise RetryLater("its organization is busy with others", after_seconds=self._wait_seconds())
+        self._running[job.org_id] += 1
+        try:
+            await self._in_turn(job)
+        finally:
+            self._running[job.org_id] -= 1
+            if not self._running[job.org_id]:
+                del self._running[job.org_id]
+
+    async def _in_turn(self, job: JobReference) -> None:
         target = await self._target(job)
         if target is None:
             return
         if not await self.turns.take(target):
-            wait = _LEAST_WAIT_SECONDS + self.chance() * (_MOST_WAIT_SECONDS - _LEAST_WAIT_SECONDS)
-            raise RetryLater("its receiver is busy with others", after_seconds=wait)
+            raise RetryLater("its receiver is busy with others", after_seconds=self._wait_seconds())
         succeeded = False
         try:
             succeeded = await self._attempt(job)
         finally:
             self.turns.give_back(target, succeeded=succeeded)
+
+    def _wait_seconds(self) -> float:
+        return _LEAST_WAIT_SECONDS + self.chance() * (_MOST_WAIT_SECONDS - _LEAST_WAIT_SECONDS)
 
     async def _attempt(self, job: JobReference) -> bool:
         begun = await self._begin(job)

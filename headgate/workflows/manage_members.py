@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
@@ -113,7 +114,8 @@ async def find_open_invitation(database: Database, secret_hash: bytes, now: date
 async def accept_invitation(database: Database, invitation: Invitation, identity: TokenIdentity, clock: Clock) -> User:
     """The person becomes a member with the roles of the invitation, once; two who come at the same moment are one.
 
-    Raises ForbiddenError: another address than the invited one, or one that the provider has not verified.
+    Raises ForbiddenError: another address than the invited one, or one that the provider has not verified; or who
+    invited may not do that any more.
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
@@ -122,11 +124,23 @@ async def accept_invitation(database: Database, invitation: Invitation, identity
         current = await find_invitation(connection, invitation.org_id, invitation.invitation_id)
         if current is None or current.status(now) is not InvitationStatus.OPEN:
             raise ForbiddenError(_NOT_YOURS)
+        if not await _inviter_may_still_invite(connection, current):
+            raise ForbiddenError(_NOT_YOURS)
         user = await sign_in_as(connection, identity, clock=clock)
         change = Change(invitation.org_id, user_actor(user), user.user_id, now)
         await close_invitation(connection, invitation.org_id, invitation.invitation_id, now, accepted_by=user.user_id)
         await _record(connection, change, EventType.INVITATION_ACCEPTED, current, {"user_id": user.user_id})
         return await _grant(connection, change, user, user.granted | current.roles)
+
+
+async def _inviter_may_still_invite(connection: Connection, invitation: Invitation) -> bool:
+    """Who was an administrator must not come back as one under another name, by what they wrote themselves. An operator
+    is of another organization, where this one asks nobody."""
+    if invitation.created_by is None:
+        return True
+    found = await find_users(connection, invitation.org_id, [invitation.created_by])
+    inviter = found.get(invitation.created_by)
+    return inviter is None or not scopes_of_roles(inviter.roles).isdisjoint({Scope.ADMIN, Scope.OPERATOR})
 
 
 async def grant_roles(connection: Connection, change: Change, user_id: str, roles: Iterable[Role]) -> User:

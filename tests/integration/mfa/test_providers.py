@@ -1,6 +1,6 @@
 """Each adapter against its provider's fake: factors gone, other sessions ended, and one that fails costs nothing."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import httpx
@@ -9,7 +9,7 @@ import pytest
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
-from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.mfa.codes import shown
 from headgate.mfa.hashing import Hasher
@@ -156,6 +156,43 @@ async def test_a_password_alone_purges_only_where_no_factor_is_left(setup: Setup
         await recovery.purge(weak)
     await setup.provider.remove_totp(setup.person)
     assert await recovery.purge(weak) == 10
+
+
+class _Meanwhile:
+    """A provider in front of whose last answer something else happens."""
+
+    def __init__(self, provider: FactorProvider, happens: Callable[[], Awaitable[object]]) -> None:
+        self._provider = provider
+        self._happens = happens
+
+    async def count_totp(self, person: Person) -> int:
+        return await self._provider.count_totp(person)
+
+    async def remove_totp(self, person: Person) -> int:
+        return await self._provider.remove_totp(person)
+
+    async def close_other_sessions(self, person: Person) -> None:
+        await self._provider.close_other_sessions(person)
+        await self._happens()
+
+
+async def test_codes_that_end_while_one_is_used_leave_on_record_what_it_did(
+    setup: Setup, api_database: Database, superuser
+) -> None:
+    """Who has stolen a password and a code would otherwise remove the factors, purge the codes meanwhile, and be seen
+    doing neither: the sessions of the owner would go on, and nobody be told."""
+    plain, weak = _recovery(setup, api_database), replace(setup.person, level=AssuranceLevel.AAL1)
+    [code, *_] = (await plain.generate(setup.person)).codes
+    provider = _Meanwhile(setup.provider, lambda: plain.purge(weak))
+    recovery = RecoveryCodes(api_database, Hasher(), {setup.person.issuer: provider}, system_clock)
+    with pytest.raises(ConflictError, match="2 factors are removed"):
+        await recovery.verify(weak, shown(code))
+    found = superuser.execute(
+        "SELECT event_type FROM audit_inbox WHERE org_id = %s ORDER BY inbox_id", [setup.person.org_id]
+    )
+    assert [one for (one,) in found] == ["mfa_codes.generated", "mfa_codes.purged", "mfa_factor.removed"]
+    closed = superuser.execute("SELECT user_id FROM closed_sessions WHERE org_id = %s", [setup.person.org_id])
+    assert closed.fetchall() == [(setup.person.user_id,)]
 
 
 async def test_without_a_provider_the_issuers_people_are_told_so(setup: Setup, api_database: Database) -> None:

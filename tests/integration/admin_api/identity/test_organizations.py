@@ -179,6 +179,25 @@ async def test_an_invitation_of_somebody_who_was_shut_out_opens_nothing(open_hou
         assert listed["status"] == "revoked"
 
 
+async def test_an_invitation_of_somebody_who_is_no_administrator_any_more_opens_nothing(open_house) -> None:
+    """Nor does it once their provider has taken the role away: they may have made it for themselves."""
+    house = open_house
+    async with (
+        house.browser() as browser,
+        house.api.as_role(house.org_id, Role.ADMIN, subject="eve") as eve,
+        house.api.as_role(house.org_id, Role.VIEWER, subject="eve") as eve_as_she_is_now,
+        house.api.as_role(house.org_id, Role.ADMIN, subject="root") as root,
+    ):
+        made = await _made(eve, "/admin/invitations", {"email": "carol@example.com", "roles": ["admin"]})
+        user = (await eve_as_she_is_now.get("/auth/session")).json()["user_id"]
+        assert (await browser.get(await house.sent_back(browser, invitation=made["secret"]))).status_code == 403
+        assert house.events("invitation.accepted", "user.granted") == []
+        # She is one again, by a role given here: what she asked for stands.
+        given = await root.put(f"/admin/users/{user}/roles", json={"roles": ["admin"]})
+        assert given.status_code == 200, given.text
+        await house.signed_in(browser, invitation=made["secret"])
+
+
 async def test_a_person_of_two_organizations_chooses(open_house, new_organization) -> None:
     house, other = open_house, new_organization().org_id
     async with house.browser() as browser:
