@@ -1,12 +1,19 @@
 """Every route of the table without a credential, with a wrong one, and with one that lacks the scope."""
 
+import asyncio
+from dataclasses import dataclass, replace
+
+import psycopg
 import pytest
 
 from admin_api.access import ACCESS, Access, Audience
 from headgate.agents.keys import compose_key, generate_key
 from headgate.agents.scopes import KeyKind, Scope
+from headgate.db.database import Database
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
+from tests.integration.admin_api.conftest import Api
 
 GUARDED = [(*route, access) for route, access in ACCESS.items() if access.scope is not None]
 PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.audience) == ("GET", Audience.PUBLIC)]
@@ -23,19 +30,43 @@ def concrete(path: str) -> str:
     return path.replace("{}", new_id(IdPrefix.AGENT))
 
 
-@pytest.mark.parametrize(("method", "path", "access"), GUARDED)
-async def test_a_guarded_route(running_api, organization, superuser, method: str, path: str, access: Access) -> None:
-    assert access.scope is not None
-    target = concrete(path)
-    record, revoked = await running_api.key(organization.org_id, Scope.ADMIN)
-    superuser.execute("UPDATE api_keys SET revoked_at = now() WHERE key_id = %s", [record.key_id])
-    record, expired = await running_api.key(organization.org_id, Scope.ADMIN)
-    superuser.execute("UPDATE api_keys SET expires_at = now() WHERE key_id = %s", [record.key_id])
-    record, orphan = await running_api.key(
-        organization.org_id, Scope.ACTIONS_READ, kind=KeyKind.AGENT, agent_id=organization.agent_id
-    )
-    superuser.execute("UPDATE agents SET status = 'deactivated' WHERE agent_id = %s", [organization.agent_id])
-    token = running_api.token(organization.org_id, Role.ADMIN, Role.BREAK_GLASS, Role.OPERATOR)
+@dataclass(frozen=True)
+class Useless:
+    """What no guarded route takes, of an organization that no test changes. ``admin_key`` is no agent's; ``lacking``
+    has every scope but this one."""
+
+    refused: tuple[dict[str, str], ...]
+    admin_key: str
+    lacking: dict[Scope, str]
+
+
+@pytest.fixture(scope="module")
+def useless(cluster, shared_api) -> Useless:
+    async def make() -> Useless:
+        database = Database(Secret(cluster.dsn("headgate_api")))
+        await database.open()
+        api = Api(shared_api.url, shared_api.settings, replace(shared_api.dependencies, database=database))
+        try:
+            return await _useless(cluster, api)
+        finally:
+            await database.close()
+
+    return asyncio.run(make())
+
+
+async def _useless(cluster, api: Api) -> Useless:
+    org_id, agent_id = new_id(IdPrefix.ORGANIZATION), new_id(IdPrefix.AGENT)
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as superuser:
+        superuser.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'Useless')", [org_id])
+        superuser.execute("INSERT INTO org_state (org_id) VALUES (%s)", [org_id])
+        superuser.execute("INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'Robot')", [org_id, agent_id])
+        record, revoked = await api.key(org_id, Scope.ADMIN)
+        superuser.execute("UPDATE api_keys SET revoked_at = now() WHERE key_id = %s", [record.key_id])
+        record, expired = await api.key(org_id, Scope.ADMIN)
+        superuser.execute("UPDATE api_keys SET expires_at = now() WHERE key_id = %s", [record.key_id])
+        _, orphan = await api.key(org_id, Scope.ACTIONS_READ, kind=KeyKind.AGENT, agent_id=agent_id)
+        superuser.execute("UPDATE agents SET status = 'deactivated' WHERE agent_id = %s", [agent_id])
+    token = api.token(org_id, Role.ADMIN, Role.BREAK_GLASS, Role.OPERATOR)
 
     refused: list[dict[str, str]] = [{}]
     for key in (revoked, expired, orphan, generate_key().reveal(), compose_key(bytes(32)).reveal()[:-1] + "z", "sk_1"):
@@ -43,10 +74,24 @@ async def test_a_guarded_route(running_api, organization, superuser, method: str
         refused.append({"X-Agent-Key": key})
     refused.append({"Authorization": f"Bearer {token[:-6]}AAAAAA"})
     refused.append({"Authorization": f"Basic {token}"})
-    refused.append({"X-Agent-Id": organization.agent_id})
+    refused.append({"X-Agent-Id": agent_id})
+    _, admin_key = await api.key(org_id, Scope.ADMIN)
+    lacking = {}
+    for missing in {access.scope for _, _, access in GUARDED if access.scope is not None}:
+        everything_else = [scope for scope in Scope if scope not in (missing, Scope.ADMIN)]
+        _, lacking[missing] = await api.key(org_id, *everything_else)
+    return Useless(tuple(refused), admin_key, lacking)
+
+
+@pytest.mark.parametrize(("method", "path", "access"), GUARDED)
+async def test_a_guarded_route(
+    running_api, useless: Useless, organization, method: str, path: str, access: Access
+) -> None:
+    assert access.scope is not None
+    target = concrete(path)
+    refused = list(useless.refused)
     if access.audience is Audience.ADMINISTRATORS:
-        _, admin_key = await running_api.key(organization.org_id, Scope.ADMIN)
-        refused.append({"X-Agent-Key": admin_key})
+        refused.append({"X-Agent-Key": useless.admin_key})
 
     async with running_api.client() as client:
         for headers in refused:
@@ -55,15 +100,15 @@ async def test_a_guarded_route(running_api, organization, superuser, method: str
             assert answer.json()["error"]["code"] == "UNAUTHORIZED"
             assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
-        everything_else = [scope for scope in Scope if scope not in (access.scope, Scope.ADMIN)]
-        _, lacking = await running_api.key(organization.org_id, *everything_else)
-        answer = await client.request(method, target, headers={"Authorization": f"Bearer {lacking}"})
+        lacking = {"Authorization": f"Bearer {useless.lacking[access.scope]}"}
+        answer = await client.request(method, target, headers=lacking)
         assert answer.status_code == 403
         error = answer.json()["error"]
         assert (error["code"], error["details"]) == ("FORBIDDEN", {"missing_scope": access.scope.value})
         assert access.scope.value in error["message"]
 
         # Whoever has the scope gets past the guard, by key and by token, whatever comes after it.
+        token = running_api.token(organization.org_id, Role.ADMIN, Role.BREAK_GLASS, Role.OPERATOR)
         _, sufficient = await running_api.key(organization.org_id, access.scope)
         for credential in (sufficient, token):
             # Not read to its end: a stream of events has none.

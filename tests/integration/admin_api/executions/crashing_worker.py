@@ -1,9 +1,12 @@
-"""A worker that kills itself at one step of the first execution it takes: ``DSN DATA_DIR STEP``.
+"""Workers that kill themselves at one step of the first execution they take, one after the other.
 
-STEP is ``before`` or ``after`` and a method of ``STEPS``, by its class and name.
+Each line of the standard input is ``[dsn, data_dir, moment, step]``: ``before`` or ``after``, and a method of ``STEPS``
+by its class and name. The answer is how that worker ended, on the standard output. They are processes of their own,
+forked from one that has imported what they need, which takes most of the time of starting one.
 """
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -36,8 +39,18 @@ def crash_at(moment: str, step: str) -> None:
     setattr(STEPS[owner], method, crashing)
 
 
-if __name__ == "__main__":
-    dsn, data_dir, moment, step = sys.argv[1:]
+def work(dsn: str, data_dir: str, moment: str, step: str) -> None:
     crash_at(moment, step)
     settings = WorkerSettings(Secret(dsn), None, Path(data_dir))
     asyncio.run(run_until(settings, asyncio.Event()))
+
+
+if __name__ == "__main__":
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # where workers write their log
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            work(*json.loads(line))
+            sys.exit("the worker came to an end")
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)

@@ -1,7 +1,12 @@
 """kill -9 of the worker at every step: exactly one side effect, or an honest failed."""
 
-import asyncio
+import json
+import os
+import signal
 import sys
+from asyncio import create_subprocess_exec
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -22,14 +27,32 @@ CALLS = {
 }
 
 
+@pytest.fixture
+async def crashed(cluster, data_dir: Path) -> AsyncIterator[Callable[[tuple[str, str]], Awaitable[int]]]:
+    """How a worker ended that was to kill itself at this step."""
+    script = str(Path(__file__).with_name("crashing_worker.py"))
+    # A session of their own, so that no worker that does not die outlives the test.
+    workers = await create_subprocess_exec(sys.executable, script, stdin=PIPE, stdout=PIPE, start_new_session=True)
+    assert workers.stdin is not None
+    assert workers.stdout is not None
+    asked, told = workers.stdin, workers.stdout
+
+    async def crash(step: tuple[str, str]) -> int:
+        asked.write(json.dumps([cluster.dsn("headgate_worker"), str(data_dir), *step]).encode() + b"\n")
+        return int(await told.readline())
+
+    yield crash
+    os.killpg(workers.pid, signal.SIGKILL)
+    await workers.wait()
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("operation", CALLS)
 async def test_a_worker_is_killed_at_every_step(
-    new_gate, reach, working, service, ended, cluster, data_dir: Path, operation: str
+    new_gate, reach, working, service, ended, crashed, operation: str
 ) -> None:
     gate = await new_gate("package gate\n\nallow if true\n")
     await reach(gate)
-    script = str(Path(__file__).with_name("crashing_worker.py"))
     submitted: dict[tuple[str, str], tuple[str, str]] = {}
     for step in STEPS:
         mark = f"{step[0]}{step[1]}"
@@ -37,15 +60,7 @@ async def test_a_worker_is_killed_at_every_step(
         body = {"tool": "shop", "operation": operation, "params": params}
         action = (await gate.as_agent.post("/v1/actions", json=body)).json()
         submitted[step] = action["id"], mark
-        worker = await asyncio.create_subprocess_exec(
-            sys.executable, script, cluster.dsn("headgate_worker"), str(data_dir), *step
-        )
-        try:
-            assert await worker.wait() == -9, step
-        finally:
-            if worker.returncode is None:
-                worker.kill()
-                await worker.wait()
+        assert await crashed(step) == -9, step
     async with working():
         ends = {
             step: await ended(gate.as_agent, action_id, within_seconds=90) for step, (action_id, _) in submitted.items()
