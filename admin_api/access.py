@@ -46,10 +46,8 @@ _PUBLIC: Final = Access(Audience.PUBLIC)
 # Before anybody has an account: whoever sends, within a quota for each address.
 _OPEN: Final = Access(Audience.PUBLIC, rate_class=RateClass.PUBLIC)
 
-# Whoever has a token, whatever their role.
-_PEOPLE: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
-
-
+# Whoever has a bearer, whatever it may do.
+_ANY_BEARER: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
 # Everybody's own, whatever else they may do here.
 _OWN: Final = Access(Audience.PEOPLE, rate_class=RateClass.ADMIN)
 
@@ -296,15 +294,15 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/notifications/{}"): _administrators(),
         ("POST", "/admin/notifications/{}/redeliver"): _administrators(),
         # A person's own; which session each needs, the route looks at itself.
-        ("POST", "/v1/mfa/recovery-codes/generate"): _PEOPLE,
-        ("GET", "/v1/mfa/recovery-codes/status"): _PEOPLE,
-        ("POST", "/v1/mfa/recovery-codes/verify"): _PEOPLE,
-        ("DELETE", "/v1/mfa/recovery-codes"): _PEOPLE,
-        ("GET", "/v1/mfa/totp"): _PEOPLE,
-        ("POST", "/v1/mfa/totp/enrol"): _PEOPLE,
-        ("POST", "/v1/mfa/totp/activate"): _PEOPLE,
-        ("POST", "/v1/mfa/totp/step-up"): _PEOPLE,
-        ("DELETE", "/v1/mfa/totp"): _PEOPLE,
+        ("POST", "/v1/mfa/recovery-codes/generate"): _ANY_BEARER,
+        ("GET", "/v1/mfa/recovery-codes/status"): _ANY_BEARER,
+        ("POST", "/v1/mfa/recovery-codes/verify"): _ANY_BEARER,
+        ("DELETE", "/v1/mfa/recovery-codes"): _ANY_BEARER,
+        ("GET", "/v1/mfa/totp"): _ANY_BEARER,
+        ("POST", "/v1/mfa/totp/enrol"): _ANY_BEARER,
+        ("POST", "/v1/mfa/totp/activate"): _ANY_BEARER,
+        ("POST", "/v1/mfa/totp/step-up"): _ANY_BEARER,
+        ("DELETE", "/v1/mfa/totp"): _ANY_BEARER,
         ("GET", "/v1/connections/platforms"): _agents(Scope.ADMIN),
         ("GET", "/v1/connections"): _agents(Scope.ADMIN),
         ("POST", "/v1/connections"): _agents(Scope.ADMIN),

@@ -10,11 +10,6 @@ from headgate.audit.chain import StoredEvent, parse_header
 from headgate.audit.chain_verifier import ChainFault, checked_header, instant_of
 from headgate.audit.model import EventFilter, SealedEvent
 from headgate.audit.payload import NO_PAYLOAD, read_payload
-from headgate.audit.stored_events import COLUMNS
-
-SELECT: Final = sql.SQL(
-    f"SELECT {COLUMNS} FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq"  # noqa: S608
-)
 
 # What is known of an event's action; written once, never changed.
 _OF_ACTION: Final = {

@@ -14,14 +14,11 @@ from headgate.audit.chain import StoredEvent
 from headgate.audit.chain_verifier import ChainFault, checked_header
 from headgate.audit.model import Actor, EventType
 from headgate.audit.payload import NO_PAYLOAD, read_payload
-from headgate.audit.stored_events import COLUMNS, read_events
+from headgate.audit.stored_events import SELECT, read_events
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 
-_SELECT: Final = sql.SQL(
-    f"SELECT {COLUMNS} FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq"  # noqa: S608
-    " WHERE e.org_id = %s AND e.seq > %s AND e.event_type IN ({}) ORDER BY e.seq LIMIT %s"
-)
+_AFTER: Final = sql.SQL("{} WHERE e.org_id = %s AND e.seq > %s AND e.event_type IN ({}) ORDER BY e.seq LIMIT %s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ async def events_after(
 ) -> list[FeedEvent]:
     """Up to ``limit`` events of these types behind ``seq``, oldest first; what was not sealed as it stands is none."""
     # Literals, so that the planner knows them to be among those of the index of the rare types.
-    query = _SELECT.format(sql.SQL(", ").join(sql.Literal(one.value) for one in types))
+    query = _AFTER.format(SELECT, sql.SQL(", ").join(sql.Literal(one.value) for one in types))
     while rows := await read_events(connection, query, [org_id, seq, limit]):
         found = [one for one in (_feed_event(org_id, row) for row in rows) if one is not None]
         if found or len(rows) < limit:

@@ -7,10 +7,10 @@ from typing import Final
 
 from psycopg import sql
 
-from headgate.audit.event_rows import SELECT, sealed_event
+from headgate.audit.event_rows import sealed_event
 from headgate.audit.find import SEARCHED_EVENTS, Finder, finder
 from headgate.audit.model import Event, EventFilter, EventPage, SealedEvent
-from headgate.audit.stored_events import read_events
+from headgate.audit.stored_events import SELECT, read_events
 from headgate.db.bounded_count import Shown
 from headgate.db.database import Connection
 from headgate.db.rounds import Share

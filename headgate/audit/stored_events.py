@@ -17,6 +17,9 @@ COLUMNS: Final = (
     " e.sealed_at, e.salt, e.payload"
 )
 """Of ``audit_chain c`` and ``audit_events e``, as ``StoredEvent`` has them."""
+SELECT: Final = sql.SQL(
+    f"SELECT {COLUMNS} FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq"  # noqa: S608
+)
 
 
 async def read_events(connection: Connection, query: Query, values: Params) -> list[StoredEvent]:

@@ -7,7 +7,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from headgate.audit.change import Change
 from headgate.kernel.errors import ConflictError
+from headgate.kernel.ids import IdPrefix, new_id
 
 GIVE_UP_AFTER: Final = timedelta(hours=24)
 EXCERPT_MAX_CHARACTERS: Final = 2000
@@ -96,6 +98,36 @@ class SendResult:
     retry_after_seconds: float | None = None
     is_final: bool = False
     reference: str | None = None
+
+
+def fresh_delivery(
+    change: Change,
+    kind: TargetKind,
+    target_id: str,
+    event: str,
+    payload: str,
+    *,
+    event_id: str | None = None,
+    subject_id: str | None = None,
+    status: DeliveryStatus = DeliveryStatus.PENDING,
+    delivery_id: str | None = None,
+) -> Delivery:
+    """Due at once where it is pending, and tried for a day."""
+    return Delivery(
+        org_id=change.org_id,
+        delivery_id=delivery_id or new_id(IdPrefix.DELIVERY),
+        target_kind=kind,
+        target_id=target_id,
+        event_id=event_id,
+        event=event,
+        subject_id=subject_id,
+        payload=payload,
+        status=status,
+        attempts=0,
+        created_at=change.at,
+        give_up_at=change.at + GIVE_UP_AFTER,
+        next_attempt_at=change.at if status is DeliveryStatus.PENDING else None,
+    )
 
 
 def require_move(current: DeliveryStatus, target: DeliveryStatus) -> None:

@@ -8,7 +8,7 @@ from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection
-from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, require_move
+from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, reopen
 from headgate.integrations.catalogue import SETTINGS
 from headgate.integrations.form import IntegrationSettings, parse_draft, parse_stored, record
@@ -159,20 +159,9 @@ def new_delivery(
     event_id: str | None,
     subject_id: str,
 ) -> Delivery:
-    return Delivery(
-        org_id=change.org_id,
-        delivery_id=new_id(IdPrefix.DELIVERY),
-        target_kind=TargetKind.INTEGRATION,
-        target_id=integration.value,
-        event_id=event_id,
-        event=event,
-        subject_id=subject_id,
-        payload=canonical_bytes(payload).decode(),
-        status=DeliveryStatus.PENDING,
-        attempts=0,
-        created_at=change.at,
-        give_up_at=change.at + GIVE_UP_AFTER,
-        next_attempt_at=change.at,
+    text = canonical_bytes(payload).decode()
+    return fresh_delivery(
+        change, TargetKind.INTEGRATION, integration.value, event, text, event_id=event_id, subject_id=subject_id
     )
 
 

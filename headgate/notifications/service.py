@@ -7,7 +7,7 @@ from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection
-from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, require_move
+from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, insert_delivery, reopen
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
@@ -132,18 +132,14 @@ def new_delivery(
     status: DeliveryStatus = DeliveryStatus.PENDING,
     delivery_id: str | None = None,
 ) -> Delivery:
-    return Delivery(
-        org_id=change.org_id,
-        delivery_id=delivery_id or new_id(IdPrefix.DELIVERY),
-        target_kind=TargetKind.CHANNEL,
-        target_id=channel,
+    return fresh_delivery(
+        change,
+        TargetKind.CHANNEL,
+        channel,
+        event,
+        payload,
         event_id=event_id,
-        event=event,
         subject_id=subject_id,
-        payload=payload,
         status=status,
-        attempts=0,
-        created_at=change.at,
-        give_up_at=change.at + GIVE_UP_AFTER,
-        next_attempt_at=change.at if status is DeliveryStatus.PENDING else None,
+        delivery_id=delivery_id,
     )

@@ -47,7 +47,7 @@ def verify_part(facts: Facts, fonts: Sequence[UsedFont]) -> Part:
             " no say: a bucket under object lock, a witness, a time-stamp authority. The root must be the same."
         ),
         Paragraph("3. Have the record verified against it; the first event that is not what was signed is named."),
-        Code(_verify_command(facts)),
+        Code("headgate audit verify --checkpoints FILE-OR-FOLDER"),
         Paragraph("4. Make this report again from the same checkpoint, and compare the SHA-256 of the files."),
         Code(_again_command(facts)),
         Paragraph("5. For a single action, take its proof pack and check it without any server."),
@@ -99,10 +99,6 @@ def _written_out(fonts: Sequence[UsedFont]) -> str:
 
 def _event(event: RunEvent) -> str:
     return f"number {number(event.seq)}, sealed {event.sealed_at:%Y-%m-%d %H:%M:%S.%f} UTC"
-
-
-def _verify_command(facts: Facts) -> str:
-    return "headgate audit verify --checkpoints FILE-OR-FOLDER"
 
 
 def _again_command(facts: Facts) -> str:

@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Final
 
+from psycopg import sql
+
 from headgate.audit.chain import genesis, parse_header
 from headgate.audit.chain_store import range_of, stored_header
 from headgate.audit.chain_verifier import ChainFault, checked_header, instant_of
 from headgate.audit.payload import read_payload
-from headgate.audit.stored_events import COLUMNS, read_events
+from headgate.audit.stored_events import SELECT, read_events
 from headgate.db.database import Connection
 from headgate.evidence.checkpoint import parse_checkpoint
 from headgate.evidence.note import parse_note
@@ -22,13 +24,12 @@ from headgate.reports.basis import Basis, SignedCheckpoint
 from headgate.reports.model import ReportRequest
 
 # Literals, so that the planner knows them to be among those of the index of the rare types.
-_NAMES: Final = f"""
-    SELECT {COLUMNS} FROM audit_events e JOIN audit_chain c ON c.org_id = e.org_id AND c.seq = e.seq
-    WHERE e.org_id = %s AND e.seq <= %s AND e.payload IS NOT NULL
+_NAMES: Final = sql.SQL("""
+    {} WHERE e.org_id = %s AND e.seq <= %s AND e.payload IS NOT NULL
       AND e.event_type IN ('policy.created', 'policy.updated', 'policy.restored', 'nlp_policy.created',
                            'nlp_policy.updated')
     ORDER BY e.seq DESC LIMIT 10000
-"""  # noqa: S608 - constants of this file
+""").format(SELECT)
 _LAST: Final = """
     SELECT seq FROM audit_chain WHERE org_id = %s AND sealed_at <= %s ORDER BY sealed_at DESC, seq DESC LIMIT 1
 """
@@ -99,7 +100,7 @@ async def _organization(connection: Connection, org_id: str) -> str:
 async def _names(connection: Connection, org_id: str, last_seq: int) -> dict[str, str]:
     """What policies were called at the end of the run, as the record has it: names of now would change old reports."""
     found: dict[str, str] = {}
-    for event in await read_events(connection, _NAMES.encode(), [org_id, last_seq]):
+    for event in await read_events(connection, _NAMES, [org_id, last_seq]):
         if event.payload is None or isinstance(checked_header(org_id, event), ChainFault):
             continue
         payload = read_payload(event.payload)

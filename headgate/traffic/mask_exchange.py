@@ -72,7 +72,7 @@ def _masked_text(text: str) -> tuple[str, Counter[str]]:
 
 def _message(where: str, message: Message, masking: JsonObject, omitted: JsonObject) -> JsonObject:
     headers = _mask_headers(where, message.headers, masking)
-    body = _body(where, message)
+    body = _body(message)
     if body.omitted is not None:
         omitted[f"{where}.body"] = body.omitted
     elif not body.is_whole:
@@ -90,7 +90,7 @@ def _message(where: str, message: Message, masking: JsonObject, omitted: JsonObj
     }
 
 
-def _body(where: str, message: Message) -> MaskedBody:
+def _body(message: Message) -> MaskedBody:
     if message.body is None:
         why = None if message.size_bytes == 0 else "heads only"
         return MaskedBody("" if why is None else None, message.size_bytes, omitted=why)

@@ -7,7 +7,7 @@ from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection
-from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, require_move
+from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, insert_delivery, reopen
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
@@ -162,20 +162,14 @@ def new_delivery(
     event_id: str | None = None,
     subject_id: str | None = None,
 ) -> Delivery:
-    return Delivery(
-        org_id=endpoint.org_id,
-        delivery_id=new_id(IdPrefix.DELIVERY),
-        target_kind=TargetKind.WEBHOOK,
-        target_id=endpoint.endpoint_id,
+    return fresh_delivery(
+        change,
+        TargetKind.WEBHOOK,
+        endpoint.endpoint_id,
+        event.value,
+        payload.decode(),
         event_id=event_id,
-        event=event.value,
         subject_id=subject_id,
-        payload=payload.decode(),
-        status=DeliveryStatus.PENDING,
-        attempts=0,
-        created_at=change.at,
-        give_up_at=change.at + GIVE_UP_AFTER,
-        next_attempt_at=change.at,
     )
 
 

@@ -66,7 +66,7 @@ class ChannelTarget:
         payload = _document(delivery.payload)
         secrets = await load_secrets(connection, org_id, channel, self.vault)
         if delivery.event == INVITED:
-            return await self._invitation(connection, delivery, payload, secrets)
+            return await self._invitation(connection, delivery, secrets)
         link = await self._link(connection, delivery, channel, timedelta(seconds=settings.link_seconds))
         message = message_of(payload, link)
         rules = await destination_rules(connection, org_id)
@@ -99,9 +99,7 @@ class ChannelTarget:
         if delivery.event == INVITED and status is DeliveryStatus.DELIVERED and delivery.subject_id is not None:
             await forget_address(connection, delivery.org_id, delivery.subject_id, self.vault)
 
-    async def _invitation(
-        self, connection: Connection, delivery: Delivery, payload: JsonObject, secrets: dict[str, Secret]
-    ) -> Send | None:
+    async def _invitation(self, connection: Connection, delivery: Delivery, secrets: dict[str, Secret]) -> Send | None:
         """To nobody but whoever was invited, while the invitation is open."""
         org_id, invitation_id, url = delivery.org_id, delivery.subject_id or "", secrets.get("url")
         invitation = await find_invitation(connection, org_id, invitation_id, lock=False)
