@@ -61,6 +61,12 @@ class Dial:
     own: OwnPlaces
     permitted: bool = False
 
+    @property
+    def org_id(self) -> str | None:
+        """Whose call it is; None: nobody's, as long as no key was shown."""
+        caller = self.client.caller
+        return None if caller is None else caller.identity.org_id
+
     def permits(self, address: Address) -> bool:
         if self.own.is_own(address, self.port):
             return False

@@ -3,15 +3,24 @@
 Plain asyncio asks its own ``getaddrinfo`` for every name it connects to, so this is the one place where the
 addresses that a name stands for can be judged without a gap between judging and connecting (rebinding).
 uvloop resolves elsewhere and would pass it by; ``install`` refuses such a loop.
+
+A look-up takes a thread for as long as its name server likes, also when nobody waits for it any more. One organization
+has so many of them at once: agents that call names of a server which never answers took all of a process.
 """
 
 import asyncio
 import socket
+from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 from addons.guard import current_dial
+from headgate.kernel.tasks import TaskSet
+
+_THREADS: Final = 128
+_MOST_OF_ONE_ORGANIZATION: Final = 16
 
 
 class UnguardedLoopError(RuntimeError):
@@ -22,8 +31,12 @@ class GuardedResolver:
     """Stands in for ``loop.getaddrinfo``; outside of a dial (database, Redis) it changes nothing."""
 
     # The shapes are asyncio's own, which are wider than can be said more precisely.
-    def __init__(self, resolve: Callable[..., Any]) -> None:
+    def __init__(self, resolve: Callable[..., Any], most_of_one_organization: int = _MOST_OF_ONE_ORGANIZATION) -> None:
         self._resolve = resolve
+        self._free: defaultdict[str | None, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(most_of_one_organization)
+        )
+        self._tasks = TaskSet(lambda name, error: None)  # whoever waits for it is told
 
     async def __call__(
         self,
@@ -35,13 +48,20 @@ class GuardedResolver:
         proto: int = 0,
         flags: int = 0,
     ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
-        found = await self._resolve(host, port, family=family, type=type, proto=proto, flags=flags)
         dial = current_dial()
         if dial is None:
-            return list(found)
+            return list(await self._resolve(host, port, family=family, type=type, proto=proto, flags=flags))
         # A dial resolves one name only; another would be judged by the wrong rules.
         if host != dial.host or port != dial.port:
             raise UnguardedLoopError("a connection asked for another name than the one it was permitted")
+        free = self._free[dial.org_id]
+        await free.acquire()
+        looking = self._tasks.start(
+            self._resolve(host, port, family=family, type=type, proto=proto, flags=flags), name="resolve"
+        )
+        looking.add_done_callback(lambda _: free.release())
+        # Shielded: a client that goes away does not end the thread, and so gives nothing back.
+        found: Any = await asyncio.shield(looking)
         selected = dial.select(ip_address(info[4][0].partition("%")[0]) for info in found)
         return [info for info in found if ip_address(info[4][0].partition("%")[0]) in selected]
 
@@ -51,4 +71,6 @@ def install(loop: asyncio.AbstractEventLoop) -> None:
     if not isinstance(loop, asyncio.SelectorEventLoop):
         raise UnguardedLoopError(f"{type(loop).__module__} resolves names outside of asyncio: use plain asyncio")
     if not isinstance(loop.getaddrinfo, GuardedResolver):
+        # asyncio's own has as many as the machine has processors, and four more.
+        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="resolve"))
         loop.getaddrinfo = GuardedResolver(loop.getaddrinfo)  # type: ignore[method-assign,assignment] # the seam itself

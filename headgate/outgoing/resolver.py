@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 from headgate.organizations.addresses import Address
 
-_THREADS: Final = 16
+_THREADS: Final = 128
+"""More than those who ask at once: a look-up goes on in its thread when its caller has given up."""
 
 
 class Resolver(Protocol):

@@ -121,6 +121,8 @@ async def accept_invitation(database: Database, invitation: Invitation, identity
         raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
     now = clock()
     async with database.transaction(invitation.org_id) as connection:
+        # Before the invitation's row, as who is shutting its maker out: in the other order each waits for the other.
+        await bump_generation(connection, invitation.org_id)
         current = await find_invitation(connection, invitation.org_id, invitation.invitation_id)
         if current is None or current.status(now) is not InvitationStatus.OPEN:
             raise ForbiddenError(_NOT_YOURS)
