@@ -93,8 +93,10 @@ def _decide_many(
         show_json(answer)
     else:
         for one in answer["results"]:
-            became = f"is {one['status']}" if one["error"] is None else one["error"]["message"]
-            click.echo(f"{safe(one['id'])} {safe(became)}")
+            if one["error"] is None:
+                click.echo(f"{safe(one['id'])} is {safe(one['status'])}")
+            else:
+                click.echo(f"{safe(one['id'])} was not decided: {safe(one['error']['message'])}", err=True)
     if answer["failed"]:
         sys.exit(1)
 

@@ -1,5 +1,6 @@
 """``headgate approvals``: what waits for a human, and the decision."""
 
+import json
 import math
 import sys
 import time
@@ -129,6 +130,7 @@ def _show(answer: Document) -> None:
             ("repeats", answer["repeats"]),
             ("expires", answer["expires_at"]),
             *((entry["event"], told(entry)) for entry in answer["history"] if entry["event"] != "requested"),
+            ("proposed", _proposed(answer)),
         ]
     )
     for one in context.get("on_behalf_of", ()):
@@ -160,11 +162,17 @@ def asked(requirement: Document) -> str:
 
 
 def told(entry: Document) -> str:
-    """What happened to an approval after it was asked for: when, by whom, and what they said."""
-    by = entry["by"]
+    """What happened to an approval after it was asked for: when, by whom and in whose place, and what they said."""
+    by, absent = entry["by"], entry["on_behalf_of"]
     who = "" if by is None else f" by {by['email'] or by['id']}"
+    who += "" if absent is None else f" on behalf of {absent}"
     said = f": {entry['reason']}" if entry["reason"] else ""
     return f"{entry['at']}{who}{said}"
+
+
+def _proposed(answer: Document) -> str | None:
+    """What the agent asked for, where somebody approved something else."""
+    return None if answer["edit"] is None else json.dumps(answer["action"]["params"])
 
 
 def _call(action: Document) -> str:

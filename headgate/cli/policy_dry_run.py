@@ -6,6 +6,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -17,7 +18,7 @@ def _call_options(command: Any) -> Any:
     for option in (
         click.option("--trace", is_flag=True, help="Show every rule's value."),
         click.option("--judges/--no-judges", default=True, help="Whether language models are asked (default: yes)."),
-        click.option("--agent", "agent_id", help="Whose call it would be; default: an unknown agent's."),
+        click.option("--agent", metavar="NAME|ID", help="Whose call it would be; default: an unknown agent's."),
         click.option("--body", type=click.File("r", encoding="utf-8"), help="The request's body, with --url."),
         click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url; may be repeated."),
         click.option("--method", default="GET", show_default=True, help="With --url."),
@@ -31,6 +32,7 @@ def _call_options(command: Any) -> Any:
 
 
 def _call(
+    client: ApiClient,
     tool: str | None,
     operation: str | None,
     params: str,
@@ -38,11 +40,13 @@ def _call(
     method: str,
     headers: tuple[str, ...],
     body: TextIO | None,
-    agent_id: str | None,
+    agent: str | None,
     trace: bool,
     judges: bool,
 ) -> dict[str, object]:
-    call: dict[str, object] = {"trace": trace, "judges": judges} | ({} if agent_id is None else {"agent_id": agent_id})
+    call: dict[str, object] = {"trace": trace, "judges": judges}
+    if agent is not None:
+        call["agent_id"] = agent_id_of(client, agent)
     if url is not None:
         split = (header.partition(":") for header in headers)
         http: dict[str, object] = {"method": method, "url": url, "headers": {one: two.strip() for one, _, two in split}}
@@ -62,7 +66,8 @@ def _call(
 @runtime_file_option
 def dry_run(as_json: bool, runtime_file: Path | None, **call: Any) -> None:
     """Say what all policies would decide of a call, and what each of them says."""
-    answer = ApiClient(find_target(runtime_file)).post("/v1/dry-run", _call(**call))
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post("/v1/dry-run", _call(client, **call))
     if as_json:
         show_json(answer)
         return
@@ -98,13 +103,14 @@ def simulate(
     policy_id: str, file: TextIO | None, version: int | None, as_json: bool, runtime_file: Path | None, **call: Any
 ) -> None:
     """Say what one policy, a version of it, or a draft of its next one would say of a call."""
-    body = _call(**call)
+    client = ApiClient(find_target(runtime_file))
+    body = _call(client, **call)
     if file is not None:
         body["rego_policy"] = file.read()
     if version is not None:
         body["version"] = version
     with complaints_about(file):
-        answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/simulate", body)
+        answer = client.post(f"/admin/policies/{policy_id}/simulate", body)
     if as_json:
         show_json(answer)
         return

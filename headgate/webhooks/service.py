@@ -141,10 +141,15 @@ async def send_test(connection: Connection, change: Change, endpoint_id: str) ->
 
 async def redeliver(connection: Connection, change: Change, endpoint_id: str, delivery_id: str) -> Delivery:
     """The same message, under the same id, with a day of its own. Raises NotFoundError, ConflictError."""
-    await get_endpoint(connection, change.org_id, endpoint_id)
+    endpoint = await get_endpoint(connection, change.org_id, endpoint_id)
     delivery = await get_delivery(connection, change.org_id, TargetKind.WEBHOOK, delivery_id, lock=True)
     if delivery.target_id != endpoint_id:
         raise NotFoundError(f"there is no delivery {delivery_id}")
+    if not endpoint.enabled and delivery.event_id is not None:
+        raise ConflictError(
+            f"the endpoint {endpoint_id} is disabled, and is sent nothing but tests: enable it first",
+            details={"endpoint_id": endpoint_id, "disabled_reason": endpoint.disabled_reason},
+        )
     require_move(delivery.status, DeliveryStatus.PENDING)
     await reopen(connection, delivery, change.at, change.at + GIVE_UP_AFTER)
     await defer(connection, DELIVER_WEBHOOK, change.org_id, delivery_id)

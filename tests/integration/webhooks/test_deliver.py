@@ -12,6 +12,7 @@ from headgate.audit.model import EventFilter
 from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.deliveries.model import DeliveryStatus
+from headgate.kernel.errors import ConflictError
 from headgate.outgoing.model import OutgoingLimits
 from headgate.queue.model import JobReference, RetryLater
 from headgate.webhooks.model import WebhookEvent
@@ -20,6 +21,7 @@ from headgate.webhooks.service import (
     redeliver,
     remove_endpoint,
     rotate_secret,
+    send_test,
     update_endpoint,
 )
 from headgate.webhooks.store import get_endpoint
@@ -148,6 +150,23 @@ async def test_gone_disables_and_its_owner_is_told(told, pending) -> None:
     assert events[0].data["owner"] == "usr_1"
     (parked,) = await told.deliveries()
     assert parked.status is DeliveryStatus.PARKED
+
+
+async def test_nothing_is_sent_again_to_a_disabled_endpoint_but_tests(told, pending) -> None:
+    """It would be cancelled when its turn comes, after it was told as pending."""
+    receiver, endpoint, _, delivery = pending
+    async with told.api.transaction(told.org_id) as connection:
+        test = await send_test(connection, told.change(), endpoint.endpoint_id)
+    receiver.answer = answering(410)
+    await told.run(test.delivery_id)
+    async with told.api.transaction(told.org_id) as connection:
+        with pytest.raises(ConflictError, match="is disabled"):
+            await redeliver(connection, told.change(), endpoint.endpoint_id, delivery.delivery_id)
+        again = await redeliver(connection, told.change(), endpoint.endpoint_id, test.delivery_id)
+    assert again.status is DeliveryStatus.PENDING
+    assert {one.delivery_id: one.status for one in await told.deliveries()} == {
+        delivery.delivery_id: DeliveryStatus.CANCELLED, test.delivery_id: DeliveryStatus.PENDING,
+    }  # fmt: skip
 
 
 async def test_days_of_nothing_but_failures_disable_and_one_success_forgives(told, pending) -> None:

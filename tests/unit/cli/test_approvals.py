@@ -20,7 +20,13 @@ AT = "2026-11-21T12:50:05Z"
     ],
 )
 def test_history_says_when_by_whom_and_what(by: Any, reason: str | None, text: str) -> None:
-    assert told({"event": "denied", "at": AT, "by": by, "reason": reason}) == text
+    assert told({"event": "denied", "at": AT, "by": by, "reason": reason, "on_behalf_of": None}) == text
+
+
+def test_history_says_in_whose_place() -> None:
+    by = {"id": "usr_1", "email": "ann@example.com"}
+    entry = {"event": "approved", "at": AT, "by": by, "reason": "fine", "on_behalf_of": "usr_2"}
+    assert told(entry) == f"{AT} by ann@example.com on behalf of usr_2: fine"
 
 
 @pytest.mark.parametrize(
