@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import click
 
+from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -93,7 +94,7 @@ def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--kind", type=click.Choice(_KINDS), help="Of a credential that you have.")
 @click.option("--platform", help="To consent at: github, gitlab, google, slack, atlassian, linear, notion.")
 @click.option("--host", "hosts", multiple=True, help="host or host:port; the credential goes nowhere else.")
-@click.option("--agent", "agents", multiple=True, help="An agent's id that may use it, or '*'.")
+@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="An agent that may use it, or '*': all.")
 @click.option("--tool", "tools", multiple=True, help="A tool whose calls use it; all, if none is named.")
 @click.option("--in", "location", type=click.Choice(["header", "query", "body"]), help="Where an API key goes.")
 @click.option("--field", help="The header, or member of the query or body, that carries an API key.")
@@ -125,15 +126,15 @@ def add(
     the command line, where other users of the machine would see them."""
     if (kind is None) == (platform is None):
         raise click.UsageError("name --kind, of a credential that you have, or --platform, to consent at")
+    if kind is not None and not hosts:
+        raise click.UsageError("--host is needed: the only host that the credential goes to")
     client = ApiClient(find_target(runtime_file))
     body: dict[str, object] = {
         "name": name,
-        "agents": list(agents),
+        "agents": [one if one == "*" else agent_id_of(client, one) for one in agents],
         "tools": list(tools) or ["*"],
         "needs_placeholder": needs_placeholder,
     }
-    if kind is not None and not hosts:
-        raise click.UsageError("--host is needed: the only host that the credential goes to")
     if platform is not None:
         _consent(client, body, platform, client_id, scopes, hosts, redirect_uri)
         return

@@ -6,13 +6,14 @@ from typing import Any, Final
 import click
 import yaml
 
+from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
 
 @click.command()
-@click.option("--agent", "agent_id", help="Default: all agents, each by itself.")
+@click.option("--agent", metavar="NAME|ID", help="Default: all agents, each by itself.")
 @click.option("--name", default="Suggested", show_default=True)
 @click.option("--from", "start_date", help="ISO 8601; default: a week before --to.")
 @click.option("--to", "end_date", help="ISO 8601; default: now.")
@@ -21,10 +22,12 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write FILE.rego and FILE.cases.yaml.")
 @json_option
 @runtime_file_option
-def suggest(out: Path | None, as_json: bool, runtime_file: Path | None, **fields: Any) -> None:
+def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Path | None, **fields: Any) -> None:
     """Suggest a policy that allows what was carried out, and nothing that was not seen; nothing is stored."""
+    client = ApiClient(find_target(runtime_file))
+    fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None}
-    answer = ApiClient(find_target(runtime_file)).post("/admin/policies/suggest", body)
+    answer = client.post("/admin/policies/suggest", body)
     if as_json:
         show_json(answer)
         return
