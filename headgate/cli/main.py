@@ -29,6 +29,10 @@ _COMMANDS: Final = {
     "stop": ("headgate.cli.kill_switch:stop", "Refuse every call at once, held ones too."),
     "start": ("headgate.cli.kill_switch:start", "Let go on what was stopped."),
     "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
+    "notifications": (
+        "headgate.cli.notifications:notifications",
+        "Channels through which people are told; how messages went.",
+    ),
     "webhooks": ("headgate.cli.webhooks:webhooks", "Make, list and test webhook endpoints; look at deliveries."),
     "retention": ("headgate.cli.retention:retention", "How long bodies are kept; legal holds; erasure."),
     "reports": ("headgate.cli.reports:reports", "Reports about the record: make, list, show, download."),
