@@ -10,8 +10,9 @@ import click
 
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import show_fields, show_json, show_table
+from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.kernel.errors import NotFoundError
 
 _KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
 _ID: Final = re.compile(r"con_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -35,6 +36,9 @@ def list_all(platform: str | None, status: str | None, limit: int, as_json: bool
     answer = ApiClient(find_target(runtime_file)).get("/v1/connections", wanted)
     if as_json:
         show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none: headgate connections add NAME makes one")
         return
     show_table(
         ("CONNECTION", "NAME", "PLATFORM", "KIND", "STATUS", "HOSTS", "EXPIRES"),
@@ -203,7 +207,7 @@ def _id_of(client: ApiClient, connection: str) -> str:
         return connection
     found = client.get("/v1/connections", {"name": connection})["data"]
     if not found:
-        raise click.ClickException(f"there is no connection {connection}: headgate connections list shows all")
+        raise NotFoundError(f"there is no connection {safe(connection)}: headgate connections list shows all")
     return str(found[0]["id"])
 
 

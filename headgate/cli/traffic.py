@@ -60,7 +60,10 @@ def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | 
     if as_json:
         show_json(answer)
         return
-    show_table(_COLUMNS, (_row(one) for one in answer["data"]))
+    if answer["data"]:
+        show_table(_COLUMNS, (_row(one) for one in answer["data"]))
+    else:
+        click.echo("none: headgate traffic rules says what is captured")
     _show_losses(answer)
 
 
@@ -174,6 +177,8 @@ def timeline(agent: str, limit: int, runtime_file: Path | None) -> None:
     """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
     client = ApiClient(find_target(runtime_file))
     answer = client.get(f"{PATH}/timeline", {"agent_id": agent_id_of(client, agent), "limit": limit})
+    if not answer["data"]:
+        click.echo("none: headgate traffic rules says what is captured")
     for step in answer["data"]:
         if step["exchange"] is None:
             lost = step["not_captured"]

@@ -17,7 +17,11 @@ _PATH: Final = "/admin/webhooks"
 
 @click.group()
 def webhooks() -> None:
-    """Make, list, change, test and remove webhook endpoints; look at deliveries."""
+    """Make, list, change, test and remove webhook endpoints; look at deliveries.
+
+    \b
+    headgate webhooks create https://hooks.example.com/headgate --event execution.failed
+    """
 
 
 @webhooks.command("list")
