@@ -6,22 +6,11 @@ of its own work. The same guarded handler runs either way; whatever is not in th
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from admin_api.access import Access, Audience
 from admin_api.guarded_route import GuardedRoute, StrictRequest
-
-_PROBED: Final = Access(Audience.PUBLIC)
-
-
-def _methods(route: GuardedRoute) -> set[str]:
-    """What is open to all and counted for nobody answers HEAD as well (RFC 9110, section 9.1), with which many monitors
-    ask; the server leaves the content out."""
-    methods = set(route.methods or ())
-    return methods | {"HEAD"} if "GET" in methods and route.access == _PROBED else methods
 
 
 class DirectDispatch:
@@ -33,7 +22,7 @@ class DirectDispatch:
             (method, route.path): route.plain_handler
             for route in routes
             if isinstance(route, GuardedRoute) and route.plain_handler is not None and not route.param_convertors
-            for method in _methods(route)
+            for method in route.answered_methods
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from admin_api.guarded_route import GuardedRoute
 from admin_api.request_state import request_state
 from headgate.kernel.clock import system_clock
 from headgate.kernel.error_body import error_body
@@ -115,7 +116,11 @@ def _methods_at(request: Request) -> set[str]:
     """All that this address knows (RFC 9110, section 10.2.1), where the framework names those of its first route."""
     path: str = request.scope["path"]
     routes = [one for one in request.app.routes if isinstance(one, Route) and one.path_regex.match(path)]
-    return {method for route in routes for method in route.methods or ()}
+    return {
+        method
+        for route in routes
+        for method in (route.answered_methods if isinstance(route, GuardedRoute) else route.methods or ())
+    }
 
 
 def field_name(location: Sequence[object]) -> str:

@@ -30,6 +30,7 @@ from headgate.ratelimits.headers import rate_limit_headers, require_allowed
 type Endpoint = Callable[[Request], Awaitable[Response]]
 
 _IMPLIED_METHODS: Final = frozenset({"HEAD"})
+_PROBED: Final = Access(Audience.PUBLIC)
 
 
 class StrictRequest(Request):
@@ -49,6 +50,14 @@ class GuardedRoute(APIRoute):
 
     plain_handler: Endpoint | None
     access: Access
+
+    @property
+    def answered_methods(self) -> frozenset[str]:
+        """What is open to all and counted for nobody answers HEAD as well (RFC 9110, section 9.1), with which many
+        monitors ask: ``direct_dispatch`` takes it as GET, and the server leaves the content out."""
+        methods = frozenset(self.methods or ())
+        is_probed = self.access == _PROBED and self.plain_handler is not None and not self.param_convertors
+        return methods | _IMPLIED_METHODS if is_probed and "GET" in methods else methods
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         (method,) = (self.methods or set()) - _IMPLIED_METHODS

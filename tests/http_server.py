@@ -30,7 +30,7 @@ def any_server(answer: Callable[[str, str, bytes], Answer], port: int = 0) -> It
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_CONNECT = do_any  # noqa: N815 - the base class's names
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = do_any  # noqa: N815 - the base class's names
 
         def log_message(self, *arguments: object) -> None:
             """Silent."""

@@ -67,8 +67,17 @@ def require_scope(held: frozenset[Scope], required: Scope) -> None:
     """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other but ``break_glass:write``:
     who may change the policies does so on record, and does not step around them; and but ``operator:*``, which is not
     about one organization."""
-    if required not in held and (Scope.ADMIN not in held or required in (Scope.BREAK_GLASS, Scope.OPERATOR)):
+    if not _includes(held, required):
         raise ForbiddenError(f"this credential lacks the scope {required}", details={"missing_scope": required.value})
+
+
+def _includes(held: frozenset[Scope], required: Scope) -> bool:
+    return required in held or (Scope.ADMIN in held and required not in (Scope.BREAK_GLASS, Scope.OPERATOR))
+
+
+def roles_with(required: Scope) -> list[Role]:
+    """Whom to ask, for somebody who lacks the scope."""
+    return [role for role in Role if _includes(ROLE_SCOPES[role], required)]
 
 
 def parse_scopes(kind: KeyKind, names: Iterable[str]) -> frozenset[Scope]:

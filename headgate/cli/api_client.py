@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import httpx
 
+from headgate.agents.scopes import Scope, roles_with
 from headgate.cli.tables import safe
 from headgate.cli.target import Target
 from headgate.client.call import Call, Patience
@@ -34,7 +35,7 @@ _LISTED_BY: Final = {
     "org_": "org list",
     "pol_": "policy list",
     "rep_": "reports list",
-    "usr_": "org members ORG_ID",
+    "usr_": "users list",
     "whk_": "webhooks list",
 }
 _SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
@@ -171,6 +172,8 @@ def _told(refusal: Refusal) -> HeadgateError:
         return NotFoundError(message)
     if refusal.status == httpx.codes.BAD_REQUEST and details:
         return ValidationError("\n".join([message, *_what_else(details, message)]))
+    if (missing := details.get("missing_scope")) in list(Scope):
+        message += f"; the roles with it: {', '.join(roles_with(Scope(missing)))}"
     if "required_aal" in details:
         message += ": headgate mfa step-up, or headgate mfa enrol where there is no authenticator yet"
     after = refusal.retry_after_seconds

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient, Document
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -24,7 +25,7 @@ def rules(as_json: bool, runtime_file: Path | None) -> None:
 
 @click.command()
 @click.argument("level", type=click.Choice(["off", "heads", "bodies"]))
-@click.option("--agent", "agents", multiple=True, help="Only calls of this agent (its id); repeatable.")
+@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="Only calls of this agent; repeatable.")
 @click.option("--tool", "tools", multiple=True, help="Only calls of this tool; repeatable.")
 @click.option("--operation", "operations", multiple=True, help="Only calls of this operation; repeatable.")
 @click.option("--host", "hosts", multiple=True, help="Only calls to this host, or *.name; repeatable.")
@@ -47,7 +48,7 @@ def capture(
     client = ApiClient(find_target(runtime_file))
     before = client.get(_PATH)
     rule = {
-        "agents": list(agents),
+        "agents": [agent_id_of(client, one) for one in agents],
         "tools": list(tools),
         "operations": list(operations),
         "hosts": list(hosts),

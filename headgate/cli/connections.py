@@ -8,9 +8,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import click
 
+from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import show_fields, show_json, show_table
+from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.kernel.errors import NotFoundError
 
 _KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
 _ID: Final = re.compile(r"con_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -34,6 +36,9 @@ def list_all(platform: str | None, status: str | None, limit: int, as_json: bool
     answer = ApiClient(find_target(runtime_file)).get("/v1/connections", wanted)
     if as_json:
         show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none: headgate connections add NAME makes one")
         return
     show_table(
         ("CONNECTION", "NAME", "PLATFORM", "KIND", "STATUS", "HOSTS", "EXPIRES"),
@@ -93,7 +98,7 @@ def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--kind", type=click.Choice(_KINDS), help="Of a credential that you have.")
 @click.option("--platform", help="To consent at: github, gitlab, google, slack, atlassian, linear, notion.")
 @click.option("--host", "hosts", multiple=True, help="host or host:port; the credential goes nowhere else.")
-@click.option("--agent", "agents", multiple=True, help="An agent's id that may use it, or '*'.")
+@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="An agent that may use it, or '*': all.")
 @click.option("--tool", "tools", multiple=True, help="A tool whose calls use it; all, if none is named.")
 @click.option("--in", "location", type=click.Choice(["header", "query", "body"]), help="Where an API key goes.")
 @click.option("--field", help="The header, or member of the query or body, that carries an API key.")
@@ -125,15 +130,15 @@ def add(
     the command line, where other users of the machine would see them."""
     if (kind is None) == (platform is None):
         raise click.UsageError("name --kind, of a credential that you have, or --platform, to consent at")
+    if kind is not None and not hosts:
+        raise click.UsageError("--host is needed: the only host that the credential goes to")
     client = ApiClient(find_target(runtime_file))
     body: dict[str, object] = {
         "name": name,
-        "agents": list(agents),
+        "agents": [one if one == "*" else agent_id_of(client, one) for one in agents],
         "tools": list(tools) or ["*"],
         "needs_placeholder": needs_placeholder,
     }
-    if kind is not None and not hosts:
-        raise click.UsageError("--host is needed: the only host that the credential goes to")
     if platform is not None:
         _consent(client, body, platform, client_id, scopes, hosts, redirect_uri)
         return
@@ -202,7 +207,7 @@ def _id_of(client: ApiClient, connection: str) -> str:
         return connection
     found = client.get("/v1/connections", {"name": connection})["data"]
     if not found:
-        raise click.ClickException(f"there is no connection {connection}: headgate connections list shows all")
+        raise NotFoundError(f"there is no connection {safe(connection)}: headgate connections list shows all")
     return str(found[0]["id"])
 
 

@@ -11,12 +11,16 @@ from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.integrations.model import Integration
 
-_NAMES: Final = click.Choice([one.value for one in Integration])
+_name: Final = click.argument("name", type=click.Choice([one.value for one in Integration]), metavar="INTEGRATION")
 
 
 @click.group()
 def integrations() -> None:
-    """Show, set and test integrations; look at what came in."""
+    """Show, set and test integrations; look at what came in. INTEGRATION is one of those that list names.
+
+    \b
+    headgate integrations set jira settings.json && headgate integrations test jira
+    """
 
 
 @integrations.command("list")
@@ -39,7 +43,7 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 
 
 @integrations.command()
-@click.argument("name", type=_NAMES)
+@_name
 @runtime_file_option
 def show(name: str, runtime_file: Path | None) -> None:
     """Print what is set, without secrets."""
@@ -47,11 +51,14 @@ def show(name: str, runtime_file: Path | None) -> None:
 
 
 @integrations.command("set")
-@click.argument("name", type=_NAMES)
+@_name
 @click.argument("document", type=click.File("r", encoding="utf-8"))
 @runtime_file_option
 def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
-    """Set it from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets)."""
+    """Set it from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets).
+
+    docs/guides/integrations.md shows one for each.
+    """
     try:
         body = json.load(document)
     except ValueError as error:
@@ -62,7 +69,7 @@ def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
 
 
 @integrations.command()
-@click.argument("name", type=_NAMES)
+@_name
 @runtime_file_option
 def test(name: str, runtime_file: Path | None) -> None:
     """Ask the platform who we are. Exit status 1 where it does not say."""
@@ -74,7 +81,7 @@ def test(name: str, runtime_file: Path | None) -> None:
 
 
 @integrations.command()
-@click.argument("name", type=_NAMES)
+@_name
 @json_option
 @runtime_file_option
 def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
@@ -82,6 +89,9 @@ def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
     answer = ApiClient(find_target(runtime_file)).get(f"{_path(name)}/receipts", {"limit": 200})
     if as_json:
         show_json(answer)
+        return
+    if not answer["data"]:
+        click.echo("none")
         return
     show_table(
         ("RECEIVED", "OUTCOME", "APPROVAL", "ACCOUNT", "WHY"),

@@ -64,6 +64,6 @@ def _warn_of_a_name_never_seen(client: ApiClient, tool: str) -> None:
     if not is_known:
         click.echo(
             f"warning: no call of a tool {safe(tool)} was ever recorded: is the name right?"
-            " headgate agents show ID names the tools that an agent uses",
+            " headgate agents show AGENT names the tools that an agent uses",
             err=True,
         )

@@ -4,8 +4,11 @@ Commands are imported when they are called: the parts of an instance start with 
 should load what it needs and no more.
 """
 
+import errno
 import importlib
+import os
 import sys
+from pathlib import Path
 from typing import Final
 
 import click
@@ -29,6 +32,10 @@ _COMMANDS: Final = {
     "stop": ("headgate.cli.kill_switch:stop", "Refuse every call at once, held ones too."),
     "start": ("headgate.cli.kill_switch:start", "Let go on what was stopped."),
     "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
+    "notifications": (
+        "headgate.cli.notifications:notifications",
+        "Channels through which people are told; how messages went.",
+    ),
     "webhooks": ("headgate.cli.webhooks:webhooks", "Make, list and test webhook endpoints; look at deliveries."),
     "retention": ("headgate.cli.retention:retention", "How long bodies are kept; legal holds; erasure."),
     "reports": ("headgate.cli.reports:reports", "Reports about the record: make, list, show, download."),
@@ -62,6 +69,15 @@ _COMMANDS: Final = {
 class LazyCommands(click.Group):
     """A group that knows its commands' names, and imports one when it is used."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            # click suggests one of the commands that it holds, which are none here.
+            raise click.NoSuchCommand(error.command_name, possibilities=_COMMANDS, ctx=ctx) from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -92,7 +108,10 @@ def headgate() -> None:
 
 def main() -> None:
     """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2, and so is
-    a file that cannot be read or written."""
+    a file that cannot be read or written. Where the reader of our output is gone, click ends us with status 1."""
+    if sys.stdin is None:
+        # Closed by whoever called us: nothing to read, and no descriptor 0 for a connection to get.
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for as long as we live
     try:
         headgate.main(prog_name="headgate", standalone_mode=False)
     except click.exceptions.Exit as stopped:
@@ -103,10 +122,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output is gone: nothing to tell it
-        sys.exit(141)
     except OSError as error:
+        if error.errno == errno.ENOSPC and error.filename is None:
+            click.echo(f"headgate: {error.strerror}", err=True)
+            sys.exit(2)
         if error.filename is None:
             raise
         click.echo(f"headgate: {click.format_filename(error.filename)}: {error.strerror}", err=True)

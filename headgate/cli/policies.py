@@ -9,6 +9,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
 from headgate.cli.policy_file import complaints_about
+from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
 from headgate.cli.policy_suggest import COMMANDS as SUGGEST_COMMANDS
 from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
@@ -23,7 +24,7 @@ _STANDARD_INPUT: Final = "<stdin>"
 
 @click.group()
 def policy() -> None:
-    """Rule policies: add, change, test, compare, restore."""
+    """Rule policies: add, change, test, compare, restore. POLICY is a name or an id."""
 
 
 @policy.command("list")
@@ -86,12 +87,13 @@ def add(
 
 
 @policy.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @json_option
 @runtime_file_option
-def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
+def show(policy: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one policy with its text."""
-    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}")
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}")
     if as_json:
         show_json(answer)
         return
@@ -115,13 +117,15 @@ def show(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 
 @policy.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
-def delete(policy_id: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+def delete(policy: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Delete a policy; its versions stay, and restore brings it back."""
-    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/policies/{policy_id}", {"change_note": note})
+    client = ApiClient(find_target(runtime_file))
+    policy_id = policy_id_of(client, policy)
+    answer = client.delete(f"/admin/policies/{policy_id}", {"change_note": note})
     if as_json:
         show_json(answer)
         return

@@ -9,6 +9,7 @@ import click
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_file import complaints_about
+from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
@@ -32,7 +33,6 @@ def _call_options(command: Any) -> Any:
 
 
 def _call(
-    client: ApiClient,
     tool: str | None,
     operation: str | None,
     params: str,
@@ -40,13 +40,10 @@ def _call(
     method: str,
     headers: tuple[str, ...],
     body: TextIO | None,
-    agent: str | None,
     trace: bool,
     judges: bool,
 ) -> dict[str, object]:
     call: dict[str, object] = {"trace": trace, "judges": judges}
-    if agent is not None:
-        call["agent_id"] = agent_id_of(client, agent)
     if url is not None:
         split = (header.partition(":") for header in headers)
         http: dict[str, object] = {"method": method, "url": url, "headers": {one: two.strip() for one, _, two in split}}
@@ -60,14 +57,19 @@ def _call(
     return call | {"action": {"tool": tool, "operation": operation, "params": document}}
 
 
+def _whose(client: ApiClient, agent: str | None) -> dict[str, object]:
+    return {} if agent is None else {"agent_id": agent_id_of(client, agent)}
+
+
 @click.command("dry-run")
 @_call_options
 @json_option
 @runtime_file_option
-def dry_run(as_json: bool, runtime_file: Path | None, **call: Any) -> None:
+def dry_run(agent: str | None, as_json: bool, runtime_file: Path | None, **call: Any) -> None:
     """Say what all policies would decide of a call, and what each of them says."""
+    body = _call(**call)
     client = ApiClient(find_target(runtime_file))
-    answer = client.post("/v1/dry-run", _call(client, **call))
+    answer = client.post("/v1/dry-run", body | _whose(client, agent))
     if as_json:
         show_json(answer)
         return
@@ -93,22 +95,30 @@ def dry_run(as_json: bool, runtime_file: Path | None, **call: Any) -> None:
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft to ask instead; - for standard input.")
 @click.option("--version", type=click.IntRange(1), help="A version to ask instead.")
 @_call_options
 @json_option
 @runtime_file_option
 def simulate(
-    policy_id: str, file: TextIO | None, version: int | None, as_json: bool, runtime_file: Path | None, **call: Any
+    policy: str,
+    file: TextIO | None,
+    version: int | None,
+    agent: str | None,
+    as_json: bool,
+    runtime_file: Path | None,
+    **call: Any,
 ) -> None:
     """Say what one policy, a version of it, or a draft of its next one would say of a call."""
-    client = ApiClient(find_target(runtime_file))
-    body = _call(client, **call)
+    body = _call(**call)
     if file is not None:
         body["rego_policy"] = file.read()
     if version is not None:
         body["version"] = version
+    client = ApiClient(find_target(runtime_file))
+    body |= _whose(client, agent)
+    policy_id = policy_id_of(client, policy)
     with complaints_about(file):
         answer = client.post(f"/admin/policies/{policy_id}/simulate", body)
     if as_json:
@@ -119,7 +129,7 @@ def simulate(
     overall = answer["overall"]
     show_fields([("overall", overall["decision"]), ("because", overall["reason"])])
     _show_nlp(answer["nlp"])
-    _show_trace(policy_id, answer["trace"])
+    _show_trace(policy, answer["trace"])
 
 
 def _show_decision(answer: dict[str, Any]) -> None:

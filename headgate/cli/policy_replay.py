@@ -7,14 +7,15 @@ from typing import Any, Final, TextIO
 
 import click
 
-from headgate.cli.agent_name import agent_id_of
+from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
 
 @click.command()
-@click.argument("policy_id", required=False)
+@click.argument("policy", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft; - for standard input.")
 @click.option("--priority", type=click.IntRange(0, 1000))
 @click.option("--disabled", is_flag=True, help="As if the policy were disabled.")
@@ -28,7 +29,7 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 @json_option
 @runtime_file_option
 def replay(
-    policy_id: str | None,
+    policy: str | None,
     file: TextIO | None,
     agent: str | None,
     disabled: bool,
@@ -36,18 +37,17 @@ def replay(
     runtime_file: Path | None,
     **fields: Any,
 ) -> None:
-    """Decide recorded actions again, with POLICY_ID as it is, with --file in its place, or with a new draft.
+    """Decide recorded actions again, with POLICY as it is, with --file in its place, or with a new draft.
 
     Interrupt it to cancel it.
     """
-    if policy_id is None and file is None:
-        raise click.UsageError("say what to replay: a POLICY_ID, or --file for a draft")
+    if policy is None and file is None:
+        raise click.UsageError("say what to replay: a POLICY, or --file for a draft")
     client = ApiClient(find_target(runtime_file))
+    fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None} | {"enabled": not disabled}
-    if agent is not None:
-        body["agent_id"] = agent_id_of(client, agent)
-    if policy_id is not None:
-        body["policy_id"] = policy_id
+    if policy is not None:
+        body["policy_id"] = policy_id_of(client, policy)
     if file is not None:
         body["rego_policy"] = file.read()
     report: dict[str, Any] = {}

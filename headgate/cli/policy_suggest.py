@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 import yaml
 
-from headgate.cli.agent_name import agent_id_of
+from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -25,9 +25,8 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Path | None, **fields: Any) -> None:
     """Suggest a policy that allows what was carried out, and nothing that was not seen; nothing is stored."""
     client = ApiClient(find_target(runtime_file))
+    fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None}
-    if agent is not None:
-        body["agent_id"] = agent_id_of(client, agent)
     answer = client.post("/admin/policies/suggest", body)
     if as_json:
         show_json(answer)

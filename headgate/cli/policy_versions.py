@@ -8,13 +8,14 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_file import complaints_about
+from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="The new Rego; - for standard input.")
 @click.option("--name")
 @click.option("--description")
@@ -27,7 +28,7 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 @json_option
 @runtime_file_option
 def update(
-    policy_id: str,
+    policy: str,
     file: TextIO | None,
     release: bool,
     note: str | None,
@@ -43,8 +44,10 @@ def update(
         body["quarantine"] = None
     if note is not None:
         body["change_note"] = note
+    client = ApiClient(find_target(runtime_file))
+    policy_id = policy_id_of(client, policy)
     with complaints_about(file):
-        answer = ApiClient(find_target(runtime_file)).patch(f"/admin/policies/{policy_id}", body)
+        answer = client.patch(f"/admin/policies/{policy_id}", body)
     if as_json:
         show_json(answer)
         return
@@ -53,13 +56,14 @@ def update(
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @runtime_file_option
-def versions(policy_id: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
-    """List the versions of a policy, newest first; of a deleted one too."""
-    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}/versions", {"limit": limit})
+def versions(policy: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+    """List the versions of a policy, newest first; of a deleted one too, by its id."""
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}/versions", {"limit": limit})
     if as_json:
         show_json(answer)
         return
@@ -91,8 +95,8 @@ def diff(
     if Path(target).is_dir():
         show_folder_diff(Path(target), delete=delete, runtime_file=runtime_file)
         return
-    policy_id = target
     client = ApiClient(find_target(runtime_file))
+    policy_id = policy_id_of(client, target)
     if to_version is None:
         to_version = client.get(f"/admin/policies/{policy_id}/versions", {"limit": 1})["data"][0]["version"]
     before = from_version or max(1, to_version - 1)
@@ -107,12 +111,13 @@ def diff(
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @json_option
 @runtime_file_option
-def index(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
+def index(policy: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show about which calls a policy is asked, as the index derived it from its text."""
-    answer = ApiClient(find_target(runtime_file)).get(f"/admin/policies/{policy_id}/index")
+    client = ApiClient(find_target(runtime_file))
+    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}/index")
     if as_json:
         show_json(answer)
         return
@@ -121,15 +126,16 @@ def index(policy_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 
 @click.command()
-@click.argument("policy_id")
+@click.argument("policy")
 @click.argument("version", type=click.IntRange(1))
 @click.option("--note", help="Why, for those who read the versions.")
 @json_option
 @runtime_file_option
-def restore(policy_id: str, version: int, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Make VERSION's content the newest version; brings a deleted policy back."""
+def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Make VERSION's content the newest version; brings a deleted policy, named by its id, back."""
     body: dict[str, object] = {"version": version} | ({} if note is None else {"change_note": note})
-    answer = ApiClient(find_target(runtime_file)).post(f"/admin/policies/{policy_id}/restore", body)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.post(f"/admin/policies/{policy_id_of(client, policy)}/restore", body)
     if as_json:
         show_json(answer)
         return

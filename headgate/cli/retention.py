@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import click
 
+from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient, Document
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -76,7 +77,7 @@ def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
 
 
 @retention.command()
-@click.option("--agent", metavar="ID", help="Everything of this agent.")
+@click.option("--agent", metavar="NAME|ID", help="Everything of this agent.")
 @click.option("--action", metavar="ID", help="This action.")
 @click.option("--reason", required=True, help="The record keeps it.")
 @runtime_file_option
@@ -85,8 +86,9 @@ def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path 
     if agent is not None and action is not None:
         raise click.UsageError("--agent or --action, not both")
     scope = "agent" if agent is not None else "action" if action is not None else "organization"
-    body = {"scope": scope, "target": agent or action, "reason": reason}
-    made = ApiClient(find_target(runtime_file)).post(_HOLDS, body)
+    client = ApiClient(find_target(runtime_file))
+    body = {"scope": scope, "target": agent_id_if_named(client, agent) or action, "reason": reason}
+    made = client.post(_HOLDS, body)
     click.echo(f"{safe(made['id'])}: {safe(_covers(made))} is held")
 
 

@@ -7,12 +7,12 @@ import click
 import yaml
 
 from headgate.cli.local_data import data_dir_option, find_catalogues
-from headgate.cli.tables import show_table
+from headgate.cli.tables import safe, show_table
 from headgate.cli.target import runtime_file_option
 from headgate.configuration.yaml_document import read_document
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.canonical_json import JsonValue, parse_strict
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 from headgate.tools.load import catalogue_paths, load_catalogue, load_catalogues
 from headgate.tools.match import CatalogueIndex
 from headgate.tools.openapi import import_openapi
@@ -39,7 +39,7 @@ def list_tools(tool: str | None, data_dir: Path | None, runtime_file: Path | Non
         if tool in (None, entry.tool)
     ]
     if tool is not None and not rows:
-        raise click.ClickException(f"no catalogue knows the tool {tool}")
+        raise NotFoundError(f"no catalogue knows the tool {safe(tool)}: headgate tools list shows all")
     show_table(("TOOL", "OPERATION", "EFFECT", "METHOD", "DESCRIPTION"), rows)
 
 

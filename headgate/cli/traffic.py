@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import click
 
-from headgate.cli.agent_name import agent_id_of
+from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient, Document
 from headgate.cli.captures import capture, rules
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -18,7 +18,6 @@ from headgate.cli.traffic_tail import PATH, Follower
 _TAIL_SECONDS: Final = 1.0
 _COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")
 _FILTERS: Final = (
-    ("--agent", "agent_id", "Calls of this agent (its id)."),
     ("--action", "action_id", "The exchanges of one action."),
     ("--tool", "tool", "Calls of this tool."),
     ("--operation", "operation", "Calls of this operation."),
@@ -36,7 +35,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The filters that every list of traffic takes."""
     for option, name, meaning in reversed(_FILTERS):
         command = click.option(option, name, help=meaning)(command)
-    return command
+    return click.option("--agent", metavar="NAME|ID", help="Calls of this agent.")(command)
 
 
 @click.group()
@@ -53,13 +52,18 @@ traffic.add_command(rules)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @json_option
 @runtime_file_option
-def list_all(limit: int, as_json: bool, runtime_file: Path | None, **filters: str | None) -> None:
+def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | None, **filters: str | None) -> None:
     """List exchanges, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(PATH, {"limit": limit, **filters})
+    client = ApiClient(find_target(runtime_file))
+    wanted = {"limit": limit, "agent_id": agent_id_if_named(client, agent), **filters}
+    answer = client.get(PATH, wanted)
     if as_json:
         show_json(answer)
         return
-    show_table(_COLUMNS, (_row(one) for one in answer["data"]))
+    if answer["data"]:
+        show_table(_COLUMNS, (_row(one) for one in answer["data"]))
+    else:
+        click.echo("none: headgate traffic rules says what is captured")
     _show_losses(answer)
 
 
@@ -100,9 +104,10 @@ def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) 
 @traffic.command()
 @filter_options
 @runtime_file_option
-def tail(runtime_file: Path | None, **filters: str | None) -> None:
+def tail(agent: str | None, runtime_file: Path | None, **filters: str | None) -> None:
     """Follow what is captured, until it is interrupted."""
-    follower = Follower(ApiClient(find_target(runtime_file), is_patient=True), filters)
+    client = ApiClient(find_target(runtime_file), is_patient=True)
+    follower = Follower(client, {"agent_id": agent_id_if_named(client, agent), **filters})
     lost: dict[str, int] = {}
     while True:
         found, answer = follower.look()
@@ -126,6 +131,7 @@ def export(
     as_format: str,
     output: Path | None,
     ids: tuple[str, ...],
+    agent: str | None,
     limit: int,
     runtime_file: Path | None,
     **filters: str | None,
@@ -134,8 +140,9 @@ def export(
 
     What was masked stays masked; that you have exported them is recorded.
     """
-    parameters = {"format": as_format, "limit": limit, **filters, "ids": ",".join(ids) or None}
-    content = ApiClient(find_target(runtime_file)).get_bytes(f"{PATH}/export?{_query(parameters)}")
+    client = ApiClient(find_target(runtime_file))
+    wanted = {"format": as_format, "limit": limit, "agent_id": agent_id_if_named(client, agent), **filters}
+    content = client.get_bytes(f"{PATH}/export?{_query({**wanted, 'ids': ','.join(ids) or None})}")
     if output is None:
         click.echo(content, nl=False)
         return
@@ -167,9 +174,11 @@ def diff(left: str, right: str, runtime_file: Path | None) -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @runtime_file_option
 def timeline(agent: str, limit: int, runtime_file: Path | None) -> None:
-    """Show the exchanges of an agent, named or by its id, one after another, with the pauses between them."""
+    """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
     client = ApiClient(find_target(runtime_file))
     answer = client.get(f"{PATH}/timeline", {"agent_id": agent_id_of(client, agent), "limit": limit})
+    if not answer["data"]:
+        click.echo("none: headgate traffic rules says what is captured")
     for step in answer["data"]:
         if step["exchange"] is None:
             lost = step["not_captured"]

@@ -1,24 +1,27 @@
 """``headgate webhooks``: the endpoints that are told what happens, and how every message went."""
 
-import time
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import click
 
-from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.cli.webhook_reach import warn_where_refused
 
 _PATH: Final = "/admin/webhooks"
-_PAUSE_SECONDS: Final = 0.3
 
 
 @click.group()
 def webhooks() -> None:
-    """Make, list, change, test and remove webhook endpoints; look at deliveries."""
+    """Make, list, change, test and remove webhook endpoints; look at deliveries.
+
+    \b
+    headgate webhooks create https://hooks.example.com/headgate --event execution.failed
+    """
 
 
 @webhooks.command("list")
@@ -70,16 +73,7 @@ def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) 
     """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
     client = ApiClient(find_target(runtime_file))
     delivery = client.post(f"{_PATH}/{endpoint_id}/test", {})
-    deadline = time.monotonic() + wait
-    while not _has_ended(delivery) and time.monotonic() < deadline:
-        time.sleep(_PAUSE_SECONDS)
-        delivery = client.get(f"{_PATH}/{endpoint_id}/deliveries/{delivery['id']}")
-    if as_json:
-        show_json(delivery)
-    else:
-        click.echo(_told(delivery))
-    if delivery["status"] != "delivered":
-        raise ApiError("the test message has not arrived")
+    follow_test(client, f"{_PATH}/{endpoint_id}/deliveries", delivery, wait, as_json=as_json)
 
 
 @webhooks.command()
@@ -100,7 +94,7 @@ def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, 
         show_table(
             ("DELIVERY", "EVENT", "STATUS", "ATTEMPTS", "LAST", "ABOUT"),
             (
-                (one["id"], one["event"], one["status"], len(one["attempts"]), _last(one), one["subject_id"])
+                (one["id"], one["event"], one["status"], len(one["attempts"]), last_attempt(one), one["subject_id"])
                 for one in answer["data"]
             ),
         )
@@ -176,24 +170,3 @@ def _state(endpoint: Document) -> str:
     if not endpoint["enabled"]:
         return f"disabled: {endpoint['disabled_reason']}" if endpoint["disabled_reason"] else "disabled"
     return f"failing since {endpoint['failing_since'][:19]}" if endpoint["failing_since"] else "enabled"
-
-
-def _has_ended(delivery: Document) -> bool:
-    """After one attempt a person at a terminal has seen enough, though the worker goes on trying."""
-    return delivery["status"] != "pending" or any(one["finished_at"] for one in delivery["attempts"])
-
-
-def _last(delivery: Document) -> str:
-    if not delivery["attempts"]:
-        return ""
-    attempt = delivery["attempts"][-1]
-    return str(attempt["status_code"] or attempt["failure"] or "under way")
-
-
-def _told(delivery: Document) -> str:
-    if not delivery["attempts"]:
-        return f"{safe(delivery['id'])}: {safe(delivery['status'])}, nobody has tried yet (is a worker running?)"
-    attempt = delivery["attempts"][-1]
-    said = attempt["message"] or f"answered {attempt['status_code']}"
-    took = "" if attempt["latency_ms"] is None else f" in {attempt['latency_ms']:.0f} ms"
-    return f"{safe(delivery['id'])}: {safe(delivery['status'])}, {safe(said)}{took}"

@@ -59,5 +59,18 @@ def test_details_add_what_the_message_does_not_say(message: str, details: object
     assert _refused(400, message, details).message == shown
 
 
+@pytest.mark.parametrize(
+    ("scope", "shown"),
+    [
+        ("approvals:write", "no; the roles with it: admin, approver"),
+        ("break_glass:write", "no; the roles with it: break_glass"),
+        ("a later version's", "no"),
+        (["odd"], "no"),
+    ],
+)
+def test_who_lacks_a_scope_is_told_who_has_it(scope: object, shown: str) -> None:
+    assert _refused(403, "no", {"missing_scope": scope}).message == shown
+
+
 def test_a_wrong_input_is_a_validation_error() -> None:
     assert isinstance(_refused(400, "no", {"field": "x"}), ValidationError)

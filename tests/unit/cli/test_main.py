@@ -22,6 +22,29 @@ def test_an_error_is_a_sentence_without_a_traceback(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_command_that_is_nearly_one_is_told_of() -> None:
+    done = _headgate("aproval", "list")
+    assert done.returncode == 2
+    assert done.stderr.endswith("Error: No such command 'aproval'. Did you mean 'approvals'?\n")
+    assert _headgate("qqqq").stderr.endswith("Error: No such command 'qqqq'.\n")
+
+
+def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "headgate.cli.main", "policy", "add", "-", "--name", "x", "--runtime-file", "none"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *command], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("headgate: there is no runtime file none")
+
+
+def test_output_that_finds_no_room_is_an_error_without_a_traceback() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "headgate.cli.main", "--help"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "headgate: No space left on device\n")
+
+
 def test_a_file_that_cannot_be_written_is_named_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "one.rego").write_text("package one\n\nallow := true\n", "utf-8")

@@ -37,6 +37,7 @@ async def test_set_shown_tested_and_looked_at(world, board: Board) -> None:
     assert (code, states["linear"], states["jira"], len(states)) == (0, "on", "not", 8)
     code, out, _ = await _headgate(board, "test", "linear")
     assert (code, out.startswith("reached as Headgate in ")) == (0, True)
+    assert (await _headgate(board, "receipts", "linear"))[1] == "none\n"
     linear.add_user("ada", None)
     board.path, board.name = (await board.gate.person().get("/admin/settings/linear")).json()["webhook_path"], "linear"
     await board.ask()

@@ -1,0 +1,55 @@
+"""Deliveries as a terminal shows them, the same for webhooks and notifications: how each went, and one that is waited
+for."""
+
+import time
+from typing import Final
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.tables import safe, show_json
+
+_PAUSE_SECONDS: Final = 0.3
+
+
+def follow_test(client: ApiClient, path: str, delivery: Document, wait_seconds: int, *, as_json: bool) -> None:
+    """Wait for a test message, and say how it went. ``path``: of its kind's deliveries. Raises ApiError where it has
+    not arrived."""
+    deadline = time.monotonic() + wait_seconds
+    while not _has_ended(delivery) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+        delivery = client.get(f"{path}/{delivery['id']}")
+    if as_json:
+        show_json(delivery)
+    else:
+        click.echo(_told(delivery))
+    if delivery["status"] != "delivered":
+        raise ApiError("the test message has not arrived")
+
+
+def last_attempt(delivery: Document) -> str:
+    """How it ended, in a word."""
+    if not delivery["attempts"]:
+        return ""
+    attempt = delivery["attempts"][-1]
+    return str(attempt["status_code"] or attempt["failure"] or ("ok" if attempt["succeeded"] else "under way"))
+
+
+def _has_ended(delivery: Document) -> bool:
+    """After one attempt a person at a terminal has seen enough, though the worker goes on trying."""
+    return delivery["status"] != "pending" or any(one["finished_at"] for one in delivery["attempts"])
+
+
+def _told(delivery: Document) -> str:
+    if not delivery["attempts"]:
+        return f"{safe(delivery['id'])}: {safe(delivery['status'])}, nobody has tried yet (is a worker running?)"
+    attempt = delivery["attempts"][-1]
+    said = attempt["message"] or _outcome(attempt)
+    took = "" if attempt["latency_ms"] is None else f" in {attempt['latency_ms']:.0f} ms"
+    return f"{safe(delivery['id'])}: {safe(delivery['status'])}, {safe(said)}{took}"
+
+
+def _outcome(attempt: Document) -> str:
+    if attempt["status_code"] is not None:
+        return f"answered {attempt['status_code']}"
+    return str(attempt["failure"] or ("accepted" if attempt["succeeded"] else "under way"))

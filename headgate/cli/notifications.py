@@ -1,0 +1,166 @@
+"""``headgate notifications``: through which channels people are told what, and how every message went."""
+
+import json
+from pathlib import Path
+from typing import Final, TextIO
+from urllib.parse import quote
+
+import click
+
+from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.deliveries import follow_test, last_attempt
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.notifications.model import DAYS
+
+_SETTINGS: Final = "/admin/settings/notifications"
+_MESSAGES: Final = "/admin/notifications"
+_CONDITIONS: Final = ("risk_levels", "tools", "agents", "assignees")
+
+
+@click.group()
+def notifications() -> None:
+    """Show, set and test the channels through which people are told; look at messages.
+
+    \b
+    headgate notifications set channels.json && headgate notifications test on-call
+    """
+
+
+@notifications.command()
+@json_option
+@runtime_file_option
+def show(as_json: bool, runtime_file: Path | None) -> None:
+    """Show the channels and routes, without secrets, and warn of what nobody would hear of."""
+    answer = ApiClient(find_target(runtime_file)).get(_SETTINGS)
+    if as_json:
+        show_json(answer)
+        return
+    _show(answer)
+
+
+@notifications.command("set")
+@click.argument("document", type=click.File("r", encoding="utf-8"))
+@json_option
+@runtime_file_option
+def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
+    """Set channels and routes from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets).
+
+    Secrets that it leaves out stay as they were; everything else is replaced. docs/guides/notifications.md shows one.
+    """
+    try:
+        body = json.load(document)
+    except ValueError as error:
+        raise ApiError(f"the document is no JSON: {error}") from error
+    answer = ApiClient(find_target(runtime_file)).put(_SETTINGS, body)
+    if as_json:
+        show_json(answer)
+        return
+    _show(answer)
+
+
+@notifications.command()
+@click.argument("channel")
+@click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
+@json_option
+@runtime_file_option
+def test(channel: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
+    """Send a test message to a channel, enabled or not, and say how it went. Exit status 1 where it did not arrive."""
+    client = ApiClient(find_target(runtime_file))
+    delivery = client.post(f"{_SETTINGS}/test", {"channel": channel})
+    follow_test(client, _MESSAGES, delivery, wait, as_json=as_json)
+
+
+@notifications.command()
+@click.option("--channel", help="To this channel; nobody: what reached none.")
+@click.option("--status", type=click.Choice(["pending", "collected", "delivered", "parked", "cancelled"]))
+@click.option("--event", help="Such as approval.requested.")
+@click.option("--about", metavar="ID", help="About this approval or action.")
+@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@json_option
+@runtime_file_option
+def deliveries(
+    channel: str | None,
+    status: str | None,
+    event: str | None,
+    about: str | None,
+    limit: int,
+    as_json: bool,
+    runtime_file: Path | None,
+) -> None:
+    """List messages, newest first, with the last attempt of each."""
+    wanted = {"channel": channel, "status": status, "event": event, "subject_id": about, "limit": limit}
+    answer = ApiClient(find_target(runtime_file)).get(_MESSAGES, wanted)
+    if as_json:
+        show_json(answer)
+    elif not answer["data"]:
+        click.echo("none")
+    else:
+        show_table(
+            ("DELIVERY", "TIME", "CHANNEL", "EVENT", "STATUS", "ATTEMPTS", "LAST", "ABOUT"),
+            (
+                (
+                    one["id"],
+                    one["created_at"][:19],
+                    one["target"],
+                    one["event"],
+                    one["status"],
+                    len(one["attempts"]),
+                    last_attempt(one),
+                    one["subject_id"],
+                )
+                for one in answer["data"]
+            ),
+        )
+
+
+@notifications.command()
+@click.argument("delivery_id")
+@runtime_file_option
+def redeliver(delivery_id: str, runtime_file: Path | None) -> None:
+    """Send a message once more, with a new link."""
+    path = f"{_MESSAGES}/{quote(delivery_id, safe='')}/redeliver"
+    delivery = ApiClient(find_target(runtime_file)).post(path, {})
+    click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
+
+
+def _show(answer: Document) -> None:
+    if not answer["channels"]:
+        click.echo("no channels: headgate notifications set DOCUMENT makes some")
+    else:
+        show_table(
+            ("CHANNEL", "KIND", "STATE", "TO", "REQUEST URL"),
+            (
+                (
+                    name,
+                    one.get("service") or one["kind"],
+                    "on" if one["enabled"] else "off",
+                    one.get("recipient") or one.get("channel"),
+                    one.get("interactivity_path"),
+                )
+                for name, one in answer["channels"].items()
+            ),
+        )
+    if answer["routes"]:
+        click.echo()
+        show_table(
+            ("ROUTE TO", "EVENTS", "WHERE"),
+            (
+                (
+                    ", ".join(one["channels"]),
+                    ", ".join(one.get("events", [])) or "what needs somebody",
+                    "; ".join(_conditions(one)) or "always",
+                )
+                for one in answer["routes"]
+            ),
+        )
+    for warning in answer["warnings"]:
+        click.echo(f"warning: {safe(warning)}", err=True)
+
+
+def _conditions(route: Document) -> list[str]:
+    said = [f"{name.replace('_', ' ')}: {', '.join(route[name])}" for name in _CONDITIONS if name in route]
+    if hours := route.get("between"):
+        days = "" if len(hours["days"]) == len(DAYS) else f" on {', '.join(hours['days'])}"
+        said.append(f"{hours['from']} to {hours['until']} {hours['time_zone']}{days}")
+    return said
