@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,10 @@ _ANSWER_SECONDS = 60
 """A busy machine may need more than httpx waits for by itself, which is 5."""
 
 
+def _later(clock: Callable[[], float], seconds: float) -> float:
+    return clock() + seconds
+
+
 @dataclass(frozen=True)
 class Api:
     """A running API, and how to become somebody for it. ``dependencies.database`` is for the test's own loop."""
@@ -65,6 +70,12 @@ class Api:
                 return await work(connection)
 
         return await self.inside(do())
+
+    def let_pass(self, seconds: float) -> None:
+        """By the clocks that say for how long it still believes what it knows of people and keys; none is set back."""
+        people = self.dependencies.authenticator
+        for one in (people, people.closed_sessions, self.dependencies.keys):
+            one._monotonic = partial(_later, one._monotonic, seconds)
 
     def token(self, org_id: str, *roles: Role, subject: str = "alice", email: str | None = None) -> str:
         issuer = open_local_issuer(self.settings.data.issuer)
