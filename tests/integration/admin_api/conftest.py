@@ -164,7 +164,13 @@ _BEHIND_A_PROXY = TrustedProxies((ip_network("127.0.0.0/8"),))
 
 
 @pytest.fixture(scope="module")
-def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiInThread]:
+def api_changes() -> dict[str, Any]:
+    """What a folder's tests need set besides, in the shared API and in those of a test's own."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory, api_changes: dict[str, Any]) -> Iterator[ApiInThread]:
     """Each test of a file has organizations of its own in it."""
     settings = ApiSettings(
         database_dsn=Secret(cluster.dsn("headgate_api")),
@@ -173,15 +179,16 @@ def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ap
         port=0,
         rate_limits=False,
         trusted_proxies=_BEHIND_A_PROXY,
+        **api_changes,
     )
     with api_in_thread(settings) as started:
         yield started
 
 
 @pytest.fixture
-async def own_api(start_api: StartApi) -> Api:
+async def own_api(start_api: StartApi, api_changes: dict[str, Any]) -> Api:
     """This test's own, in its loop."""
-    return await start_api(trusted_proxies=_BEHIND_A_PROXY)
+    return await start_api(trusted_proxies=_BEHIND_A_PROXY, **api_changes)
 
 
 @pytest.fixture
