@@ -6,6 +6,7 @@ took the ten seconds that it may take to stop: alone it stops in 0.4 s. Making a
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from headgate.approvals.attention import Attention
 from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
 from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, payload_text
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
@@ -73,8 +74,29 @@ def superuser(cluster: Cluster, superusers: dict[str, Superuser]) -> Iterator[Su
         superusers[cluster.name] = connection
 
 
+class _ConnectedOnUse(Database):
+    """Most tests that have one at hand do not use it."""
+
+    _waits_for_use = True
+
+    async def open(self) -> None:
+        """Until its first transaction nothing needs doing."""
+
+    async def close(self) -> None:
+        self._waits_for_use = False
+        await super().close()
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        if self._waits_for_use:
+            self._waits_for_use = False
+            await super().open()
+        async with super()._connection() as connection:
+            yield connection
+
+
 async def _opened(cluster: Cluster, role: str) -> AsyncIterator[Database]:
-    database = Database(Secret(cluster.dsn(role)))
+    database = _ConnectedOnUse(Secret(cluster.dsn(role)))
     await database.open()
     yield database
     await database.close()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,12 @@ from admin_api.forwarded import TrustedProxies
 from admin_api.process_settings import ApiSettings
 from admin_api.server import app_of, listen, uvicorn_server
 from headgate.agents.keys import hash_key
-from headgate.agents.model import ApiKey
+from headgate.agents.model import Agent, ApiKey
 from headgate.agents.scopes import KeyKind, Scope
-from headgate.agents.service import create_agent, create_key
+from headgate.agents.service import IssuedKey, create_agent, create_key
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.public_roots import public_roots
@@ -43,6 +44,10 @@ _ANSWER_SECONDS = 60
 """A busy machine may need more than httpx waits for by itself, which is 5."""
 
 
+def _later(clock: Callable[[], float], seconds: float) -> float:
+    return clock() + seconds
+
+
 @dataclass(frozen=True)
 class Api:
     """A running API, and how to become somebody for it. ``dependencies.database`` is for the test's own loop."""
@@ -55,6 +60,22 @@ class Api:
     async def inside[T](self, work: Coroutine[Any, Any, T]) -> T:
         """For what uses the API's own connections."""
         return await (work if self.thread is None else self.thread.inside(work))
+
+    async def in_transaction[T](self, org_id: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """By a connection of the API's own, which has done the like before: a new one costs more than most of it."""
+        database = (self.dependencies if self.thread is None else self.thread.dependencies).database
+
+        async def do() -> T:
+            async with database.transaction(org_id) as connection:
+                return await work(connection)
+
+        return await self.inside(do())
+
+    def let_pass(self, seconds: float) -> None:
+        """By the clocks that say for how long it still believes what it knows of people and keys; none is set back."""
+        people = self.dependencies.authenticator
+        for one in (people, people.closed_sessions, self.dependencies.keys):
+            one._monotonic = partial(_later, one._monotonic, seconds)
 
     def token(self, org_id: str, *roles: Role, subject: str = "alice", email: str | None = None) -> str:
         issuer = open_local_issuer(self.settings.data.issuer)
@@ -82,14 +103,12 @@ class Api:
     async def key(
         self, org_id: str, *scopes: Scope, kind: KeyKind = KeyKind.ADMIN, agent_id: str | None = None
     ) -> tuple[ApiKey, str]:
-        async with self.dependencies.database.transaction(org_id) as connection:
-            issued = await create_key(
-                connection,
-                Change(org_id, SYSTEM, None, system_clock()),
-                kind=kind,
-                scopes=frozenset(scopes),
-                agent_id=agent_id,
-            )
+        change = Change(org_id, SYSTEM, None, system_clock())
+
+        async def create(connection: Connection) -> IssuedKey:
+            return await create_key(connection, change, kind=kind, scopes=frozenset(scopes), agent_id=agent_id)
+
+        issued = await self.in_transaction(org_id, create)
         assert len(hash_key(issued.key.reveal())) == 32
         return issued.record, issued.key.reveal()
 
@@ -145,7 +164,13 @@ _BEHIND_A_PROXY = TrustedProxies((ip_network("127.0.0.0/8"),))
 
 
 @pytest.fixture(scope="module")
-def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiInThread]:
+def api_changes() -> dict[str, Any]:
+    """What a folder's tests need set besides, in the shared API and in those of a test's own."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory, api_changes: dict[str, Any]) -> Iterator[ApiInThread]:
     """Each test of a file has organizations of its own in it."""
     settings = ApiSettings(
         database_dsn=Secret(cluster.dsn("headgate_api")),
@@ -154,15 +179,16 @@ def shared_api(cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ap
         port=0,
         rate_limits=False,
         trusted_proxies=_BEHIND_A_PROXY,
+        **api_changes,
     )
     with api_in_thread(settings) as started:
         yield started
 
 
 @pytest.fixture
-async def own_api(start_api: StartApi) -> Api:
+async def own_api(start_api: StartApi, api_changes: dict[str, Any]) -> Api:
     """This test's own, in its loop."""
-    return await start_api(trusted_proxies=_BEHIND_A_PROXY)
+    return await start_api(trusted_proxies=_BEHIND_A_PROXY, **api_changes)
 
 
 @pytest.fixture
@@ -212,8 +238,11 @@ class Gate:
 
     async def key(self, *scopes: Scope, user_id: str | None = None) -> httpx.AsyncClient:
         change = Change(self.org_id, SYSTEM, user_id, system_clock())
-        async with self.api.dependencies.database.transaction(self.org_id) as connection:
-            made = await create_key(connection, change, kind=KeyKind.ADMIN, scopes=frozenset(scopes))
+
+        async def create(connection: Connection) -> IssuedKey:
+            return await create_key(connection, change, kind=KeyKind.ADMIN, scopes=frozenset(scopes))
+
+        made = await self.api.in_transaction(self.org_id, create)
         return self.client(Authorization=f"Bearer {made.key.reveal()}")
 
 
@@ -231,11 +260,15 @@ async def new_gate(running_api: Api, new_organization) -> AsyncIterator[NewGate]
                 org_id=org_id, policy_id=new_id(IdPrefix.POLICY), version=1, name="gate", description=None,
                 rego_policy=rego, enabled=True, priority=100, quarantine=None, created_at=now, updated_at=now,
             )  # fmt: skip
-            async with running_api.dependencies.database.transaction(org_id) as connection:
-                change = Change(org_id, SYSTEM, None, now)
-                agent, issued = await create_agent(connection, change, name="Robot", description=None)
+            change = Change(org_id, SYSTEM, None, now)
+
+            async def furnish(connection: Connection) -> tuple[Agent, IssuedKey]:
+                made = await create_agent(connection, change, name="Robot", description=None)
                 await insert_policy(connection, org_id, policy, None)
                 await bump_generation(connection, org_id)
+                return made
+
+            agent, issued = await running_api.in_transaction(org_id, furnish)
             return Gate(running_api, org_id, agent.agent_id, issued.key.reveal(), clients)
 
         yield make

@@ -1,7 +1,7 @@
 """Every route of the table without a credential, with a wrong one, and with one that lacks the scope."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import psycopg
 import pytest
@@ -9,9 +9,7 @@ import pytest
 from admin_api.access import ACCESS, Access, Audience
 from headgate.agents.keys import compose_key, generate_key
 from headgate.agents.scopes import KeyKind, Scope
-from headgate.db.database import Database
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
 from tests.integration.admin_api.conftest import Api
 
@@ -42,16 +40,8 @@ class Useless:
 
 @pytest.fixture(scope="module")
 def useless(cluster, shared_api) -> Useless:
-    async def make() -> Useless:
-        database = Database(Secret(cluster.dsn("headgate_api")))
-        await database.open()
-        api = Api(shared_api.url, shared_api.settings, replace(shared_api.dependencies, database=database))
-        try:
-            return await _useless(cluster, api)
-        finally:
-            await database.close()
-
-    return asyncio.run(make())
+    api = Api(shared_api.url, shared_api.settings, shared_api.dependencies, shared_api)
+    return asyncio.run(_useless(cluster, api))
 
 
 async def _useless(cluster, api: Api) -> Useless:

@@ -101,9 +101,10 @@ def platform(tls: Tls) -> Iterator[OAuthPlatform]:
         yield OAuthPlatform(port, state, tls.roots, app)
 
 
-@pytest.fixture
-async def running_api(start_api, tls: Tls):
-    return await start_api(upstream_ca_file=tls.roots)
+@pytest.fixture(scope="module")
+def api_changes(tls: Tls) -> dict[str, Any]:
+    """Believes the platforms' authority."""
+    return {"upstream_ca_file": tls.roots}
 
 
 @pytest.fixture

@@ -57,11 +57,12 @@ async def gate(new_gate):
 
 
 @pytest.fixture
-def working(cluster, tmp_path, tls):
+def working(cluster, running_api, tls):
     @asynccontextmanager
     async def run():
         stop = asyncio.Event()
-        settings = WorkerSettings(Secret(cluster.dsn("headgate_worker")), None, tmp_path, upstream_ca_file=tls.roots)
+        folder = running_api.settings.data_dir
+        settings = WorkerSettings(Secret(cluster.dsn("headgate_worker")), None, folder, upstream_ca_file=tls.roots)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_until(settings, stop))
             try:

@@ -111,6 +111,7 @@ async def test_platforms(gate) -> None:
     assert all(one["documentation"].startswith("https://") for one in listed)
 
 
+@pytest.mark.own_api
 async def test_without_a_master_key_what_needs_none_goes_on(gate) -> None:
     """The file of keys is unreadable for everybody but its owner, or it is not read at all."""
     person = gate.person()

@@ -77,7 +77,7 @@ async def test_what_a_factor_had_proved_ends_with_it(gate, person) -> None:
     """Of the token that removed it, too: it says aal2, and there is nothing left that it could have been."""
     _, strong = await _enrolled(gate, person())
     assert (await strong.delete(PATH)).status_code == 200
-    await asyncio.sleep(0.6)
+    gate.api.let_pass(0.6)
     answer = await strong.post(f"{CODES}/generate")
     assert (answer.status_code, answer.json()["error"]["details"]["aal"]) == (403, "aal1")
     assert (await strong.get(PATH)).json()["active"] is False
@@ -87,7 +87,7 @@ async def test_what_a_factor_had_proved_ends_with_it(gate, person) -> None:
     # A factor that is replaced, likewise.
     begun = (await again.post(f"{PATH}/enrol")).json()
     assert (await again.post(f"{PATH}/activate", json={"code": _code(begun["secret"])})).status_code == 200
-    await asyncio.sleep(0.6)
+    gate.api.let_pass(0.6)
     assert (await again.post(f"{CODES}/generate")).status_code == 403
 
 

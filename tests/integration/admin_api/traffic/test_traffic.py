@@ -24,8 +24,8 @@ HOSTILE = "(a|aa)+$"
 
 
 @pytest.fixture
-async def api(start_api: Any) -> Any:
-    return await start_api()
+def api(running_api: Any) -> Any:
+    return running_api
 
 
 type Keep = Callable[..., Awaitable[list[Captured]]]
