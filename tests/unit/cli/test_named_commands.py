@@ -108,6 +108,8 @@ def test_an_agent_by_its_name(asked: list[Asked], words: tuple[str, ...], monkey
     ((_, path, body),) = asked
     assert "agt_17" in path + body
     assert "Courier" not in path + body
+    if words[0] == "policy":
+        assert json.loads(body)["agent_id"] == "agt_17"
 
 
 @pytest.mark.parametrize("words", AGENTS_COMMANDS, ids=lambda words: " ".join(words[:2]))
