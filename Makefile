@@ -59,7 +59,8 @@ imports: build
 	@echo "== import order"
 	@$(BIN)/lint-imports
 
-tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json
+tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
+		tests/parsers/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -84,7 +85,7 @@ reference: build
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements requirements-dev; do \
+	@for one in requirements requirements-classifier requirements-dev; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
@@ -130,6 +131,13 @@ tests/identity_provider/node_modules/.package-lock.json: tests/identity_provider
 	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
 	@echo "== identity provider of the tests"
 	@npm --prefix tests/identity_provider ci --silent --no-audit --no-fund
+	@touch $@
+
+# The parsers of Node.js with which tests compare how a body is read.
+tests/parsers/node_modules/.package-lock.json: tests/parsers/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== parsers of the tests"
+	@npm --prefix tests/parsers ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine

@@ -1,4 +1,5 @@
-"""Build hooks: the wheel's dependencies are the lines of requirements.in; it carries its commit and date of build.
+"""Build hooks: the wheel's dependencies are the lines of requirements.in, those of its extra ``classifier`` the lines
+of requirements-classifier.in; it carries its commit and date of build.
 
 SOURCE_COMMIT names the commit where there is no git beside (an image's build); SOURCE_DATE_EPOCH the date, where the
 build is to be reproducible (reproducible-builds.org/specs/source-date-epoch).
@@ -18,8 +19,12 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 class DependenciesFromRequirements(MetadataHookInterface):
     def update(self, metadata: dict[str, object]) -> None:
-        lines = (Path(self.root) / "requirements.in").read_text().splitlines()
-        metadata["dependencies"] = [line for line in lines if line and not line.startswith("#")]
+        metadata["dependencies"] = self._requirements("requirements.in")
+        metadata["optional-dependencies"] = {"classifier": self._requirements("requirements-classifier.in")}
+
+    def _requirements(self, name: str) -> list[str]:
+        lines = (Path(self.root) / name).read_text().splitlines()
+        return [line for line in lines if line and not line.startswith(("#", "-c "))]
 
 
 class BuildInformation(BuildHookInterface):

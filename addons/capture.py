@@ -15,7 +15,7 @@ from addons.verdict import FlowState, flow_state
 from headgate.kernel.errors import HeadgateError
 from headgate.traffic.model import CaptureLevel, Loss
 from headgate.traffic.rules import CaptureRules
-from headgate.workflows.decide_action import Candidate
+from headgate.workflows.decide_action import ReadAction
 from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError
 
 _REFUSED: Final[dict[type[HeadgateError], str]] = {
@@ -36,7 +36,7 @@ class Capture:
         self,
         state: FlowState,
         rules: CaptureRules,
-        candidate: Candidate,
+        action: ReadAction,
         *,
         org_id: str,
         mark: CaptureLevel | None,
@@ -44,12 +44,11 @@ class Capture:
         decision: str,
     ) -> None:
         """Capture this call, where the organization's rules or ``mark``, its policies' word, say so."""
-        draft = candidate.draft
         level = rules.level(
-            agent_id=candidate.agent_id,
-            tool=draft.tool,
-            operation=draft.operation,
-            host="" if draft.call is None else draft.call.host,
+            agent_id=action.agent_id,
+            tool=action.tool,
+            operation=action.operation,
+            host=action.host,
             marks=() if mark is None else (mark,),
         )
         if level is CaptureLevel.OFF:
@@ -57,7 +56,7 @@ class Capture:
         self._captures.begin(org_id)
         state.capture = CapturedCall(
             self._captures,
-            candidate,
+            action,
             level,
             rules.body_limit_bytes,
             org_id=org_id,
@@ -69,7 +68,7 @@ class Capture:
         self,
         state: FlowState,
         rules: CaptureRules,
-        candidate: Candidate,
+        action: ReadAction,
         error: HeadgateError,
         *,
         org_id: str,
@@ -83,7 +82,7 @@ class Capture:
         self.begin(
             state,
             rules,
-            candidate,
+            action,
             org_id=org_id,
             mark=mark,
             action_id=action_id if isinstance(action_id, str) else None,

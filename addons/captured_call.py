@@ -10,7 +10,7 @@ from mitmproxy.http import HTTPFlow
 from addons.response_meter import ResponseMeter
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
-from headgate.workflows.decide_action import Candidate
+from headgate.workflows.decide_action import ReadAction
 
 _QUOTED_MAX: Final = 500
 _UNSEEN: Final = "it broke off before policies about content had looked at it"
@@ -53,12 +53,12 @@ class CapturingMeter(ResponseMeter):
 class CapturedCall:
     """One call that is being captured, from its decision to its end."""
 
-    __slots__ = ("_captures", "_limit", "_meter", "_reserved", "action_id", "candidate", "decision", "level", "org_id")
+    __slots__ = ("_captures", "_limit", "_meter", "_reserved", "action", "action_id", "decision", "level", "org_id")
 
     def __init__(
         self,
         captures: Captures,
-        candidate: Candidate,
+        action: ReadAction,
         level: CaptureLevel,
         limit: int,
         *,
@@ -70,7 +70,7 @@ class CapturedCall:
         self._limit = limit if level is CaptureLevel.BODIES else 0
         self._meter: CapturingMeter | None = None
         self._reserved = 0
-        self.candidate = candidate
+        self.action = action
         self.level = level
         self.org_id = org_id
         self.action_id = action_id
@@ -106,16 +106,16 @@ class CapturedCall:
         self._reserved = 0
 
     def _captured(self, flow: HTTPFlow, error: str | None) -> Captured:
-        request, draft = flow.request.data, self.candidate.draft
+        request = flow.request.data
         response = None if flow.response is None else flow.response.data
         started_at = request.timestamp_start
         return Captured(
             exchange_id=new_id(IdPrefix.EXCHANGE),
             org_id=self.org_id,
-            agent_id=self.candidate.agent_id,
+            agent_id=self.action.agent_id,
             action_id=self.action_id,
-            tool=draft.tool,
-            operation=draft.operation,
+            tool=self.action.tool,
+            operation=self.action.operation,
             decision=self.decision,
             level=self.level,
             created_at=datetime.fromtimestamp(started_at, UTC),

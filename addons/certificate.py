@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from mitmproxy.http import HTTPFlow, Response
 
-from addons.refuse import refuse_with
+from addons.refuse import close_after, refuse_and_close
 from addons.verdict import answer, flow_state, is_open
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import NotFoundError
@@ -33,8 +33,9 @@ class Certificate:
                 200, b"" if data.method == b"HEAD" else pem, {"content-type": "application/x-pem-file"}
             )
             answer(flow, response)
+            close_after(flow)
         else:
-            refuse_with(
+            refuse_and_close(
                 flow,
                 NotFoundError("this is a proxy: send requests through it, with an absolute URL or CONNECT"),
                 clock=self._clock,

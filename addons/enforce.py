@@ -4,36 +4,31 @@ Everything that can go wrong on the way is an exception, and the dispatcher turn
 refusal as well: there is no path from here to ``allow`` but the last line of ``_admit``.
 """
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
+from addons.call_reading import CallReader, CallReading
 from addons.capture import Capture
 from addons.guard import Guard
-from addons.http_call import http_call
 from addons.identify import as_proxy_refusal, subject_of
 from addons.inspection import Inspector
-from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS, INTERPRET_SECONDS
+from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.agents.own_limits import own_quota
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
-from headgate.protocols.draft import ActionDraft
-from headgate.protocols.http_call import HttpCall
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
-from headgate.tools.interpret import interpret, is_long_document
-from headgate.tools.match import CatalogueIndex
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import Candidate, Submission, candidate_for
+from headgate.workflows.decide_action import Candidate
 from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.workflows.held_call import HeldCall
 from headgate.workflows.organization_state import OrganizationState
@@ -41,10 +36,6 @@ from headgate.workflows.refusals import ClientGoneError
 from headgate.workflows.use_connection import with_connection
 
 _NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
-
-_LARGE_BODY_BYTES: Final = 256 << 10
-_LARGE_CODED_BODY_BYTES: Final = 1 << 10
-"""A content coding makes a body up to a thousand times larger."""
 
 
 class Enforce:
@@ -54,7 +45,7 @@ class Enforce:
         self,
         *,
         gate: CallGate,
-        catalogue: CatalogueIndex,
+        reader: CallReader,
         guard: Guard,
         ends: ExecutionEnds,
         inspector: Inspector,
@@ -65,7 +56,7 @@ class Enforce:
     ) -> None:
         self._capture = capture
         self._gate = gate
-        self._catalogue = catalogue
+        self._reader = reader
         self._guard = guard
         self._ends = ends
         self._inspector = inspector
@@ -78,39 +69,30 @@ class Enforce:
             return
         state = flow_state(flow)
         caller = state.client.caller
-        draft: ActionDraft | None = None
-        began = self._monotonic()
+        reading: CallReading | None = None
         try:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
                 require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller), own_quota(caller.identity)))
-            call = http_call(flow)
-            is_large = _is_large(call) or is_long_document(call, self._catalogue)
-            draft = (
-                await asyncio.to_thread(interpret, call, self._catalogue)
-                if is_large
-                else interpret(call, self._catalogue)
-            )
-            INTERPRET_SECONDS.observe(self._monotonic() - began)
-            origin = Submission(address=str(flow.client_conn.peername[0]))
-            candidate = (
-                await asyncio.to_thread(candidate_for, caller.identity, draft, origin)
-                if is_large
-                else candidate_for(caller.identity, draft, origin)
-            )
-            await self._admit(flow, state, caller, candidate)
+            reading = self._reader.begin(flow, caller)
+            if reading.at_once() is None:
+                await reading.read()
+            await self._admit(flow, state, caller, reading)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
-            if draft is not None and draft.mcp_id is not None:
-                refuse_mcp_with(flow, draft.mcp_id, refusal)
+            if reading is not None and reading.mcp_id is not None:
+                refuse_mcp_with(flow, reading.mcp_id, refusal)
             else:
                 refuse_with(flow, refusal)
+        finally:
+            if reading is not None:
+                reading.end()
 
-    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, candidate: Candidate) -> None:
+    async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, reading: CallReading) -> None:
         decided_on: OrganizationState | None = None
 
-        def enforce(organization: OrganizationState) -> Candidate:
+        def enforce(organization: OrganizationState, candidate: Candidate) -> Candidate:
             nonlocal decided_on
             decided_on = organization
             state.client.rules = organization.allowlist
@@ -125,7 +107,7 @@ class Enforce:
         admitted: Admitted | None = None
         state.client.unfinished.add(state)
         try:
-            admitted = await self._gate.admit(caller, candidate, held, enforce)
+            admitted = await self._gate.admit(caller, reading, held, enforce)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             if decided_on is None:
@@ -134,7 +116,7 @@ class Enforce:
                 self._capture.begin(
                     state,
                     decided_on.captures,
-                    candidate,
+                    reading.action,
                     org_id=admitted.org_id,
                     mark=held.capture,
                     action_id=admitted.action_id,
@@ -142,16 +124,16 @@ class Enforce:
                 )
             if decided_on.nlp_policies:
                 state.inspection = self._inspector.inspection(
-                    decided_on, candidate, action_id=admitted.action_id, request_id=state.request_id
+                    decided_on, reading.action, action_id=admitted.action_id, request_id=state.request_id
                 )
-            allow(flow, partial(self._ended, admitted, flow, candidate.draft.expected_status))
+            allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status))
         except BaseException as failure:
             state.client.unfinished.discard(state)
             if isinstance(failure, HeadgateError) and decided_on is not None:
                 self._capture.begin_refused(
                     state,
                     decided_on.captures,
-                    candidate,
+                    reading.action,
                     failure,
                     org_id=caller.identity.org_id,
                     mark=held.capture,
@@ -174,11 +156,3 @@ class Enforce:
         self._ends.finish(
             admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
         )
-
-
-def _is_large(call: HttpCall) -> bool:
-    """Whether reading it would hold up everybody else for longer than a thread costs."""
-    size = len(call.body)
-    return size > _LARGE_BODY_BYTES or (
-        size > _LARGE_CODED_BODY_BYTES and any(name.lower() == b"content-encoding" for name, _ in call.headers)
-    )

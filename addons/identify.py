@@ -107,7 +107,7 @@ class Identify:
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
         state = await agree(caller, self._states, self._keys, self._clock)
-        client.caller = caller
+        client.identify(caller)
         client.rules = state.allowlist
 
 

@@ -22,7 +22,7 @@ from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
 from headgate.protocols.answer_pieces import Pieces, Windows
-from headgate.workflows.decide_action import Candidate
+from headgate.workflows.decide_action import ReadAction
 from headgate.workflows.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
 from headgate.workflows.judged_answer import Answer
 from headgate.workflows.organization_state import OrganizationState
@@ -67,6 +67,11 @@ class Inspection:
     def is_clear(self) -> bool:
         """Somebody has looked, and all that was looked at may pass."""
         return self._looked and not self.is_withheld
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether the answer is in a content coding, and so may become larger."""
+        return self._known_head.is_coded
 
     def begin(self, flow: HTTPFlow) -> None:
         """At the head of the answer: what can be inspected at all, and how."""
@@ -165,11 +170,9 @@ class Inspector:
         self._limits = limits
 
     def inspection(
-        self, organization: OrganizationState, candidate: Candidate, *, action_id: str, request_id: str
+        self, organization: OrganizationState, action: ReadAction, *, action_id: str, request_id: str
     ) -> Inspection | None:
-        judge = answer_judge(self._evaluator, organization, candidate)
+        judge = answer_judge(self._evaluator, organization, action)
         if judge is None:
             return None
-        return Inspection(
-            judge, self._limits, action_id=action_id, mcp_id=candidate.draft.mcp_id, request_id=request_id
-        )
+        return Inspection(judge, self._limits, action_id=action_id, mcp_id=action.mcp_id, request_id=request_id)

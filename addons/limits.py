@@ -5,7 +5,7 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow, RequestData
 
-from addons.refuse import refuse_with
+from addons.refuse import refuse_and_close
 from addons.verdict import flow_state, is_open
 from addons.wellformed import (
     ambiguous,
@@ -51,24 +51,24 @@ class Limits:
             try:
                 self._check_connect(flow.request.data)
             except HeadgateError as error:
-                refuse_with(flow, error)
+                refuse_and_close(flow, error)
 
     def requestheaders(self, flow: HTTPFlow) -> None:
         if is_open(flow):
             try:
                 self._check_request(flow)
             except HeadgateError as error:
-                refuse_with(flow, error)
+                refuse_and_close(flow, error)
 
     def request(self, flow: HTTPFlow) -> None:
         if not is_open(flow):
             return
         data = flow.request.data
         if data.trailers:
-            refuse_with(flow, ProtocolRefusedError("trailers are refused: no policy has seen them"))
+            refuse_and_close(flow, ProtocolRefusedError("trailers are refused: no policy has seen them"))
         elif data.http_version == b"HTTP/2.0" and not _has_declared_length(data):
             # RFC 9113, 8.1.1: malformed, and not to be forwarded (H2.CL). What comes next would be read as its body.
-            refuse_with(flow, ambiguous("the body is not as long as its Content-Length says"))
+            refuse_and_close(flow, ambiguous("the body is not as long as its Content-Length says"))
 
     def _check_connect(self, data: RequestData) -> None:
         check_version(data.http_version, is_http2=False)

@@ -10,7 +10,9 @@ import structlog
 from mitmproxy.http import HTTPFlow
 
 from addons.metrics import DECISIONS, REFUSALS
+from addons.refuse import close_after
 from addons.verdict import flow_state
+from headgate.kernel.errors import RateLimitedError
 from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
 from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
 
@@ -46,7 +48,13 @@ class Measure:
             DECISIONS.labels(code.lower()).inc()
             return
         REFUSALS.labels(code.lower()).inc()
-        caller = state.client.caller
+        client = state.client
+        # A client that is told to wait (429) is no flood as long as it keeps its connection.
+        if not isinstance(error, RateLimitedError) and not client.share.count_refusal():
+            close_after(flow)
+            if flow.client_conn.alpn == b"h2":
+                client.close("too many refusals")
+        caller = client.caller
         if caller is None or caller.identity.agent_id is None:
             _log.info("request_refused", code=code, reason=error.message)
             return

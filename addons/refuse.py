@@ -3,7 +3,7 @@
 from mitmproxy.http import HTTPFlow
 
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
-from addons.verdict import flow_state, refuse
+from addons.verdict import LATCH, flow_state, refuse
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import HeadgateError
 
@@ -17,6 +17,19 @@ def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_c
         head=flow.request.data.method == b"HEAD",
     )
     refuse(flow, error, response)
+
+
+def refuse_and_close(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:
+    """Refuse what a client that works does not send: with HTTP/1 nothing more is read from this connection. What comes
+    behind it was perhaps meant as a part of it, and a megabyte of such requests is 33,000."""
+    refuse_with(flow, error, clock=clock)
+    close_after(flow)
+
+
+def close_after(flow: HTTPFlow) -> None:
+    """The connection ends with the answer."""
+    if flow.client_conn.alpn != b"h2" and flow.response is not None and flow.response is not LATCH:
+        flow.response.headers["connection"] = "close"
 
 
 def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:

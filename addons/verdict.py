@@ -18,6 +18,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.captured_call import CapturedCall
 from addons.inspection import Inspection
+from addons.share import Share
 from headgate.connections.credential import ShownCertificate
 from headgate.connections.echoes import EchoMask
 from headgate.connections.model import Connection
@@ -80,6 +81,10 @@ class ClientState:
     close: Callable[[str], None]
     rules: DestinationRules = PUBLIC_ONLY
     caller: Caller | None = None
+    share: Share = field(default_factory=Share)
+    """Of whom it takes time, connections and refusals: its address, and its agent once that is known."""
+    on_identified: Callable[[Caller], None] | None = None
+    """Told whose key was shown; raises UnavailableError where that agent has too many connections."""
     authorized: set[tuple[str, int]] = field(default_factory=set)
     """Host and port of every request that was lifted: nothing else is dialled."""
     reached: dict[tuple[str, int], set[Address]] = field(default_factory=dict)
@@ -101,6 +106,12 @@ class ClientState:
     """Streams of which a stretch is being inspected, and the servers that they come from: no more is read meanwhile."""
     unthrottled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set for a moment, for whoever waits, when ``throttled`` or ``inspecting`` changes."""
+
+    def identify(self, caller: Caller) -> None:
+        """Raises UnavailableError where this agent, or its organization, has as many connections as it may."""
+        if self.on_identified is not None:
+            self.on_identified(caller)
+        self.caller = caller
 
     def throttle(self, servers: Iterable[Wire]) -> None:
         throttled = frozenset(servers)

@@ -60,6 +60,16 @@ def _administrators(scope: Scope = Scope.ADMIN, *, webhook_keys: bool = False) -
     return Access(Audience.ADMINISTRATORS, scope, RateClass.ADMIN, webhook_keys=webhook_keys)
 
 
+def _shut_off() -> Access:
+    """Stopping and revoking: no quota refuses them, since an administrator must be able to stop a running attack."""
+    return Access(Audience.ADMINISTRATORS, Scope.ADMIN)
+
+
+def _decide(audience: Audience) -> Access:
+    """A quota of its own: reading approvals does not use up the right to decide about them."""
+    return Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS)
+
+
 def _integrations(*names: str) -> dict[tuple[str, str], Access]:
     """Settings of each, what was sent there and came in from there, and its connection's test."""
     found: dict[tuple[str, str], Access] = {}
@@ -114,7 +124,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("DELETE", "/auth/sessions"): _OWN,
         ("DELETE", "/auth/sessions/{}"): _OWN,
         ("GET", "/admin/users/{}/sessions"): _administrators(),
-        ("DELETE", "/admin/users/{}/sessions"): _administrators(),
+        ("DELETE", "/admin/users/{}/sessions"): _shut_off(),
         ("DELETE", "/admin/users/{}/sessions/{}"): _administrators(),
         ("PUT", "/admin/users/{}/roles"): _administrators(),
         ("GET", "/admin/invitations"): _administrators(),
@@ -123,6 +133,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/organizations"): _administrators(Scope.OPERATOR),
         ("POST", "/admin/organizations"): _administrators(Scope.OPERATOR),
         ("GET", "/admin/organizations/{}"): _administrators(Scope.OPERATOR),
+        ("GET", "/admin/organizations/{}/private-destinations"): _administrators(Scope.OPERATOR),
+        ("PUT", "/admin/organizations/{}/private-destinations"): _administrators(Scope.OPERATOR),
         ("GET", "/admin/organizations/{}/members"): _administrators(Scope.OPERATOR),
         ("PUT", "/admin/organizations/{}/members/{}/roles"): _administrators(Scope.OPERATOR),
         ("GET", "/admin/organizations/{}/invitations"): _administrators(Scope.OPERATOR),
@@ -152,7 +164,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/break-glass"): _administrators(Scope.BREAK_GLASS),
         ("GET", "/admin/break-glass/{}"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/break-glass/{}/review"): _administrators(Scope.APPROVALS_WRITE),
-        ("POST", "/v1/approvals/bulk-decision"): _agents(Scope.APPROVALS_WRITE),
+        ("POST", "/v1/approvals/bulk-decision"): _decide(Audience.AGENTS),
         ("GET", "/v1/approvals/events"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/actions/{}/outcome"): _agents(Scope.ACTIONS_WRITE),
         ("POST", "/v1/actions/{}/cancel"): _agents(Scope.ACTIONS_WRITE),
@@ -165,10 +177,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/v1/executions/retry"): _agents(Scope.ADMIN),
         ("GET", "/v1/approvals"): _agents(Scope.APPROVALS_READ),
         ("GET", "/v1/approvals/{}"): _agents(Scope.APPROVALS_READ),
-        ("POST", "/v1/approvals/{}/approve"): _agents(Scope.APPROVALS_WRITE),
-        ("POST", "/v1/approvals/{}/deny"): _agents(Scope.APPROVALS_WRITE),
+        ("POST", "/v1/approvals/{}/approve"): _decide(Audience.AGENTS),
+        ("POST", "/v1/approvals/{}/deny"): _decide(Audience.AGENTS),
         ("POST", "/v1/approvals/{}/reassign"): _agents(Scope.APPROVALS_WRITE),
-        ("POST", "/admin/approvals/{}/decision"): _administrators(Scope.APPROVALS_WRITE),
+        ("POST", "/admin/approvals/{}/decision"): _decide(Audience.ADMINISTRATORS),
         ("GET", "/v1/absences"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/absences"): _agents(Scope.APPROVALS_WRITE),
         ("DELETE", "/v1/absences/{}"): _agents(Scope.APPROVALS_WRITE),
@@ -178,7 +190,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("PUT", "/admin/approver-groups/{}"): _administrators(),
         ("DELETE", "/admin/approver-groups/{}"): _administrators(),
         ("GET", "/admin/users"): _administrators(),
-        ("POST", "/admin/users/{}/deactivate"): _administrators(),
+        ("POST", "/admin/users/{}/deactivate"): _shut_off(),
         ("POST", "/admin/users/{}/reactivate"): _administrators(),
         ("POST", "/admin/users/{}/unlock"): _administrators(),
         ("GET", "/admin/policies"): _administrators(Scope.POLICIES_READ),
@@ -230,6 +242,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/audit/reports/{}/download"): _administrators(Scope.AUDIT_READ),
         ("DELETE", "/admin/audit/reports/{}"): _administrators(),
         ("GET", "/admin/audit/checkpoints"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/keys"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/consistency"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/actions/{}/proof-pack"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit"): _administrators(Scope.AUDIT_READ),
@@ -250,7 +263,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/agents/{}"): _administrators(),
         ("PUT", "/admin/agents/{}"): _administrators(),
         ("DELETE", "/admin/agents/{}"): _administrators(),
-        ("POST", "/admin/agents/{}/suspend"): _administrators(),
+        ("POST", "/admin/agents/{}/suspend"): _shut_off(),
         ("POST", "/admin/agents/{}/resume"): _administrators(),
         ("GET", "/admin/agents/{}/actions"): _administrators(),
         ("GET", "/admin/agents/{}/activity"): _administrators(),
@@ -259,12 +272,12 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/agents/{}/keys"): _administrators(),
         ("POST", "/admin/agents/{}/keys"): _administrators(),
         ("GET", "/admin/agents/{}/keys/{}"): _administrators(),
-        ("DELETE", "/admin/agents/{}/keys/{}"): _administrators(),
+        ("DELETE", "/admin/agents/{}/keys/{}"): _shut_off(),
         ("GET", "/admin/keys"): _administrators(),
         ("POST", "/admin/keys"): _administrators(),
-        ("POST", "/admin/keys/revoke-matching"): _administrators(),
+        ("POST", "/admin/keys/revoke-matching"): _shut_off(),
         ("GET", "/admin/keys/{}"): _administrators(),
-        ("DELETE", "/admin/keys/{}"): _administrators(),
+        ("DELETE", "/admin/keys/{}"): _shut_off(),
         ("POST", "/admin/keys/{}/take-over"): _administrators(),
         ("GET", "/admin/settings/allowlist"): _administrators(),
         ("PUT", "/admin/settings/allowlist"): _administrators(),
@@ -278,8 +291,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/retention/holds"): _administrators(),
         ("POST", "/admin/retention/holds/{}/lift"): _administrators(),
         ("POST", "/admin/retention/erasures"): _administrators(),
-        ("GET", "/admin/settings/kill-switch"): _administrators(),
-        ("PUT", "/admin/settings/kill-switch"): _administrators(),
+        ("GET", "/admin/settings/kill-switch"): _shut_off(),
+        ("PUT", "/admin/settings/kill-switch"): _shut_off(),
         ("GET", "/admin/settings/nlp-providers"): _administrators(),
         ("PUT", "/admin/settings/nlp-providers"): _administrators(),
         ("POST", "/admin/settings/nlp-providers/test"): _administrators(),

@@ -1,8 +1,9 @@
 """From headers to a principal (specification, "Authentication").
 
-``X-Agent-Key`` carries an API key; ``Authorization: Bearer`` an API key or a person's token. Exactly one
-credential, once: what two parsers could read differently is refused. A key's form is checked before any
-look-up. A session's cookie counts where no header carries a credential: a browser sends it by itself.
+``X-Agent-Key`` carries an API key; ``Authorization: Bearer`` an API key or a person's token. Where both are sent, the
+one that the route documents counts. A header that is sent twice is refused: two parsers could read it differently. A
+key's form is checked before any look-up. A session's cookie counts where no header carries a credential: a browser
+sends it by itself.
 """
 
 import time
@@ -42,18 +43,17 @@ class Credential:
 
 
 def credential_of(headers: Iterable[tuple[bytes, bytes]], audience: Audience) -> Credential:
-    """The one credential in these headers that this audience may use. Raises UnauthorizedError."""
+    """The credential that counts for this audience: of both headers the one that its routes document. Raises
+    UnauthorizedError: no header, or one of them twice, which two parsers could read differently."""
     keys = [value for name, value in headers if name == b"x-agent-key"]
     bearers = [value for name, value in headers if name == b"authorization"]
-    if audience is not Audience.AGENTS:
-        keys = []
-    if len(keys) + len(bearers) != 1:
+    if not (keys or bearers) or len(keys) > 1 or len(bearers) > 1:
         AUTHENTICATION_FAILURES.labels("several" if keys or bearers else "none").inc()
         wanted = "Authorization: Bearer <token>"
         if audience is Audience.AGENTS:
             wanted = f"X-Agent-Key: <key>, or {wanted}"
-        raise UnauthorizedError(f"exactly one credential is needed: {wanted}")
-    if keys:
+        raise UnauthorizedError(f"One credential is required: {wanted}. Send each header once.")
+    if keys and (audience is Audience.AGENTS or not bearers):
         return Credential(Secret(keys[0].decode("latin-1")), is_key=True)
     scheme, _, value = bearers[0].decode("latin-1").partition(" ")
     value = value.strip()

@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
-import httpx
 import structlog
 
 from admin_api.authentication import Authenticator
@@ -22,6 +21,7 @@ from admin_api.sessions.cookies import cookies_of
 from admin_api.traffic.review import Review
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
+from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.judges.daily_budget import DailyBudgets
@@ -29,15 +29,15 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
-from headgate.kernel.public_roots import public_roots
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.outgoing.client import OutgoingClient
+from headgate.outgoing.httpx_transport import open_operator_client
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, Marker
+from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, SLOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
@@ -48,6 +48,7 @@ from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.dry_run import DryRun
 from headgate.workflows.edit_approval import EditApproval
 from headgate.workflows.exempt_call import Exemptions
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.reassign_approval import ReassignApproval
@@ -73,19 +74,22 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         valkey = open_valkey(settings.valkey_url)
         if valkey is not None:
             stack.push_async_callback(valkey.aclose)
-        client = await stack.enter_async_context(httpx.AsyncClient(verify=public_roots(), trust_env=False))
+        roots = trusted_roots(settings.upstream_ca_file)
+        client = await stack.enter_async_context(open_operator_client(roots))
 
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
-        marker, shadow_marker, dry_run_marker = await _markers(settings, database, stack)
+        marker, shadow_marker, dry_run_marker, slow_marker = await _markers(settings, database, stack)
         catalogue = load_catalogues(settings.data.catalogues)
         vault = Vault(settings.master_keys_file or settings.data.master_keys)
-        judges = Judges(await stack.enter_async_context(open_client()))
+        judges = Judges(await stack.enter_async_context(open_client(roots)))
         stack.push_async_callback(judges.close)
         budgets = DailyBudgets(clock, valkey)
-        evaluator = Evaluator(judges, budgets, observe=POLICIES.observe_nlp)
-        rehearsals = Rehearsals(judges, budgets, spent=DailyBudgets(clock))
+        classifiers = Classifiers(settings.classifiers_dir)
+        stack.push_async_callback(classifiers.close)
+        evaluator = Evaluator(judges, budgets, observe=POLICIES.observe_nlp, classifiers=classifiers)
+        rehearsals = Rehearsals(judges, budgets, spent=DailyBudgets(clock), classifiers=classifiers)
         states = OrganizationStates(
             database,
             compile_policies=partial(PolicySet, marker=marker),
@@ -96,7 +100,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         stack.push_async_callback(shadow_calls.close)
         resolver = SystemResolver()
         stack.callback(resolver.close)
-        outgoing = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver)
+        outgoing = OutgoingClient(roots, resolver)
         decide_approval = DecideApproval(database, valkey, clock, settings.sign_in_trust)
         keys = KeyRing(database, clock=clock)
         stack.push_async_callback(_touch_last, keys)
@@ -113,6 +117,9 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         vault_watch = VaultWatch(database, vault)
         tasks.start(vault_watch.keep_looking(), name="vault_watch")
 
+        decisions = FairDecisions(slow_marker)
+        stack.callback(decisions.close)
+
         submit_action = SubmitAction(
             states=states,
             keys=keys,
@@ -126,6 +133,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             approval_expires_seconds=settings.approval_expires_seconds,
             most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
             shadow=shadow_calls.recorded,
+            decisions=decisions,
         )
 
         yield Dependencies(
@@ -161,7 +169,9 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 catalogue=catalogue,
             ),
             outgoing=outgoing,
-            edit_approval=EditApproval(database, valkey, clock, states, ContentJudge(evaluator), catalogue, vault),
+            edit_approval=EditApproval(
+                database, valkey, clock, states, ContentJudge(evaluator), catalogue, vault, decisions
+            ),
             reassign_approval=ReassignApproval(database, clock),
             dry_run=DryRun(
                 states=states,
@@ -177,6 +187,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             nlp=evaluator,
             judges=judges,
             grant_max_seconds=settings.grant_max_seconds,
+            key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
             catalogue=catalogue,
             control_executions=ControlExecutions(database, clock),
@@ -192,12 +203,12 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         )
 
 
-async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, Marker, Marker]:
-    """For policies to mark what they evaluate: decisions, shadow policies, dry runs. What killed a process before
-    this one is quarantined first."""
+async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, ...]:
+    """For policies to mark what they evaluate: decisions, shadow policies, dry runs, slow decisions. What killed a
+    process before this one is quarantined first."""
     folder = settings.data.evaluating
     await quarantine_suspects(database, folder)
-    markers = Marker(folder), Marker(folder, SHADOW_THREAD), Marker(folder, DRY_RUN_THREAD)
+    markers = tuple(Marker(folder, thread) for thread in ("", SHADOW_THREAD, DRY_RUN_THREAD, SLOW_THREAD))
     for marker in markers:
         stack.callback(marker.close)
     return markers

@@ -13,13 +13,12 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from admin_api.guarded_route import GuardedRoute
 from admin_api.request_state import request_state
+from admin_api.resources import MethodNotAllowedError
 from headgate.kernel.clock import system_clock
 from headgate.kernel.error_body import error_body
-from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError
+from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError, NotFoundError, RateLimitedError
 
 JSON: Final = "application/json"
 DEFECT: Final = "an error inside Headgate; its log has the cause under this requestId"
@@ -27,7 +26,6 @@ DEFECT: Final = "an error inside Headgate; its log has the cause under this requ
 _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     400: (ErrorCode.VALIDATION_ERROR, "the request is malformed"),
     404: (ErrorCode.NOT_FOUND, "there is nothing at this path; the routes are in /openapi.json"),
-    405: (ErrorCode.METHOD_NOT_ALLOWED, "this path does not know this method; the header Allow names those it does"),
     413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body is over its limit"),
 }
 
@@ -43,6 +41,12 @@ def error_headers(error: HeadgateError) -> dict[str, str]:
     headers: dict[str, str] = {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
+    if isinstance(error, RateLimitedError) and (limit := (error.details or {}).get("open_approvals")) is not None:
+        # Of the limit that refused, not of the route's quota, which is not used up.
+        reset_at = int(system_clock().timestamp()) + (error.retry_after_seconds or 0)
+        headers |= {"X-RateLimit-Limit": str(limit), "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(reset_at)}
+    if isinstance(error, MethodNotAllowedError):
+        headers["Allow"] = error.allow
     if error.code is ErrorCode.UNAUTHORIZED:
         # RFC 9110, section 11.6.1: a 401 names a way to authenticate.
         headers["WWW-Authenticate"] = 'Bearer realm="headgate"'
@@ -71,6 +75,12 @@ async def answer_validation_error(request: Request, error: Exception) -> Respons
     """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
     problems = [{"field": field_name(item["loc"]), "reason": _reason(item)} for item in error.errors()]
+    in_path = [one for one, item in zip(problems, error.errors(), strict=True) if item["loc"][0] == "path"]
+    if in_path:
+        # What cannot be the name of a resource names none: the answer is that of an unknown one.
+        return await answer_headgate_error(
+            request, NotFoundError(f"{in_path[0]['field']}: {in_path[0]['reason']}", details={**in_path[0]})
+        )
     content_type = request.headers.get("content-type", "")
     if any(item["loc"] == ("body",) and isinstance(item.get("input"), bytes) for item in error.errors()):
         # FastAPI parses what says that it is JSON, and nothing else (strict_content_type).
@@ -94,10 +104,7 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
         error.status_code, (ErrorCode.VALIDATION_ERROR, HTTPStatus(error.status_code).phrase)
     )
     body = encoded_error(code, message, request_id=request_state(request.scope).request_id)
-    headers = dict(error.headers or {})
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(sorted(_methods_at(request)))
-    return Response(body, error.status_code, headers, JSON)
+    return Response(body, error.status_code, dict(error.headers or {}), JSON)
 
 
 def _reason(problem: Mapping[str, Any]) -> str:
@@ -112,20 +119,12 @@ def _reason(problem: Mapping[str, Any]) -> str:
     return str(problem["msg"]).removeprefix("Value error, ")
 
 
-def _methods_at(request: Request) -> set[str]:
-    """All that this address knows (RFC 9110, section 10.2.1), where the framework names those of its first route."""
-    path: str = request.scope["path"]
-    routes = [one for one in request.app.routes if isinstance(one, Route) and one.path_regex.match(path)]
-    return {
-        method
-        for route in routes
-        for method in (route.answered_methods if isinstance(route, GuardedRoute) else route.methods or ())
-    }
-
-
 def field_name(location: Sequence[object]) -> str:
-    """``("body", "destinations", 0, "host")`` as ``destinations[0].host``; the part of the request is left out."""
+    """``("body", "destinations", 0, "host")`` as ``destinations[0].host``; the part of the request is left out,
+    and so is the branch of a union that pydantic tried (``str-enum[PolicyMode]``)."""
     name = ""
     for part in location[1:]:
+        if isinstance(part, str) and part.endswith("]") and "[" in part:
+            continue
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
     return name

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final
 
+from fastapi import params
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,7 +32,7 @@ from headgate.ratelimits.headers import rate_limit_headers, require_allowed
 type Endpoint = Callable[[Request], Awaitable[Response]]
 
 _IMPLIED_METHODS: Final = frozenset({"HEAD"})
-_PROBED: Final = Access(Audience.PUBLIC)
+_MOST_NAME_CHARACTERS: Final = 64
 
 
 class StrictRequest(Request):
@@ -51,20 +53,12 @@ class GuardedRoute(APIRoute):
     plain_handler: Endpoint | None
     access: Access
 
-    @property
-    def answered_methods(self) -> frozenset[str]:
-        """What is open to all and counted for nobody answers HEAD as well (RFC 9110, section 9.1), with which many
-        monitors ask: ``direct_dispatch`` takes it as GET, and the server leaves the content out."""
-        methods = frozenset(self.methods or ())
-        is_probed = self.access == _PROBED and self.plain_handler is not None and not self.param_convertors
-        return methods | _IMPLIED_METHODS if is_probed and "GET" in methods else methods
-
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         (method,) = (self.methods or set()) - _IMPLIED_METHODS
         self.access = access = access_of(method, self.path_format)
         is_plain = _is_plain(self.endpoint)
         endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
-        route = self.path_format
+        route, queries = self.path_format, _query_names(self)
 
         async def guarded(request: Request) -> Response:
             request_state(request.scope).route = route
@@ -72,8 +66,12 @@ class GuardedRoute(APIRoute):
                 await _admit(request, access, dependencies_of(request))
             elif access.rate_class is not None:
                 await _count(request, access.rate_class, address_subject(request.scope), None)
-            _require_storable(request)
-            return await endpoint(StrictRequest(request.scope, request.receive))
+            if request.scope["query_string"]:
+                _require_storable(request)
+                if queries is not None:
+                    _require_known(request, queries)
+            response = await endpoint(StrictRequest(request.scope, request.receive))
+            return _head_of(response) if request_state(request.scope).is_head else response
 
         self.plain_handler = guarded if is_plain else None
         return guarded
@@ -114,6 +112,41 @@ def _require_storable(request: Request) -> None:
     """NUL is no text for PostgreSQL, which would look like a database that is away. Raises ValidationError."""
     if b"%00" in request.scope["query_string"] or b"\0" in request.scope["query_string"]:
         raise ValidationError("the query holds a NUL character")
+
+
+def _query_names(route: APIRoute) -> tuple[str, ...] | None:
+    """What may stand in the query. None: anything may, as a parameter of the description says that is an object of
+    further ones; such answers come from others, who add to them (RFC 6749, section 4.1.2)."""
+    declared = (route.openapi_extra or {}).get("parameters", [])
+    if any(one["schema"].get("additionalProperties") for one in declared):
+        return None
+    read = [one.alias for one in get_flat_params(route.dependant) if isinstance(one.field_info, params.Query)]
+    return (*read, *(one["name"] for one in declared if one["in"] == "query"))
+
+
+def _require_known(request: Request, names: tuple[str, ...]) -> None:
+    """A parameter that is ignored would answer something else than was asked. Raises ValidationError."""
+    given = [name for name, _ in request.query_params.multi_items()]
+    for name in given:
+        shown = name[:_MOST_NAME_CHARACTERS]
+        if name not in names:
+            known = f"it has {', '.join(names)}" if names else "it has none"
+            raise ValidationError(
+                f"{shown}: this route has no such query parameter; {known}",
+                details={"field": shown, "reason": "unknown query parameter"},
+            )
+        if given.count(name) > 1:
+            raise ValidationError(
+                f"{shown}: given {given.count(name)} times; give it once",
+                details={"field": shown, "reason": "repeated query parameter"},
+            )
+
+
+def _head_of(response: Response) -> Response:
+    """The status and the fields of an answer to GET, whose content is never begun (RFC 9110, section 9.3.2)."""
+    head = Response(status_code=response.status_code, background=response.background)
+    head.raw_headers = response.raw_headers
+    return head
 
 
 def _is_plain(endpoint: Callable[..., Any]) -> bool:

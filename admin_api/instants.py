@@ -2,12 +2,19 @@
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import Field, WithJsonSchema
 
 from headgate.kernel.errors import ValidationError
 
 _LAST_OF_DAY: Final = time(23, 59, 59, 999999, tzinfo=UTC)
 _FIRST_OF_DAY: Final = time(0, tzinfo=UTC)
+_FORMS: Final = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
+
+InstantText = Annotated[str, Field(max_length=64), WithJsonSchema(_FORMS)]
+"""One end of a range, as ``range_of_time`` reads it."""
+
 # A "+" that was not percent-encoded in a query arrives as a space.
 _LOST_PLUS: Final = re.compile(r" (\d\d:?\d\d)$")
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from admin_api.provider_metadata import Documents, MetadataSource
+from admin_api.provider_metadata import Documents, MetadataSource, with_tls_hint
 from headgate.kernel.errors import UnauthorizedError, UnavailableError
 
 _log = structlog.get_logger(__name__)
@@ -33,6 +33,7 @@ _REFRESH_SECONDS: Final = 2.0
 _FRESH_SECONDS: Final = 600.0
 _STALE_SECONDS: Final = 24 * 3600.0
 _REFETCH_FLOOR_SECONDS: Final = 30.0
+_WITHOUT_KEYS_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class RemoteKeys:
     Fetched again after ten minutes, and at once for a key id that is not in it, but never more often than every
     30 s: made-up key ids must not turn this into a flood of requests to the issuer. While the issuer is out of
     reach what was fetched last serves for a day, and nobody waits for it: one request in 30 s tries, for 2 s.
+    Without any keys the next request tries a second after the last has failed; who waited for that one fails with it.
     """
 
     def __init__(
@@ -135,7 +137,7 @@ class RemoteKeys:
                 if (key_id not in self._keys or self._age() > _FRESH_SECONDS) and self._may_try():
                     await self._fetch(_REFRESH_SECONDS if self._serves(key_id) else _FETCH_SECONDS)
         if self._age() > _STALE_SECONDS:
-            raise UnavailableError("the token issuer's keys are out of reach; try again", retry_after_seconds=30)
+            raise UnavailableError("the token issuer's keys are out of reach; try again", retry_after_seconds=1)
         return self._keys.get(key_id)
 
     def _serves(self, key_id: str) -> bool:
@@ -145,7 +147,8 @@ class RemoteKeys:
         return float("inf") if self._fetched_at is None else self._monotonic() - self._fetched_at
 
     def _may_try(self) -> bool:
-        return self._tried_at is None or self._monotonic() - self._tried_at >= _REFETCH_FLOOR_SECONDS
+        floor = _REFETCH_FLOOR_SECONDS if self._age() <= _STALE_SECONDS else _WITHOUT_KEYS_SECONDS
+        return self._tried_at is None or self._monotonic() - self._tried_at >= floor
 
     async def _fetch(self, seconds: float) -> None:
         self._tried_at = self._monotonic()
@@ -155,7 +158,9 @@ class RemoteKeys:
                 self._keys = parse_jwks(await self._documents.get(url))
             self._fetched_at = self._monotonic()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError, UnavailableError) as error:
-            _log.warning("token_keys_not_fetched", issuer=self._issuer, error=str(error) or type(error).__name__)
+            reason = str(error) or type(error).__name__
+            self._tried_at = self._monotonic()
+            _log.warning("token_keys_not_fetched", issuer=self._issuer, error=with_tls_hint(reason))
 
 
 def require_key(key: VerificationKey | None, algorithm: str) -> VerificationKey:

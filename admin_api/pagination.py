@@ -13,51 +13,64 @@ from typing import Annotated, Final, Literal, Protocol
 from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from admin_api.identifiers import identifier
+from headgate.kernel.ids import IdPrefix
 
 MAX_LIMIT: Final = 200
 DEFAULT_LIMIT: Final = 50
 MAX_OFFSET: Final = 2**31 - 1
 MAX_PAGE: Final = MAX_OFFSET // MAX_LIMIT
-CURSOR_CHARACTERS: Final = 64
 
 type Shape = Literal["camel"] | None
 
 
+type _Limit = Annotated[int | None, Query(ge=1, le=MAX_LIMIT, description="At most so many; the default is 50.")]
+type _Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+type _Total = Annotated[Literal["exact"] | None, Query()]
+type _CurrentShape = Annotated[Shape, Query(description="camel: pagination as total, page, pageSize, totalPages.")]
+type _PageNumber = Annotated[int | None, Query(ge=1, le=MAX_PAGE, description="Counted from 1.")]
+type _PageSize = Annotated[int | None, Query(alias="pageSize", ge=1, le=MAX_LIMIT)]
+
+
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of a list is wanted."""
+    """Which part of a list is wanted, and in which shape."""
 
     limit: int
     offset: int
     exact_total: bool
+    camel: bool
 
 
 def page_request(
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
-    total: Annotated[Literal["exact"] | None, Query()] = None,
+    limit: _Limit = None,
+    offset: _Offset = 0,
+    total: _Total = None,
+    shape: _CurrentShape = None,
+    page: _PageNumber = None,
+    page_size: _PageSize = None,
 ) -> PageRequest:
-    return PageRequest(limit, offset, total == "exact")
+    size, start = part_of(limit, offset, page, page_size, DEFAULT_LIMIT)
+    return PageRequest(size, start, total == "exact", shape == "camel")
 
 
 type CurrentPage = Annotated[PageRequest, Depends(page_request)]
 
 
 @dataclass(frozen=True, slots=True)
-class ListRequest:
-    """Which part of a list is wanted, and in which shape."""
+class ListRequest(PageRequest):
+    """Of a list that goes on by cursor as well."""
 
-    limit: int
-    offset: int
-    exact_total: bool
     cursor: str | None
-    camel: bool
 
-    def cursor_id(self, prefix: IdPrefix) -> str | None:
-        """Where the pages of a list go on by identifier. Raises ValidationError."""
-        return None if self.cursor is None else parse_id(prefix, self.cursor)
+
+def part_of(
+    limit: int | None, offset: int, page: int | None, page_size: int | None, default_limit: int
+) -> tuple[int, int]:
+    """How many, and from where. No parameter is ignored: ``limit`` bounds ``pageSize``, ``offset`` counts on from the
+    beginning of ``page``."""
+    size = min((one for one in (limit, page_size) if one is not None), default=default_limit)
+    return size, min(((page or 1) - 1) * size + offset, MAX_OFFSET)
 
 
 class Pagination(BaseModel):
@@ -100,6 +113,15 @@ class OpenCamelPagination(CamelPagination):
     next_cursor: str | None = Field(default=None, serialization_alias="nextCursor")
 
 
+class CountedPage[Item](BaseModel):
+    """One page of a list that has no cursor."""
+
+    model_config = ConfigDict(frozen=True)
+
+    data: list[Item]
+    pagination: Pagination | CamelPagination
+
+
 class Page[Item, Numbers: Pagination | CamelPagination](BaseModel):
     """One page of a list. Routes declare ``response_model_exclude_unset``, which leaves out ``total_is_minimum``."""
 
@@ -109,38 +131,38 @@ class Page[Item, Numbers: Pagination | CamelPagination](BaseModel):
     pagination: Numbers
 
 
-def pagination_of(page: PageRequest, total: int, *, is_minimum: bool) -> Pagination:
+def counted_page[Item](page: PageRequest, data: list[Item], total: int, *, is_minimum: bool) -> CountedPage[Item]:
+    """The answer of a list that has no cursor."""
+    return CountedPage(data=data, pagination=pagination_of(page, total, is_minimum=is_minimum))
+
+
+def pagination_of(page: PageRequest, total: int, *, is_minimum: bool) -> Pagination | CamelPagination:
+    if page.camel:
+        return camel_pagination(page, total)
     if is_minimum:
         return Pagination(total=total, limit=page.limit, offset=page.offset, total_is_minimum=True)
     # Unset, and so left out of the answer (``response_model_exclude_unset``).
     return Pagination(total=total, limit=page.limit, offset=page.offset)
 
 
-def list_request(default_limit: int) -> Callable[..., ListRequest]:
-    """The dependency of a route whose pages are ``default_limit`` long unless the caller says otherwise."""
+def list_request(prefix: IdPrefix, default_limit: int = DEFAULT_LIMIT) -> Callable[..., ListRequest]:
+    """The dependency of a list that goes on behind the identifier of its last item."""
 
     def read(
-        limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = default_limit,
-        offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
-        total: Annotated[Literal["exact"] | None, Query()] = None,
-        cursor: Annotated[str | None, Query(max_length=CURSOR_CHARACTERS)] = None,
-        shape: Annotated[Shape, Query()] = None,
-        page: Annotated[int | None, Query(ge=1, le=MAX_PAGE)] = None,
-        page_size: Annotated[int | None, Query(alias="pageSize", ge=1, le=MAX_LIMIT)] = None,
+        limit: Annotated[
+            int | None, Query(ge=1, le=MAX_LIMIT, description=f"At most so many; the default is {default_limit}.")
+        ] = None,
+        offset: _Offset = 0,
+        total: _Total = None,
+        cursor: Annotated[str | None, identifier(prefix), Query(description="next_cursor of the page before.")] = None,
+        shape: _CurrentShape = None,
+        page: _PageNumber = None,
+        page_size: _PageSize = None,
     ) -> ListRequest:
-        if page is not None or page_size is not None:
-            limit = page_size or default_limit
-            offset = ((page or 1) - 1) * limit
-        return list_part(limit, offset, cursor, exact_total=total == "exact", camel=shape == "camel")
+        size, start = part_of(limit, offset, page, page_size, default_limit)
+        return ListRequest(size, start, total == "exact", shape == "camel", cursor)
 
     return read
-
-
-def list_part(limit: int, offset: int, cursor: str | None, *, exact_total: bool, camel: bool) -> ListRequest:
-    """Raises ValidationError."""
-    if cursor is not None and offset:
-        raise ValidationError("a cursor says where to go on: leave offset and page out", details={"field": "cursor"})
-    return ListRequest(limit, offset, exact_total, cursor, camel)
 
 
 class Found(Protocol):
@@ -178,7 +200,7 @@ def cursor_pagination(request: ListRequest, found: Found) -> CursorPagination:
     )
 
 
-def camel_pagination(request: ListRequest, total: int) -> CamelPagination:
+def camel_pagination(request: PageRequest, total: int) -> CamelPagination:
     return CamelPagination(
         total=total,
         page=request.offset // request.limit + 1,

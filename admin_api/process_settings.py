@@ -63,6 +63,7 @@ class ApiSettings:
     such process is not noticed. ``master_keys_file`` and ``signing_keys`` None: those in ``data_dir``.
     ``upstream_ca_file``: more roots for the calls that the API makes itself. ``mfa_provider``: keeps the second factors
     of the people of its issuer. ``public_url``: the API's origin as people reach it; None: without browser login.
+    ``classifiers_dir``: local classifiers of content policies.
     """
 
     database_dsn: Secret
@@ -78,11 +79,13 @@ class ApiSettings:
     ca_certificate: Path | None = None
     approval_expires_seconds: int = 86_400
     grant_max_seconds: int = 30 * 86_400
+    key_lifetime_days: int | None = None
     delegation_depth: int = DEFAULT_DEPTH
     body_limit_bytes: int = BODY_LIMIT_BYTES
     reuse_port: bool = False
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None
+    classifiers_dir: Path | None = None
     signing_keys: SigningKeySource | None = None
     checkpoint_seconds: int = 5
     mfa_provider: ProviderSettings | None = None

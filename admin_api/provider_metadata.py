@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import httpx
+import structlog
 
 from headgate.kernel.errors import UnavailableError
 
@@ -19,7 +20,18 @@ _LIMIT_BYTES: Final = 256 * 1024
 _SECONDS: Final = 5.0
 _FRESH_SECONDS: Final = 3600.0
 _RETRY_FLOOR_SECONDS: Final = 30.0
+_WITHOUT_DOCUMENT_SECONDS: Final = 1.0
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+_log = structlog.get_logger(__name__)
+
+
+def with_tls_hint(reason: str) -> str:
+    """What to do about a certificate that is not trusted, for the log."""
+    if "CERTIFICATE_VERIFY_FAILED" not in reason:
+        return reason
+    return f"{reason} (HEADGATE_UPSTREAM_CA_FILE adds roots)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +134,13 @@ class DiscoveredMetadata:
         async with self._lock:
             now = self._monotonic()
             is_fresh = self._known is not None and now - self._fetched_at <= _FRESH_SECONDS
-            if not is_fresh and (self._failed_at is None or now - self._failed_at >= _RETRY_FLOOR_SECONDS):
+            floor = _WITHOUT_DOCUMENT_SECONDS if self._known is None else _RETRY_FLOOR_SECONDS
+            if not is_fresh and (self._failed_at is None or now - self._failed_at >= floor):
                 await self._fetch(now)
         if self._known is None:
             raise UnavailableError(
                 f"the identity provider {self._issuer} is out of reach, or its discovery document is not acceptable",
-                retry_after_seconds=30,
+                retry_after_seconds=1,
             )
         return self._known
 
@@ -137,10 +150,13 @@ class DiscoveredMetadata:
             text = await self._documents.get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
             self._known = parse_metadata(text, self._issuer)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            self._failed_at = self._monotonic()
+            reason = str(error) or type(error).__name__
+            _log.warning("provider_metadata_not_fetched", issuer=self._issuer, error=with_tls_hint(reason))
             if self._known is None:
                 raise UnavailableError(
-                    f"the identity provider {self._issuer} cannot be used: {str(error) or type(error).__name__}",
-                    retry_after_seconds=30,
+                    f"the identity provider {self._issuer} cannot be used: {reason}",
+                    retry_after_seconds=1,
                 ) from error
             return
         self._fetched_at, self._failed_at = now, None

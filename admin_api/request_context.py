@@ -94,7 +94,7 @@ def _complete(headers: list[tuple[bytes, bytes]], state: RequestState) -> list[t
     return [
         *headers,
         (b"x-request-id", state.request_id.encode()),
-        *state.headers,
+        *(header for header in state.headers if header[0] not in present),
         *(header for header in _SECURITY_HEADERS if header[0] not in present),
     ]
 

@@ -21,6 +21,8 @@ class RequestState:
     principal: Principal | None = None
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     """To be added to whatever answer is sent, an error included."""
+    is_head: bool = False
+    """Asked with HEAD: the route of GET answers, and its content is neither made nor sent."""
 
 
 def new_request_state() -> RequestState:

@@ -1,12 +1,14 @@
 """The record's evidence: sealing, trees, proofs, packs and verification, on a PostgreSQL of its own.
 
-``python -m benchmarks.evidence [--events 200000] [--leaves 1000000]``. The tree of ``--leaves`` is made of random
-hashes, so that a proof's cost is measured at that size without sealing a million events first.
+``python -m benchmarks.evidence [--events 200000] [--leaves 1000000] [--actions 100000]``. The tree of
+``--leaves`` is made of random hashes, so that a proof's cost is measured at that size without sealing a million events
+first.
 """
 
 import argparse
 import asyncio
 import os
+import resource
 import statistics
 import tempfile
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.load.record_database import RecordDatabase, record_database
+from benchmarks.load.recorded_actions import record_actions
 from headgate.audit.chain_store import range_of
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
 from headgate.audit.sealer import seal_due
@@ -28,11 +31,12 @@ from headgate.evidence.prove import prove_inclusion
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tiles import TreeBuilder
-from headgate.evidence.tree_store import save_tree
-from headgate.evidence.verify_with_checkpoints import verify_with_checkpoints
+from headgate.evidence.tree_store import list_checkpoints, save_tree
+from headgate.evidence.verify_with_checkpoints import verify_against
 from headgate.kernel.canonical_json import JsonObject, sha256_hex
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.reconciliation.reconcile import reconcile
 from headgate.vault.service import Vault
 
 _TILES_AT_ONCE = 5_000
@@ -55,11 +59,25 @@ async def verify(made: RecordDatabase, database: Database, checkpointer: Checkpo
     """Events a second of time, and of this process' processor."""
     async with database.transaction(made.org_id) as connection:
         wall, cpu = time.perf_counter(), time.process_time()
-        found = await verify_with_checkpoints(connection, made.org_id, checkpointer.keys, [])
+        notes = [one.note for one in await list_checkpoints(connection, made.org_id)]
+        keys = checkpointer.keys.load().verifier_keys(f"benchmark/{made.org_id}")
+        found = await verify_against(connection, made.org_id, notes, keys)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     assert found.chain.valid
     assert found.checkpoints_verified
     return found.chain.events_verified / wall, found.chain.events_verified / cpu
+
+
+async def hold_tables(database: Database, org_id: str, actions: int) -> tuple[float, float, int]:
+    """Actions a second of time, and of this process' processor, held against the record; bytes that it grew by."""
+    async with database.transaction(org_id) as connection:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = await reconcile(connection, org_id)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    assert (found.actions, found.differences) == (actions, ())
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return actions / wall, actions / cpu, grown
 
 
 async def large_tree(made: RecordDatabase, database: Database, leaves: int) -> tuple[str, bytes, float]:
@@ -130,13 +148,15 @@ def append_action(made: RecordDatabase) -> str:
     return action_id
 
 
-async def packs(made: RecordDatabase, database: Database, key: Key, action_id: str) -> tuple[float, float, int]:
+async def packs(
+    made: RecordDatabase, database: Database, keys: SigningKeySource, key: Key, action_id: str
+) -> tuple[float, float, int]:
     """Milliseconds to make a pack and to verify it; its bytes."""
     took, checked, size = [], [], 0
     vault = Vault(Path("unused"))  # nothing is put away
     for _ in range(50):
         started = time.perf_counter()
-        pack = await make_pack(database, made.org_id, action_id, {}, vault, wait_seconds=0)
+        pack = await make_pack(database, made.org_id, action_id, {}, vault, keys, wait_seconds=0)
         took.append(time.perf_counter() - started)
         started = time.perf_counter()
         assert verify_pack(pack.content, [key])["valid"]
@@ -145,7 +165,7 @@ async def packs(made: RecordDatabase, database: Database, key: Key, action_id: s
     return statistics.median(took) * 1000, statistics.median(checked) * 1000, size
 
 
-async def measure(made: RecordDatabase, folder: Path, events: int, leaves: int) -> None:
+async def measure(made: RecordDatabase, folder: Path, events: int, leaves: int, actions: int) -> None:
     worker, api = Database(Secret(made.dsn("headgate_worker"))), Database(Secret(made.dsn("headgate_api")))
     await worker.open()
     await api.open()
@@ -160,11 +180,17 @@ async def measure(made: RecordDatabase, folder: Path, events: int, leaves: int) 
     for _ in range(3):
         wall, cpu = await verify(made, api, checkpointer)
         print(f"verifying, with the tree    {wall:>10,.0f} events/s; {cpu:,.0f} a second of its own processor time")
+    org_id = record_actions(made, actions)
+    await seal(worker, 4 * actions)
+    for _ in range(2):
+        wall, cpu, grown = await hold_tables(api, org_id, actions)
+        print(f"tables against the record   {wall:>10,.0f} actions/s; {cpu:,.0f} a second of its own processor time;"
+              f" {grown / 2**20:.0f} MiB more")  # fmt: skip
     action_id = append_action(made)
     await seal(worker, 2)
     assert await checkpointer.checkpoint(made.org_id)
     key = parse_key(keys.load().verifier_keys("benchmark")[0].text)
-    took, checked, pack_bytes = await packs(made, api, key, action_id)
+    took, checked, pack_bytes = await packs(made, api, keys, key, action_id)
     print(f"proof pack                  {took:>10.1f} ms, {checked:.1f} ms to verify, {pack_bytes:,} bytes")
     org_id, root, rate = await large_tree(made, worker, leaves)
     print(f"tree in memory              {rate:>10,.0f} leaves/s")
@@ -179,10 +205,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--leaves", type=int, default=1_000_000)
+    parser.add_argument("--actions", type=int, default=100_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, record_database(Path(name)) as made:
         made.append(arguments.events)
-        asyncio.run(measure(made, Path(name), arguments.events, arguments.leaves))
+        asyncio.run(measure(made, Path(name), arguments.events, arguments.leaves, arguments.actions))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,10 @@ from headgate.judges.judge import Judges
 from headgate.judges.model import Provider, ProviderKind
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outcome
+from headgate.organizations.destinations import OperatorBounds
 
 _PROVIDER_SECONDS: Final = 0.02
 _SIZES: Final = (1024, 10 * 1024)
@@ -69,7 +71,7 @@ async def measure(evaluator: Evaluator, stand_in: ModelStandIn, provider: Provid
         content = f"{number} {size} {_SENTENCE * (size // len(_SENTENCE))}"
         before = len(stand_in.held_seconds)
         began = time.perf_counter()
-        result = await evaluator.evaluate(policy(), content, {"local": provider})
+        result = await evaluator.evaluate(policy(), JudgedContent(content), {"local": provider})
         took = time.perf_counter() - began
         assert result.outcome is Outcome.CLEAR, result.reasoning
         assert len(stand_in.held_seconds) == before + 1
@@ -83,7 +85,7 @@ async def run(rounds: int) -> None:
     stand_in = ModelStandIn()
     server = await asyncio.start_server(stand_in.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    provider = Provider(ProviderKind.OPENAI_COMPATIBLE, f"http://127.0.0.1:{port}/v1")
+    provider = Provider(ProviderKind.OPENAI_COMPATIBLE, f"http://127.0.0.1:{port}/v1", rules=OperatorBounds(None))
     async with open_client() as client:
         judges = Judges(client)
         evaluator = Evaluator(judges, DailyBudgets(system_clock))
@@ -92,6 +94,7 @@ async def run(rounds: int) -> None:
             print(f"{size // 1024} KB: {await measure(evaluator, stand_in, provider, size, rounds):.2f} ms of ours")
         await judges.close()
     server.close()
+    await server.wait_closed()
 
 
 def main() -> None:

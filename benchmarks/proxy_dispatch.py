@@ -78,7 +78,7 @@ async def proxy(directory: Path, set_up: str) -> None:
         from addons.verdict import allow, flow_state, is_open  # noqa: PLC0415
         from proxy.master import Gate, ProxySettings  # noqa: PLC0415
 
-        rules = parse_allowlist('{"destinations": [{"host": "127.0.0.1", "private": true}]}')
+        rules = parse_allowlist('{"destinations": [{"host": "127.0.0.1", "private": true}]}', None)
 
         class Allow:
             def http_connect(self, flow: object) -> None:

@@ -35,6 +35,8 @@ class BufferBudget:
         return True
 
     def release(self, client: ClientState, size: int) -> None:
+        """What a connection held is given back with it: a request that ends later has nothing left to release."""
+        size = min(size, client.buffered_bytes)
         agent = self._agent_of(client)
         if agent is not None:
             self._used_by[agent] -= size

@@ -3,17 +3,19 @@
 Differs from ``mitmproxy.proxy.server.ConnectionHandler.server_event`` in this: events that arise while one is
 handled are queued instead of waiting for a lock, hooks of plain functions run inline, a layer that raises closes the
 connection, where mitmproxy leaves the client waiting, and the layers that have opened a tunnel are not asked about what
-passes in it.
+passes in it. What is read is handled in its party's turn (``proxy.turns``).
 """
 
 import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
 from collections import deque
+from time import perf_counter
 from traceback import format_exc
-from typing import Any
+from typing import Any, Final, cast
 
 import structlog
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events, layers, server
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 from mitmproxy.proxy.mode_specs import ProxyMode
@@ -22,8 +24,35 @@ from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
 from proxy.commands import TunnelOpened
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
+from proxy.turns import Timed, Turns
 
 _log = structlog.get_logger(__name__)
+
+
+READ_AT_ONCE_BYTES: Final = 64 << 10
+"""As much as mitmproxy asks for. asyncio's own 256 KiB, of all connections at once, are no part of any budget: ten
+thousand uploads took 1 GB of memory beside it."""
+
+
+class _InTurn:
+    """A reader whose bytes are given out when it is their party's turn."""
+
+    def __init__(self, reader: StreamReader, connection: "GateConnection", *, is_client: bool) -> None:
+        self._reader = reader
+        self._connection = connection
+        self._is_client = is_client
+
+    async def read(self, size: int) -> bytes:
+        connection = self._connection
+        if self._is_client and connection.behind:
+            await connection.caught_up.wait()
+        reader: Any = self._reader
+        if not reader._buffer and not reader._eof and reader.exception() is None:
+            await reader._wait_for_data("read")
+        # Nothing is taken before: what waits for its turn stays where asyncio stops reading, and is held once.
+        if connection.turns.must_wait(share := connection.state.share):
+            await connection.turns.wait(share)
+        return await self._reader.read(size)
 
 
 class GateConnection(server.LiveConnectionHandler):
@@ -37,8 +66,13 @@ class GateConnection(server.LiveConnectionHandler):
         options: Any,  # a frozen copy of mitmproxy's options; its own class cannot be made without the defaults
         mode: ProxyMode,
         tasks: TaskSet,
+        turns: Turns,
     ) -> None:
         super().__init__(reader, writer, options, mode)
+        self.turns = turns
+        self.behind = 0
+        """How many layers have put off a part of what they were given (``commands.RequestWakeup`` of no delay)."""
+        self.caught_up = asyncio.Event()
         self._addons = addons
         self._tasks = tasks
         self._queue: deque[events.Event] = deque()
@@ -54,6 +88,14 @@ class GateConnection(server.LiveConnectionHandler):
     def closing(self) -> bool:
         return self._closing
 
+    @property
+    def idle_since(self) -> float | None:
+        """Of ``time.time``; None: a request is under way."""
+        state = self.state
+        if state.unfinished or state.buffered_bytes or state.head_since is not None or self.behind:
+            return None
+        return float(self.timeout_watchdog.last_activity)
+
     def hard_close(self, reason: str) -> None:
         """Cut the client's connection; requests in flight end as broken."""
         self._closing = True
@@ -64,6 +106,14 @@ class GateConnection(server.LiveConnectionHandler):
             io.handler.cancel(reason)
         elif io.writer is not None:
             io.writer.close()
+
+    async def handle_connection(self, connection: Connection) -> None:
+        io = self.transports[connection]
+        reader: Any = io.reader
+        if isinstance(io.writer, StreamWriter):
+            io.writer.transport.max_size = READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
+        io.reader = _InTurn(reader, self, is_client=connection is self.client)  # type: ignore[assignment] # it is only read
+        await super().handle_connection(connection)
 
     async def drain_writers(self) -> None:
         """As mitmproxy does it, between two reads; and no more is read from a server that is ahead of the client."""
@@ -94,7 +144,14 @@ class GateConnection(server.LiveConnectionHandler):
     async def _finish_and_go_on(
         self, hook: commands.StartHook, chain: HookChain, data: object, waiting: Waiting
     ) -> None:
-        await self._finish(hook, chain, data, waiting)
+        share = self.state.share
+        if self.turns.must_wait(share):
+            try:
+                await self.turns.wait(share)
+            except BaseException:
+                waiting.coroutine.close()
+                raise
+        await Timed(self._finish(hook, chain, data, waiting), self.turns, share)
         if hook.blocking:
             await self.server_event(events.HookCompleted(hook))
 
@@ -103,6 +160,7 @@ class GateConnection(server.LiveConnectionHandler):
         if self._busy:
             return  # the caller further up the stack takes it from the queue
         self._busy = True
+        began = perf_counter()
         try:
             self.timeout_watchdog.last_activity = time.time()
             while self._queue:
@@ -110,6 +168,7 @@ class GateConnection(server.LiveConnectionHandler):
         finally:
             self._flush()
             self._busy = False
+            self.turns.charge(self.state.share, perf_counter() - began)
 
     def _handle(self, event: events.Event) -> None:
         if self._crashed or (self._closing and not isinstance(event, events.ConnectionClosed)):
@@ -139,6 +198,10 @@ class GateConnection(server.LiveConnectionHandler):
             task = self._tasks.start(self.open_connection(command), name="server connection")
             if (io := self.transports.get(command.connection)) is not None:
                 io.handler = task
+        elif isinstance(command, commands.RequestWakeup) and not command.delay:
+            self.behind += 1
+            self.caught_up.clear()
+            self.wakeup_timer.add(self._tasks.start(self._go_on(command), name="go on"))
         elif isinstance(command, commands.RequestWakeup):
             self.wakeup_timer.add(self._tasks.start(self.wakeup(command), name="wakeup"))
         elif isinstance(command, commands.CloseConnection):
@@ -148,6 +211,17 @@ class GateConnection(server.LiveConnectionHandler):
                 self.close_connection(command.connection, half)
         else:
             raise TypeError(f"unexpected command: {command}")
+
+    async def _go_on(self, request: commands.RequestWakeup) -> None:
+        """A layer goes on with what it has put off, in a later turn; no more is read from the client until then."""
+        try:
+            await self.turns.wait(self.state.share)
+            await self.server_event(events.Wakeup(request))
+        finally:
+            self.behind -= 1
+            if not self.behind:
+                self.caught_up.set()
+            self.wakeup_timer.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     def _write(self, writer: StreamWriter, data: bytes) -> None:
         """Head and body of a message come as two commands; written as one they are one packet and one system call."""

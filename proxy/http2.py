@@ -1,5 +1,5 @@
 """The client's side of HTTP/2, with back pressure: what the client does not take is not fetched either. The time that a
-head takes is known, and what frames cost that ask for nothing is bounded.
+head takes is known, what frames cost is bounded, and a few of them are read at a time.
 
 mitmproxy keeps without a bound what HTTP/2's flow control (RFC 9113, 5.2) does not let it send, and reads on: one
 agent with a window of zero had the gate take a download of 600 MB into memory. Extends internal classes of mitmproxy;
@@ -12,21 +12,27 @@ from typing import Final
 
 from h2 import events as h2_events
 from h2.errors import ErrorCodes
-from mitmproxy.proxy import events
+from h2.exceptions import ProtocolError
+from hyperframe.frame import DataFrame, HeadersFrame
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers.http._base import HttpEvent
+from mitmproxy.proxy.layers.http._events import ResponseProtocolError
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from addons.verdict import client_state
+from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
 from proxy.commands import Commands
-from proxy.frame_allowance import FrameAllowance, cost_of
+from proxy.frame_allowance import FrameAllowance
+from proxy.protocol_errors import NOT_ONE_READING, error_response, protocol_error
 
 _PREFACE_BYTES: Final = 24
 _FRAME_HEADER_BYTES: Final = 9
 _FRAME_TYPE_AT: Final = 3
 _HEADS: Final = frozenset((0x1, 0x9))  # HEADERS, CONTINUATION (RFC 9113, 6)
 
-HELD_BACK_MAX: Final = 2 << 20
+HELD_BACK_MAX: Final = 512 << 10
 """Bytes of responses that wait for one client to take them, before the servers that they come from must wait."""
 
 _CHUNK_COST: Final = 256
@@ -42,20 +48,99 @@ class GateHttp2Server(Http2Server):
         self._client = client_state(context.client)
         self._incomplete: int | None = None
         self._allowance = FrameAllowance(monotonic())
+        self._arrived = b""
+        self._read_bytes = 0
+        self._is_put_off = self._is_ended = False
+        self._opening: int | None = None
 
     def handle_event(self, event: events.Event) -> Commands[None]:
-        yield from super().handle_event(event)
         if isinstance(event, events.DataReceived):
-            self._time_the_head()
+            self._arrived = self._arrived[self._read_bytes :] + event.data if self._arrived else event.data
+            self._read_bytes = 0
+            yield from self._read_some()
+        elif isinstance(event, events.Wakeup):
+            self._is_put_off = False
+            yield from self._read_some()
+        else:
+            yield from self._handled(event)
         buffers = self.h2_conn.stream_buffers
         self._throttle(list(buffers) if buffers and self._is_too_much() else ())
 
-    def handle_h2_event(self, event: h2_events.Event) -> CommandGenerator[bool]:
-        """Ends the connection of who sends too many frames that ask for nothing."""
-        if (cost := cost_of(event)) and not self._allowance.spend(cost, monotonic()):
+    def _read_some(self) -> Commands[None]:
+        """A few frames; the rest when others have had their turn."""
+        if self._is_put_off or self._is_ended:
+            return
+        end, is_within = self._allowance.step(self._arrived, self._read_bytes, monotonic())
+        if not is_within:
+            self._arrived, self._is_ended = b"", True
             yield from self.protocol_error("too many frames that ask for nothing", ErrorCodes.ENHANCE_YOUR_CALM)
-            return True
-        return (yield from super().handle_h2_event(event))
+            return
+        is_all = end >= len(self._arrived)
+        data = self._arrived if is_all and not self._read_bytes else self._arrived[self._read_bytes : end]
+        if is_all:
+            self._arrived, self._read_bytes = b"", 0
+        else:
+            self._read_bytes = end
+        yield from self._handled(events.DataReceived(self.conn, data))
+        self._time_the_head()
+        if self._arrived:
+            self._is_put_off = True
+            yield commands.RequestWakeup(0)
+
+    def _handled(self, event: events.Event) -> Commands[None]:
+        of_answer = isinstance(event, HttpEvent)
+        for command in super().handle_event(event):
+            if type(command) is commands.SendData:
+                self._allowance.sent(len(command.data), monotonic(), of_answer=of_answer)
+            yield command
+
+    def _handle_event(self, event: events.Event) -> Commands[None]:
+        if (
+            isinstance(event, ResponseProtocolError)
+            and event.code.http_status_code() is not None
+            and self._is_unanswered(event.stream_id)
+        ):
+            yield from self._answer(event.stream_id, protocol_error(event))
+        else:
+            yield from super()._handle_event(event)
+
+    def handle_h2_event(self, event: h2_events.Event) -> CommandGenerator[bool]:
+        if isinstance(event, ProtocolError):
+            yield from self._answer_malformed_head()
+        self._opening = event.stream_id if type(event) is h2_events.RequestReceived else None
+        is_ended = yield from super().handle_h2_event(event)
+        self._opening = None
+        return is_ended
+
+    def protocol_error(self, message: str, error_code: int = ErrorCodes.PROTOCOL_ERROR) -> CommandGenerator[None]:
+        if self._opening is not None and self._is_unanswered(self._opening):
+            yield from self._answer(self._opening, AmbiguousRequestError(NOT_ONE_READING))
+        yield from super().protocol_error(message, error_code)
+
+    def _is_unanswered(self, stream_id: int) -> bool:
+        return self.is_open_for_us(stream_id) and not self.h2_conn.streams[stream_id].state_machine.headers_sent
+
+    def _answer(self, stream_id: int, error: HeadgateError) -> Commands[None]:
+        response = error_response(error)
+        head = [(b":status", b"%d" % response.status_code), *response.headers.fields]
+        self.h2_conn.send_headers(stream_id, head)
+        self.h2_conn.send_data(stream_id, response.raw_content or b"", end_stream=True)
+        yield commands.SendData(self.conn, self.h2_conn.data_to_send())
+
+    def _answer_malformed_head(self) -> Commands[None]:
+        """Of a head that the library itself refuses: it has ended the connection, and sends no more frames of ours."""
+        stream_id = self.h2_conn.highest_inbound_stream_id
+        stream = self.h2_conn.streams.get(stream_id)
+        if stream is None or stream_id in self.streams or stream.state_machine.headers_sent:
+            return
+        response = error_response(AmbiguousRequestError(NOT_ONE_READING))
+        body = response.raw_content or b""
+        if min(stream.outbound_flow_control_window, self.h2_conn.outbound_flow_control_window) < len(body):
+            return
+        fields = [(b":status", b"%d" % response.status_code), *response.headers.fields]
+        head = HeadersFrame(stream_id, self.h2_conn.encoder.encode(fields), flags=["END_HEADERS"])
+        frames = head.serialize() + DataFrame(stream_id, body, flags=["END_STREAM"]).serialize()
+        yield commands.SendData(self.conn, frames)
 
     def _time_the_head(self) -> None:
         if not self._head_is_incomplete():

@@ -21,15 +21,27 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
+from addons.call_reading import VALUE_BYTES
 from addons.inspection import Inspection
 from addons.verdict import client_state, flow_state
 from headgate.protocols.answer_pieces import Pieces
+from headgate.protocols.content_coding import decoded_bytes_max
 from proxy.budget import BufferBudget
 from proxy.commands import Commands
 
 _NO_ROOM: Final = "the gate holds as much of other bodies as it may"
 _NOBODY_LOOKED: Final = "nobody looked at it"
+_VALUE_MIN_BYTES: Final = 3
+"""Of JSON text, for a value that is an object in memory: ``[],``."""
 _CUT: Final = "the rest of the answer is withheld"
+
+
+def _weight(content: bytes, inspection: Inspection) -> int:
+    """Bytes of memory, about, that a whole answer takes while it is read: itself, and its values as objects."""
+    if inspection.is_coded:
+        decoded = decoded_bytes_max(len(content), inspection.limits.body)
+        return len(content) + decoded + VALUE_BYTES * (decoded // _VALUE_MIN_BYTES)
+    return len(content) + VALUE_BYTES * content.count(b",")
 
 
 @dataclass
@@ -126,7 +138,11 @@ class InspectedAnswer(HttpStream):
         elif isinstance(event, ResponseTrailers):
             response.trailers = event.trailers
         else:
-            response.data.content = bytes(self.response_body_buf)
+            content = bytes(self.response_body_buf)
+            if not self._reserves(_weight(content, self._inspection)):
+                yield from self._withhold()
+                return
+            response.data.content = content
             self.response_body_buf.clear()
             yield from self.send_response()
 
@@ -178,17 +194,20 @@ class InspectedAnswer(HttpStream):
     def _holds(self, size: int) -> bool:
         """Whether there is room to hold so much of the answer; where not, it is withheld."""
         inspection = self._inspection
-        client = client_state(self.context.client)
         if size > inspection.limits.body:
             inspection.withhold(f"it is larger than the {inspection.limits.body} bytes that are inspected")
-        elif size <= self._answer_reserved:
+            return False
+        return self._reserves(size)
+
+    def _reserves(self, size: int) -> bool:
+        client = client_state(self.context.client)
+        if size <= self._answer_reserved:
             self._budget.release(client, self._answer_reserved - size)
-            self._answer_reserved = size
-        elif self._budget.reserve(client, size - self._answer_reserved):
-            self._answer_reserved = size
-        else:
-            inspection.withhold(_NO_ROOM)
-        return not inspection.is_withheld
+        elif not self._budget.reserve(client, size - self._answer_reserved):
+            self._inspection.withhold(_NO_ROOM)
+            return False
+        self._answer_reserved = size
+        return not self._inspection.is_withheld
 
     def _measure(self, data: bytes) -> None:
         meter = self._response.stream

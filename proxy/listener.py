@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -11,13 +12,16 @@ from mitmproxy.optmanager import OptManager
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.metrics import CLIENT_CONNECTIONS
+from addons.share import SLICE_SECONDS, Share
 from addons.verdict import Completion, Ending, client_state
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from proxy.budget import BufferBudget
-from proxy.connection import GateConnection
+from proxy.connection import READ_AT_ONCE_BYTES, GateConnection
+from proxy.connection_shares import ConnectionShares
 from proxy.dispatch import GateAddonManager
 from proxy.options import OptionsSnapshot
+from proxy.turns import Turns
 
 _log = structlog.get_logger(__name__)
 
@@ -25,21 +29,20 @@ _log = structlog.get_logger(__name__)
 _LONGEST_LOOK_SECONDS: Final = 2.5
 _LAST_ANSWERS_SECONDS: Final = 0.1
 
-_READ_AHEAD_BYTES: Final = 32 << 10
-"""asyncio reads up to twice of this from a client before anybody asks for it."""
+_BACKLOG: Final = 4096
+_ACCEPTED_AT_ONCE: Final = 128
+_WAIT_UNSERVED_SECONDS: Final = 1.0
 
-_READ_AT_ONCE_BYTES: Final = 64 << 10
-"""As much as mitmproxy asks for. asyncio's own 256 KiB, of all clients at once, are no part of any budget: ten thousand
-uploads took 1 GB of memory beside it."""
+_READ_AHEAD_BYTES: Final = 16 << 10
+"""asyncio stops reading from a client once twice of this waits to be taken."""
 
 
 class Listener:
     """Listens with SO_REUSEPORT: the kernel spreads new connections over the workers that share the port.
 
     Whoever takes longer than ``head_seconds`` for the head of a request, or for the handshake before it, is cut off: a
-    byte now and then would keep a connection for ever (slow loris). Beyond ``max_connections`` the oldest that has
-    shown no key gives way to the newest: whoever has no key must not use up the process's file descriptors and so keep
-    out those who have one.
+    byte now and then would keep a connection for ever (slow loris). Who may have how many of ``max_connections``, and
+    who gives way to a newcomer, is ``proxy.connection_shares``'s.
 
     An addon, so that it opens when all others run and closes with them. Each client gets a task of its own,
     and with it a context of its own, in which ``addons.guard`` keeps the connection that is being opened.
@@ -56,14 +59,17 @@ class Listener:
         drain_seconds: float = 10.0,
     ) -> None:
         self._head_seconds = head_seconds
-        self._max_connections = max_connections
         self._host = host
         self._port = port
         self._budget = budget
         self._drain_seconds = drain_seconds
-        self._server: asyncio.Server | None = None
+        self._sockets: list[socket.socket] = []
+        self._unserved: set[socket.socket] = set()
+        self._not_accepted = 0
         self._tasks = TaskSet(lambda name, error: _log.error("connection_failed", task=name, error=repr(error)))
         self._connections: dict[Client, tuple[GateConnection, asyncio.Task[Any] | None]] = {}
+        self._shares: ConnectionShares[GateConnection] = ConnectionShares(max_connections)
+        self._turns = Turns()
         self._addons: GateAddonManager | None = None
         self._options: OptionsSnapshot | None = None
         self._mode = ProxyMode.parse("regular")
@@ -75,9 +81,7 @@ class Listener:
 
     @property
     def addresses(self) -> tuple[tuple[str, int], ...]:
-        if self._server is None:
-            return ()
-        return tuple((name[0], name[1]) for name in (bound.getsockname() for bound in self._server.sockets))
+        return tuple((name[0], name[1]) for name in (bound.getsockname() for bound in self._sockets))
 
     @property
     def connection_count(self) -> int:
@@ -87,20 +91,26 @@ class Listener:
         """Raises UnavailableError where the address cannot be listened on."""
         self._addons = addons
         self._options = OptionsSnapshot(options)
-        try:
-            self._server = await asyncio.start_server(
-                self._accept, self._host, self._port, limit=_READ_AHEAD_BYTES, reuse_port=True, backlog=1024
-            )
-        except OSError as error:
-            raise UnavailableError(f"cannot listen on {self._host} port {self._port}: {error.strerror}") from error
+        loop = asyncio.get_running_loop()
+        for family, address in await self._addresses_to_bind():
+            bound = _bind(family, address)
+            bound.listen(_BACKLOG)
+            bound.setblocking(False)
+            self._sockets.append(bound)
+            loop.add_reader(bound.fileno(), self._accept_some, bound)
         self._tasks.start(self._keep_closing_overdue(), name="heads")
         _log.info("proxy_listening", addresses=self.addresses)
 
     async def close(self) -> None:
         """Accept nobody new, give requests in flight ``drain_seconds``, then cut what is left."""
-        if self._server is None:
+        if not self._sockets:
             return
-        self._server.close()
+        for bound in self._sockets:
+            asyncio.get_running_loop().remove_reader(bound.fileno())
+            bound.close()
+        self._sockets.clear()
+        for unserved in self._unserved:
+            unserved.close()
         deadline = asyncio.get_running_loop().time() + self._drain_seconds
         # A stop happens once; an event would have to be set at the end of each request.
         while self._in_flight() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110
@@ -119,42 +129,111 @@ class Listener:
     def _in_flight(self) -> bool:
         return any(connection.state.unfinished for connection, _ in self._connections.values())
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _addresses_to_bind(self) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+        """Raises UnavailableError where the host has no address."""
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(
+                self._host or None, self._port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+        except OSError as error:
+            raise UnavailableError(f"cannot listen on {self._host}: {error.strerror}") from error
+        return list(dict.fromkeys((socket.AddressFamily(one[0]), tuple(one[4])) for one in found))
+
+    def _accept_some(self, bound: socket.socket) -> None:
+        """asyncio's own takes as many at once as wait, a thousand in a row; nobody else is served meanwhile."""
+        until = time.perf_counter() + SLICE_SECONDS
+        for _ in range(_ACCEPTED_AT_ONCE):
+            if time.perf_counter() > until:
+                return
+            try:
+                accepted, address = bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                _log.error("connection_not_accepted", error=repr(error))
+                return
+            if (waiting := self._shares.keep_waiting(address[0])) is not None:
+                # Whoever tries again as soon as it is closed would cost more than one that waits.
+                self._unserved.add(accepted)
+                asyncio.get_running_loop().call_later(_WAIT_UNSERVED_SECONDS, self._let_go, accepted, waiting)
+                continue
+            share = self._shares.admit(address[0])
+            if share is None:
+                # A line for each would cost more than the connection did.
+                self._not_accepted += 1
+                accepted.close()
+                continue
+            accepted.setblocking(False)
+            self._tasks.start(self._serve(accepted, share), name="client connection")
+
+    def _let_go(self, accepted: socket.socket, share: Share) -> None:
+        self._unserved.discard(accepted)
+        accepted.close()
+        self._shares.give_back(share)
+
+    async def _serve(self, accepted: socket.socket, share: Share) -> None:
+        connection: GateConnection | None = None
+        try:
+            connection = await self._begin(accepted, share)
+            if connection is None:
+                return
+            self._connections[connection.client] = (connection, asyncio.current_task())
+            self._shares.enter(connection, share)
+            CLIENT_CONNECTIONS.inc()
+            await connection.handle_client()
+        finally:
+            if connection is None:
+                accepted.close()
+                self._shares.give_back(share)
+            else:
+                self._end(connection, share)
+
+    async def _begin(self, accepted: socket.socket, share: Share) -> GateConnection | None:
         if self._addons is None:
             raise UnavailableError("the listener was never opened")
-        if len(self._connections) >= self._max_connections and not self._make_room():
-            _log.warning("connection_not_accepted", error="too many connections")
-            writer.close()
-            return
-        writer.transport.max_size = _READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
+        if self._turns.must_wait(share):
+            await self._turns.wait(share)
+        began = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=_READ_AHEAD_BYTES, loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
         try:
-            connection = GateConnection(self._addons, reader, writer, self._options, self._mode, self._tasks)
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted)
+        except OSError as error:
+            _log.warning("connection_not_accepted", error=repr(error))
+            return None
+        transport.max_size = READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        try:
+            connection = GateConnection(
+                self._addons, reader, writer, self._options, self._mode, self._tasks, self._turns
+            )
         except Exception as error:  # noqa: BLE001 - nothing was begun, so nothing can be left open
             # A peer that is gone already has no address any more.
             _log.warning("connection_not_accepted", error=repr(error))
             writer.close()
-            return
-        client = connection.client
-        self._connections[client] = (connection, asyncio.current_task())
-        CLIENT_CONNECTIONS.inc()
-        try:
-            await connection.handle_client()
-        finally:
-            CLIENT_CONNECTIONS.dec()
-            del self._connections[client]
-            self._settle(client)
+            return None
+        connection.state.on_identified = partial(self._shares.identified, connection)
+        self._turns.charge(share, time.perf_counter() - began)
+        return connection
 
-    def _make_room(self) -> bool:
-        for connection, _ in self._connections.values():
-            if connection.state.caller is None and not connection.closing:
-                connection.hard_close("too many connections")
-                return True
-        return False
+    def _end(self, connection: GateConnection, address: Share) -> None:
+        CLIENT_CONNECTIONS.dec()
+        del self._connections[connection.client]
+        if connection.state.caller is None:
+            address.count_refusal()
+        self._shares.leave(connection)
+        self._settle(connection.client)
 
     async def _keep_closing_overdue(self) -> None:
         """One look at all of them now and then: a timer for each request would cost more than the request's head."""
         while True:
             await asyncio.sleep(min(_LONGEST_LOOK_SECONDS, self._head_seconds / 4))
+            if self._not_accepted:
+                _log.warning(
+                    "connections_not_accepted", count=self._not_accepted, error="too many, or refused too often"
+                )
+                self._not_accepted = 0
             begun_before = time.monotonic() - self._head_seconds
             for connection, _ in list(self._connections.values()):
                 since = connection.state.head_since
@@ -169,6 +248,21 @@ class Listener:
         for flow in list(state.unfinished):
             ending = Ending.BROKEN if flow.sent_upstream else Ending.NOT_SENT
             flow.complete(Completion(ending, error="the client's connection ended"))
+
+
+def _bind(family: socket.AddressFamily, address: tuple[Any, ...]) -> socket.socket:
+    """Raises UnavailableError where the address is not this machine's, or taken by somebody who does not share it."""
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family is socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        raise UnavailableError(f"cannot listen on {address[0]} port {address[1]}: {error.strerror}") from error
+    return bound
 
 
 def reserve_port(host: str, port: int) -> socket.socket:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from addons.call_reading import CallReader
 from addons.capture import Capture
 from addons.certificate import Certificate
 from addons.credentials import Credentials
@@ -34,16 +35,19 @@ from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
+from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
+from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.outgoing.trust import trusted_roots
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import SHADOW_THREAD, Marker
+from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
@@ -52,6 +56,7 @@ from headgate.vault.service import Vault
 from headgate.workflows.count_connection_uses import ConnectionUses
 from headgate.workflows.count_refusals import RefusalCounts
 from headgate.workflows.decision_point import decision_point
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.open_credential import OpenCredentials
 from headgate.workflows.organization_state import OrganizationStates
@@ -72,6 +77,8 @@ _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
+_GIVEN_BACK_BYTES: Final = 32 << 20
+"""Of bodies that were held a moment ago: their memory goes back to the system."""
 
 
 async def serve(settings: GateSettings) -> None:
@@ -80,6 +87,7 @@ async def serve(settings: GateSettings) -> None:
     Held calls are then told to come back, requests in flight are given ten seconds, and their outcomes are written.
     """
     raise_descriptor_limit()
+    keep_little()
     async with AsyncExitStack() as stack:
         gate = Gate(_mitmproxy_settings(settings))
         gate_addons, holds = await _build(settings, gate, stack)
@@ -125,9 +133,11 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
 
     suspects = settings.data.evaluating
     await quarantine_suspects(database, suspects)
-    marker, shadow_marker = Marker(suspects), Marker(suspects, SHADOW_THREAD)
-    stack.callback(marker.close)
-    stack.callback(shadow_marker.close)
+    marker, shadow_marker, slow_marker = (Marker(suspects, thread) for thread in ("", SHADOW_THREAD, SLOW_THREAD))
+    for one in (marker, shadow_marker, slow_marker):
+        stack.callback(one.close)
+    decisions = FairDecisions(slow_marker)
+    stack.callback(decisions.close)
 
     recorder = Recorder(settings.database_dsn, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
@@ -144,9 +154,11 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         loaded=lambda state: wake_ups.wake_all() if state.stops else None,
     )
     shadow_calls = ShadowCalls(states, database, observe=POLICIES.observe_shadow)
-    judges = Judges(await stack.enter_async_context(open_client()))
+    judges = Judges(await stack.enter_async_context(open_client(trusted_roots(settings.upstream_ca_file))))
     stack.push_async_callback(judges.close)
-    evaluator = Evaluator(judges, DailyBudgets(clock, valkey), observe=POLICIES.observe_nlp)
+    classifiers = Classifiers(settings.classifiers_dir)
+    stack.push_async_callback(classifiers.close)
+    evaluator = Evaluator(judges, DailyBudgets(clock, valkey), observe=POLICIES.observe_nlp, classifiers=classifiers)
     point = decision_point(
         database,
         recorder,
@@ -159,6 +171,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
         observe=observe_decision,
         shadow=shadow_calls.recorded,
+        decisions=decisions,
     )
 
     stack.push_async_callback(point.instance.end)
@@ -195,7 +208,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         streaming=Streaming(),
         enforce=Enforce(
             gate=point.gate,
-            catalogue=load_catalogues(settings.data.catalogues),
+            reader=CallReader(load_catalogues(settings.data.catalogues), gate.budget, time.monotonic),
             guard=guard,
             ends=point.ends,
             inspector=Inspector(evaluator, settings.answers),
@@ -218,11 +231,16 @@ def _keep_running(stack: AsyncExitStack, loops: Mapping[str, Coroutine[object, o
 
 
 async def _report(wake_ups: WakeUps, budget: BufferBudget, captures: CaptureQueue) -> None:
+    highest = 0
     while True:
         CAPTURE_SPOOL_BYTES.set(captures.spool_bytes)
         HELD.set(wake_ups.held)
         BUFFERED_REQUEST_BYTES.set(budget.used_bytes)
         flush_tallies()
+        highest = max(highest, budget.used_bytes)
+        if highest - budget.used_bytes > _GIVEN_BACK_BYTES:
+            highest = budget.used_bytes
+            await asyncio.to_thread(give_back)
         await asyncio.sleep(FLUSH_SECONDS)
 
 

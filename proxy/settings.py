@@ -19,6 +19,7 @@ class GateSettings:
 
     ``data_dir`` holds the certificate authority (private) and what clients need. ``public_api_url`` is where
     agents ask about a held action; its origin passes the guard. ``master_keys_file`` None: the one in ``data_dir``.
+    ``classifiers_dir``: local classifiers of content policies.
     """
 
     database_dsn: Secret
@@ -28,6 +29,7 @@ class GateSettings:
     port: int
     public_api_url: str
     upstream_ca_file: Path | None = None
+    classifiers_dir: Path | None = None
     hold_seconds: float = 50.0
     approval_expires_seconds: int = 86_400
     rate_limits: bool = True

@@ -8,7 +8,9 @@ server does not), and a password is hashed once, not 4,096 times, for each of th
 import asyncio
 import gc
 import itertools
+import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -33,6 +35,14 @@ _SETTINGS = ("fsync=off", "full_page_writes=off", "scram_iterations=1")
 # How long an example takes is the machine's affair. All else is as before, also where CI has a profile of its own.
 settings.register_profile("any_speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state() -> Iterator[None]:
+    """Instances of tests do not become the one that this user's commands find."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_STATE_HOME"] = folder
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

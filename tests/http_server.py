@@ -1,9 +1,11 @@
 """An HTTP server on loopback in a thread of its own, for what is asked by code that waits or by other processes."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 type Answer = tuple[int, str, bytes]
 
@@ -17,8 +19,10 @@ def http_server(answer: Callable[[str, bytes], Answer], port: int = 0) -> Iterat
 
 
 @contextmanager
-def any_server(answer: Callable[[str, str, bytes], Answer], port: int = 0) -> Iterator[str]:
-    """The same, where the method matters too: it comes first."""
+def any_server(
+    answer: Callable[[str, str, bytes], Answer], port: int = 0, certificate: Path | None = None
+) -> Iterator[str]:
+    """The same, where the method matters too: it comes first. ``certificate``, with its key in PEM: over TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_any(self) -> None:
@@ -36,10 +40,14 @@ def any_server(answer: Callable[[str, str, bytes], Answer], port: int = 0) -> It
             """Silent."""
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'http' if certificate is None else 'https'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

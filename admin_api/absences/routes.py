@@ -9,12 +9,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import AbsenceId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.text import StorableText
 from headgate.approvals.absence_store import list_absences
 from headgate.approvals.absences import NOTE_MAX_CHARACTERS, Absence
 from headgate.kernel.errors import ForbiddenError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.workflows.approver_absences import AbsenceRequest, announce_absence, call_off_absence
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
@@ -45,7 +45,7 @@ class AbsenceAnswer(BaseModel):
 @router.get("/v1/absences", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[AbsenceAnswer, Pagination]:
+) -> CountedPage[AbsenceAnswer]:
     """Those that are not over: yours and those in which you stand in; for admin:*, everybody's."""
     _check_person(principal.agent_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -58,10 +58,7 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return Page(
-        data=[_answer(one) for one in absences],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [_answer(one) for one in absences], total.total, is_minimum=total.is_minimum)
 
 
 @router.post("/v1/absences", status_code=201)
@@ -77,12 +74,11 @@ async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: Cu
 
 
 @router.delete("/v1/absences/{id}")
-async def call_off(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
+async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
     """You are back, or do not leave. What was decided in your place stays."""
-    absence_id = parse_id(IdPrefix.ABSENCE, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         absence = await call_off_absence(
-            connection, change_by(principal, dependencies), absence_id, is_admin=principal.is_admin
+            connection, change_by(principal, dependencies), id, is_admin=principal.is_admin
         )
     return _answer(absence)
 

@@ -1,6 +1,7 @@
 """Reading on whose behalf an action is asked for, and what was asked for on its behalf."""
 
 from admin_api.actions.delegation_schemas import DelegationAnswer, delegation_answer
+from admin_api.actions.schemas import ActionDetailAnswer, Expansion, action_detail_answer
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
 from headgate.actions.delegation import Chain
@@ -15,6 +16,14 @@ async def chain_above(dependencies: Dependencies, org_id: str, submission: Actio
         return []
     async with dependencies.database.transaction(org_id) as connection:
         return await checked_chain(connection, org_id, submission.parent_action_id, most=dependencies.delegation_depth)
+
+
+async def shown_action(
+    dependencies: Dependencies, principal: Principal, detail: ActionDetail, expand: Expansion
+) -> ActionDetailAnswer:
+    """The tree around it is looked for where it is shown."""
+    around = await delegation_of(dependencies, principal, detail) if expand == "all" else None
+    return action_detail_answer(detail, expand, around)
 
 
 async def delegation_of(

@@ -5,17 +5,17 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from admin_api.actions.delegation import delegation_of
-from admin_api.actions.schemas import ActionDetailAnswer, action_detail_answer
+from admin_api.actions.delegation import shown_action
+from admin_api.actions.schemas import ActionDetailAnswer, CurrentExpansion, Expansion
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ActionId
 from admin_api.principal import Principal
 from admin_api.text import StorableText
 from headgate.actions.store import get_action
 from headgate.audit.model import Actor
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ForbiddenError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.workflows.control_executions import agent_actor
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
@@ -37,39 +37,39 @@ class CancelBody(BaseModel):
     reason: Annotated[StorableText, Field(max_length=500)] | None = None
 
 
-@router.post("/v1/actions/{id}/outcome")
+@router.post("/v1/actions/{id}/outcome", response_model_exclude_unset=True)
 async def report(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ActionId,  # noqa: A002 - the specification's name of the parameter
     body: OutcomeBody,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
     """How an action ended that its agent carried out itself; once. 409 where Headgate carries it out, or it may not be
     carried out any more."""
-    action_id = parse_id(IdPrefix.ACTION, id)
     await dependencies.control_executions.report(
         principal.org_id,
-        action_id,
+        id,
         _agent(principal),
         succeeded=body.status == "succeeded",
         result=body.result,
         error=body.error,
     )
-    return await _detail(dependencies, principal, action_id)
+    return await _detail(dependencies, principal, id, expand)
 
 
-@router.post("/v1/actions/{id}/cancel")
+@router.post("/v1/actions/{id}/cancel", response_model_exclude_unset=True)
 async def cancel(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ActionId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: CancelBody | None = None,
+    expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
     """Take an action back that waits for its approval, or in the queue; 409 for anything that has begun or ended."""
-    action_id = parse_id(IdPrefix.ACTION, id)
     reason = None if body is None else body.reason
-    await dependencies.control_executions.cancel(principal.org_id, action_id, _agent(principal), reason)
-    return await _detail(dependencies, principal, action_id)
+    await dependencies.control_executions.cancel(principal.org_id, id, _agent(principal), reason)
+    return await _detail(dependencies, principal, id, expand)
 
 
 def _agent(principal: Principal) -> Actor:
@@ -78,7 +78,9 @@ def _agent(principal: Principal) -> Actor:
     return agent_actor(principal.agent_id, None if principal.identity is None else principal.identity.agent_name)
 
 
-async def _detail(dependencies: Dependencies, principal: Principal, action_id: str) -> ActionDetailAnswer:
+async def _detail(
+    dependencies: Dependencies, principal: Principal, action_id: str, expand: Expansion
+) -> ActionDetailAnswer:
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_action(connection, principal.org_id, action_id, agent_id=principal.agent_id)
-    return action_detail_answer(detail, await delegation_of(dependencies, principal, detail))
+    return await shown_action(dependencies, principal, detail, expand)

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.actions.delegation import chain_above, delegation_of
+from admin_api.actions.delegation import chain_above, shown_action
+from admin_api.actions.filters import WantedStatus, wanted_status
 from admin_api.actions.schemas import (
     ActionAnswer,
     ActionDetailAnswer,
+    CurrentExpansion,
     SubmittedAnswer,
     action_answer,
-    action_detail_answer,
     duplicate_answer,
     submitted_answer,
 )
@@ -20,6 +21,7 @@ from admin_api.actions.wait import MAX_WAIT_SECONDS, action_when_decided
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ActionId, AgentId
 from admin_api.metrics import DECISIONS
 from admin_api.pagination import (
     CamelPagination,
@@ -31,11 +33,11 @@ from admin_api.pagination import (
 )
 from admin_api.principal import Principal
 from headgate.actions.folding_store import fold_outcomes
-from headgate.actions.model import ActionStatus, parse_status
+from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
-from headgate.kernel.errors import ForbiddenError, NotFoundError, ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.errors import ForbiddenError, NotFoundError
+from headgate.kernel.ids import IdPrefix
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 from headgate.workflows.decide_action import Submission
@@ -43,8 +45,6 @@ from headgate.workflows.submit_action import DuplicateAction
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 
-_DEFAULT_LIMIT: Final = 50
-_STATUSES: Final = (*(status.value for status in ActionStatus), "succeeded")
 
 _ACTION_REQUEST: Final = {
     "type": "object",
@@ -86,12 +86,14 @@ async def submit(request: Request) -> Response:
     principal, dependencies = principal_of(request), dependencies_of(request)
     if principal.key is None or principal.identity is None or principal.agent_id is None:
         raise ForbiddenError("only an agent's key proposes actions: they are its agent's")
-    submission = parse_submission(await request.body())
+    submit_action, identity = dependencies.submit_action, principal.identity
+    body = await request.body()
+    submission = await submit_action.read(identity, len(body), parse_submission, body)
     chain = await chain_above(dependencies, principal.org_id, submission)
-    submitted = await dependencies.submit_action.submit(
+    submitted = await submit_action.submit(
         principal.key,
-        principal.identity,
-        draft_of(submission, dependencies.catalogue, chain),
+        identity,
+        await submit_action.read(identity, len(body), draft_of, submission, dependencies.catalogue, chain),
         Submission(
             submission.idempotency_key, submission.request_digest, submission.parent_action_id, principal.address
         ),
@@ -108,16 +110,17 @@ async def submit(request: Request) -> Response:
 
 @router.get("/v1/actions", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.ACTION))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    status: Annotated[str | None, Query(max_length=32)] = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    status: WantedStatus | None = None,
+    agent_id: AgentId | None = None,
+    expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
     """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
     wanted = ActionFilter(
-        agent_id=_visible_agent(principal, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id)),
-        status=None if status is None else status_of(status),
+        agent_id=_visible_agent(principal, agent_id),
+        status=wanted_status(status),
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
         await fold_outcomes(connection, principal.org_id)
@@ -127,27 +130,28 @@ async def list_all(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.ACTION),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
-    actions = [action_answer(action) for action in found.actions]
+    actions = [action_answer(action, expand) for action in found.actions]
     return cursor_page(request, actions, found)
 
 
-@router.get("/v1/actions/{id}")
+@router.get("/v1/actions/{id}", response_model_exclude_unset=True)
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ActionId,  # noqa: A002 - the specification's name of the parameter
     request: Request,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for a decision")] = 0,
+    expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
     """One action; with ``wait``, as soon as its approval is decided."""
     detail = await action_when_decided(
         request,
         dependencies.database,
         principal.org_id,
-        parse_id(IdPrefix.ACTION, id),
+        id,
         agent_id=principal.agent_id,
         wait_seconds=wait,
     )
@@ -156,7 +160,7 @@ async def get(
             kept = await open_bodies(connection, principal.org_id, detail.action.action_id, dependencies.vault)
         if kept is not None:
             detail = with_bodies(detail, kept.request, kept.results, kept.edited_request)
-    return action_detail_answer(detail, await delegation_of(dependencies, principal, detail))
+    return await shown_action(dependencies, principal, detail, expand)
 
 
 def _answer(body: SubmittedAnswer, status: int) -> Response:
@@ -168,13 +172,3 @@ def _visible_agent(principal: Principal, wanted: str | None) -> str | None:
     if principal.agent_id is not None and wanted not in (None, principal.agent_id):
         raise NotFoundError(f"there is no agent {wanted}")
     return principal.agent_id or wanted
-
-
-def status_of(text: str) -> ActionStatus:
-    status = parse_status(text)
-    if status is None:
-        raise ValidationError(
-            f"status: must be one of {', '.join(_STATUSES)}",
-            details={"field": "status", "reason": "unknown status", "known": list(_STATUSES)},
-        )
-    return status

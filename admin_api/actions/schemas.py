@@ -1,11 +1,14 @@
 """Bodies about actions (specification, "Action response" and "Action detail response").
 
 Reading also shows tool, operation and updated_at, as the reference example does; the answer to POST does not
-(semantics.md, "What the contract leaves open").
+(semantics.md, "What the contract leaves open"). Members that the specification does not name are shown to those who
+ask with ``?expand=all``; otherwise they stay unset, and routes leave unset members out of their answers.
 """
 
 from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from admin_api.actions.delegation_schemas import DelegationAnswer
@@ -45,9 +48,16 @@ class SubmittedAnswer(BaseModel):
     is_duplicate: bool
 
 
+type Expansion = Literal["all"] | None
+type CurrentExpansion = Annotated[
+    Expansion, Query(description="all: also the members that are marked so in the answer's description.")
+]
+
+_EXPANDED: Final = "With expand=all"
+
+
 class ActionAnswer(BaseModel):
     id: str
-    agent_id: str
     status: str
     tool: str
     operation: str
@@ -57,18 +67,22 @@ class ActionAnswer(BaseModel):
     updated_at: datetime
     execution: ExecutionAnswer | None
     is_duplicate: bool | None
+    agent_id: str | None = Field(default=None, description=_EXPANDED)
 
 
 class RequestAnswer(BaseModel):
-    """What was asked for, with secrets masked; ``http`` where Headgate makes the call."""
+    """What was asked for, with secrets masked."""
 
     tool: str
     operation: str
-    params: JsonObject
+    params: JsonObject = Field(
+        description="Where a reviewer has edited the action: what was approved, which is what to carry out. With"
+        " expand=all: what was asked for, beside approved_params."
+    )
     agent_id: str
     context: JsonObject | None
-    delegation: JsonObject | None
-    http: JsonObject | None
+    delegation: JsonObject | None = Field(default=None, description=_EXPANDED)
+    http: JsonObject | None = Field(default=None, description=f"{_EXPANDED}; where Headgate makes the call.")
 
 
 class ActionApprovalAnswer(BaseModel):
@@ -77,24 +91,31 @@ class ActionApprovalAnswer(BaseModel):
     approver_id: str | None
     decided_at: datetime | None
     expires_at: datetime
-    comment: str | None = Field(description="What whoever decided it wrote: of a denial, its reason.")
-    edited_by: str | None = Field(description="Who changed the params before they were approved.")
-    edited_at: datetime | None
+    comment: str | None = Field(
+        default=None, description=f"{_EXPANDED}: the approver's comment; of a denial, its reason."
+    )
+    edited_by: str | None = Field(
+        default=None, description=f"{_EXPANDED}: who changed the params before they were approved."
+    )
+    edited_at: datetime | None = Field(default=None, description=_EXPANDED)
 
 
 class ActionDetailAnswer(ActionAnswer):
     request: RequestAnswer
-    body: str = Field(
-        description="Where request.params and the result are: clear; kept (encrypted apart, opened for this answer);"
-        " dropped (their time was up) or erased (somebody asked for it): then they are empty."
-    )
-    approved_params: JsonObject | None = Field(
-        description="What was approved, where a reviewer has edited it: carry this out, and not request.params."
-    )
     approval: ActionApprovalAnswer | None
     delegation_count: int
-    parent_action_id: str | None
-    delegation: DelegationAnswer | None = Field(description="Null: it was delegated by nobody and to nobody.")
+    body: str | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: state of request.params and of the result: clear; kept (stored encrypted, decrypted"
+        " for this answer); dropped (retention ended) or erased (on request): then they are empty.",
+    )
+    approved_params: JsonObject | None = Field(
+        default=None, description=f"{_EXPANDED}: what was approved, where a reviewer has edited it."
+    )
+    parent_action_id: str | None = Field(default=None, description=_EXPANDED)
+    delegation: DelegationAnswer | None = Field(
+        default=None, description=f"{_EXPANDED}; null: the action is part of no delegation."
+    )
 
 
 def submitted_answer(submitted: SubmittedAction) -> SubmittedAnswer:
@@ -122,42 +143,53 @@ def duplicate_answer(original: Action) -> SubmittedAnswer:
     )
 
 
-def action_answer(action: Action) -> ActionAnswer:
-    return ActionAnswer(
-        id=action.action_id,
-        agent_id=action.agent_id,
-        status=action.status.value,
-        tool=action.tool,
-        operation=action.operation,
-        decision=_recorded(action.decision),
-        approval_id=action.approval_id,
-        created_at=action.created_at,
-        updated_at=action.updated_at,
-        execution=_execution(action.execution),
-        is_duplicate=None,
-    )
+def action_answer(action: Action, expand: Expansion) -> ActionAnswer:
+    return ActionAnswer(**_members(action, expand))
 
 
-def action_detail_answer(detail: ActionDetail, delegation: DelegationAnswer | None) -> ActionDetailAnswer:
-    action = detail.action
+def action_detail_answer(
+    detail: ActionDetail, expand: Expansion, delegation: DelegationAnswer | None
+) -> ActionDetailAnswer:
+    action, approved = detail.action, _approved_params(detail.approval)
+    request = action.request
+    further: dict[str, Any] = {}
+    asked_for: dict[str, Any] = {
+        "tool": action.tool,
+        "operation": action.operation,
+        "params": request.params if approved is None else approved,
+        "agent_id": action.agent_id,
+        "context": request.context,
+    }
+    if expand == "all":
+        asked_for |= {"params": request.params, "delegation": request.delegation, "http": request.http}
+        further = {
+            "body": action.body_state,
+            "approved_params": approved,
+            "parent_action_id": action.parent_action_id,
+            "delegation": delegation,
+        }
     return ActionDetailAnswer(
-        **dict(action_answer(action)),
-        request=RequestAnswer(
-            tool=action.tool,
-            operation=action.operation,
-            params=action.request.params,
-            agent_id=action.agent_id,
-            context=action.request.context,
-            delegation=action.request.delegation,
-            http=action.request.http,
-        ),
-        body=action.body_state,
-        approved_params=_approved_params(detail.approval),
-        approval=_approval(detail.approval),
+        **_members(action, expand),
+        **further,
+        request=RequestAnswer(**asked_for),
+        approval=_approval(detail.approval, expand),
         delegation_count=detail.delegation_count,
-        parent_action_id=action.parent_action_id,
-        delegation=delegation,
     )
+
+
+def _members(action: Action, expand: Expansion) -> dict[str, Any]:
+    return {
+        "id": action.action_id,
+        "status": action.status.value,
+        "tool": action.tool,
+        "operation": action.operation,
+        "decision": _recorded(action.decision),
+        "approval_id": action.approval_id,
+        "created_at": action.created_at,
+        "updated_at": action.updated_at,
+        "execution": _execution(action.execution),
+        "is_duplicate": None,
+    } | ({"agent_id": action.agent_id} if expand == "all" else {})
 
 
 def _decided(decision: Decision) -> DecisionAnswer:
@@ -208,18 +240,23 @@ def _execution(execution: Execution | None) -> ExecutionAnswer | None:
     )
 
 
-def _approval(approval: ActionApproval | None) -> ActionApprovalAnswer | None:
+def _approval(approval: ActionApproval | None, expand: Expansion) -> ActionApprovalAnswer | None:
     if approval is None:
         return None
+    further: dict[str, Any] = {}
+    if expand == "all":
+        further = {
+            "comment": approval.comment,
+            "edited_by": None if approval.edit is None else approval.edit.by,
+            "edited_at": None if approval.edit is None else approval.edit.at,
+        }
     return ActionApprovalAnswer(
         id=approval.approval_id,
         status=approval.status,
         approver_id=approval.approver_id,
         decided_at=approval.decided_at,
         expires_at=approval.expires_at,
-        comment=approval.comment,
-        edited_by=None if approval.edit is None else approval.edit.by,
-        edited_at=None if approval.edit is None else approval.edit.at,
+        **further,
     )
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query
 
-from admin_api.actions.routes import status_of
-from admin_api.actions.schemas import ActionAnswer, action_answer
+from admin_api.actions.filters import WantedStatus, wanted_status
+from admin_api.actions.schemas import ActionAnswer, CurrentExpansion, action_answer
 from admin_api.agents.history_schemas import (
     FiguresAnswer,
     TimelineAnswer,
@@ -15,6 +15,7 @@ from admin_api.agents.history_schemas import (
 )
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import AgentId
 from admin_api.pagination import (
     DEFAULT_LIMIT,
     MAX_LIMIT,
@@ -35,8 +36,8 @@ from headgate.agents.store import find_agent
 from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
-from headgate.workflows.agent_timeline import agent_timeline
+from headgate.kernel.ids import IdPrefix
+from headgate.workflows.agent_timeline import TIMELINE_CURSOR, agent_timeline
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
@@ -45,17 +46,17 @@ _MOST_DAYS: Final = 90
 
 @router.get("/admin/agents/{id}/actions", response_model_exclude_unset=True)
 async def actions(
-    id: str,  # noqa: A002 - the specification's name of the parameter
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    id: AgentId,  # noqa: A002 - the specification's name of the parameter
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.ACTION))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    status: Annotated[str | None, Query(max_length=32)] = None,
+    status: WantedStatus | None = None,
+    expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
     """Its actions, newest first. ``status``: succeeded is accepted for completed."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
-    wanted = ActionFilter(agent_id=agent_id, status=None if status is None else status_of(status))
+    wanted = ActionFilter(agent_id=id, status=wanted_status(status))
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await _existing(connection, principal.org_id, agent_id)
+        await _existing(connection, principal.org_id, id)
         await fold_outcomes(connection, principal.org_id)
         found = await list_actions(
             connection,
@@ -63,28 +64,27 @@ async def actions(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.ACTION),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
-    data = [action_answer(action) for action in found.actions]
+    data = [action_answer(action, expand) for action in found.actions]
     return cursor_page(request, data, found)
 
 
 @router.get("/admin/agents/{id}/activity")
 async def activity(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: AgentId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    cursor: Annotated[str | None, Query(max_length=64)] = None,
+    cursor: Annotated[str | None, Query(pattern=TIMELINE_CURSOR)] = None,
 ) -> TimelineAnswer:
     """Its timeline, newest first: its actions, and what was done to it and its keys."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     await seal_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await _existing(connection, principal.org_id, agent_id)
+        await _existing(connection, principal.org_id, id)
         await fold_outcomes(connection, principal.org_id)
-        timeline = await agent_timeline(connection, principal.org_id, agent_id, limit=limit, cursor=cursor)
+        timeline = await agent_timeline(connection, principal.org_id, id, limit=limit, cursor=cursor)
     return TimelineAnswer(
         data=[moment_answer(moment) for moment in timeline.moments],
         pagination=UncountedPagination(limit=limit, next_cursor=timeline.next_cursor),
@@ -93,21 +93,20 @@ async def activity(
 
 @router.get("/admin/agents/{id}/figures")
 async def figures(
-    id: str,  # noqa: A002 - as beside the specification's routes
+    id: AgentId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     days: Annotated[int, Query(ge=1, le=_MOST_DAYS)] = 7,
 ) -> FiguresAnswer:
     """Actions, decisions, holds and tools of the last days, and when it was last seen."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     now = dependencies.clock()
     since = now - timedelta(days=days)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await _existing(connection, principal.org_id, agent_id)
+        agent = await _existing(connection, principal.org_id, id)
         await fold_outcomes(connection, principal.org_id)
-        counted = await agent_figures(connection, principal.org_id, agent_id, since)
+        counted = await agent_figures(connection, principal.org_id, id, since)
         listed = await listed_agent(connection, principal.org_id, agent, now=now)
-    return figures_answer(agent_id, since, counted, listed.last_seen_at)
+    return figures_answer(id, since, counted, listed.last_seen_at)
 
 
 async def _existing(connection: Connection, org_id: str, agent_id: str) -> Agent:

@@ -56,7 +56,7 @@ def moment_answer(moment: Moment) -> MomentAnswer:
             at=moment.at,
             kind="action",
             summary=f"{entry.tool}.{entry.operation}: {entry.decision.decision}, now {entry.status}",
-            action=action_answer(entry),
+            action=action_answer(entry, "all"),
             event=None,
         )
     return MomentAnswer(at=moment.at, kind="event", summary=entry.event_type, action=None, event=event_answer(entry))

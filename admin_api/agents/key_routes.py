@@ -7,10 +7,10 @@ from fastapi import APIRouter, Depends
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import AgentId, KeyId
 from admin_api.keys.listing import keys_page
 from admin_api.keys.schemas import IssuedKeyAnswer, KeyAnswer, NewAgentKey, issued_key_answer, key_answer
 from admin_api.pagination import (
-    DEFAULT_LIMIT,
     CamelPagination,
     CursorPagination,
     ListRequest,
@@ -22,20 +22,19 @@ from headgate.agents.scopes import KIND_SCOPES, KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key
 from headgate.agents.store import find_agent, find_key
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
 
 @router.post("/admin/agents/{agent_id}/keys", status_code=201)
 async def create(
-    agent_id: str,
+    agent_id: AgentId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: NewAgentKey | None = None,
 ) -> IssuedKeyAnswer:
     """One more key for an agent, shown once."""
-    agent_id = parse_id(IdPrefix.AGENT, agent_id)
     wanted = body or NewAgentKey()
     scopes = KIND_SCOPES[KeyKind.AGENT] if wanted.scopes is None else parse_scopes(KeyKind.AGENT, wanted.scopes)
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -46,20 +45,19 @@ async def create(
             scopes=scopes,
             agent_id=agent_id,
             name=wanted.name,
-            expires_at=wanted.ends(dependencies.clock()),
+            expires_at=wanted.ends(dependencies.clock(), dependencies.key_lifetime_days),
         )
     return issued_key_answer(issued)
 
 
 @router.get("/admin/agents/{agent_id}/keys", response_model_exclude_unset=True)
 async def list_all(
-    agent_id: str,
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    agent_id: AgentId,
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.KEY))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
     """Newest first, those that no longer work among them."""
-    agent_id = parse_id(IdPrefix.AGENT, agent_id)
     org_id, now = principal.org_id, dependencies.clock()
     wanted = KeyFilter(agent_id=agent_id)
     async with dependencies.database.transaction(org_id) as connection:
@@ -69,9 +67,10 @@ async def list_all(
 
 
 @router.get("/admin/agents/{agent_id}/keys/{key_id}")
-async def get(agent_id: str, key_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:
+async def get(
+    agent_id: AgentId, key_id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> KeyAnswer:
     """One key of an agent, without the key itself."""
-    agent_id, key_id = parse_id(IdPrefix.AGENT, agent_id), parse_id(IdPrefix.KEY, key_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await find_key(connection, principal.org_id, key_id, agent_id=agent_id)
     if key is None:
@@ -81,10 +80,9 @@ async def get(agent_id: str, key_id: str, principal: CurrentPrincipal, dependenc
 
 @router.delete("/admin/agents/{agent_id}/keys/{key_id}")
 async def revoke(
-    agent_id: str, key_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    agent_id: AgentId, key_id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KeyAnswer:
     """It stops working now, inside open tunnels too; the record of it stays."""
-    agent_id, key_id = parse_id(IdPrefix.AGENT, agent_id), parse_id(IdPrefix.KEY, key_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await revoke_key(connection, change_by(principal, dependencies), key_id, agent_id=agent_id)
     dependencies.keys.forget(principal.org_id)

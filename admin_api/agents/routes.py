@@ -20,9 +20,9 @@ from admin_api.agents.stopped import stops_shown
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import AgentId
 from admin_api.keys.schemas import issued_key_answer
 from admin_api.pagination import (
-    DEFAULT_LIMIT,
     CamelPagination,
     CursorPagination,
     ListRequest,
@@ -37,7 +37,7 @@ from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.service import create_agent, rotate_key
 from headgate.agents.store import find_agent
 from headgate.kernel.errors import NotFoundError, ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
@@ -54,7 +54,7 @@ async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: Curr
             owner=body.owner,
             tags=_unique(body.tags),
             limits=body.limits.parsed(),
-            expires_at=body.ends(dependencies.clock()),
+            expires_at=body.ends(dependencies.clock(), dependencies.key_lifetime_days),
         )
         stops = await stops_shown(connection, principal.org_id)
     return created_agent_answer(agent, issued_key_answer(issued), stops)
@@ -62,7 +62,7 @@ async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: Curr
 
 @router.get("/admin/agents", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.AGENT))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     q: Annotated[
@@ -82,7 +82,7 @@ async def list_all(
             now=dependencies.clock(),
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.AGENT),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
         stops = await stops_shown(connection, principal.org_id)
@@ -90,13 +90,12 @@ async def list_all(
 
 
 @router.get("/admin/agents/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
+async def get(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
     """One agent, with its limits and counts of its keys."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await find_agent(connection, principal.org_id, agent_id)
+        agent = await find_agent(connection, principal.org_id, id)
         if agent is None:
-            raise NotFoundError(f"there is no agent {agent_id}")
+            raise NotFoundError(f"there is no agent {id}")
         listed = await listed_agent(connection, principal.org_id, agent, now=dependencies.clock())
         stops = await stops_shown(connection, principal.org_id)
     return agent_answer(listed, stops)
@@ -104,16 +103,15 @@ async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDepende
 
 @router.put("/admin/agents/{id}")
 async def update(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: AgentId,  # noqa: A002 - the specification's name of the parameter
     body: ChangedAgent,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> AgentAnswer:
     """Name, description, owner, tags and limits; what is left out stays. It holds for the agent's next call."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        before = await locked_agent(connection, change, agent_id)
+        before = await locked_agent(connection, change, id)
         agent = await change_agent(connection, change, before, _changed(before, body))
         listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
         stops = await stops_shown(connection, principal.org_id)
@@ -122,12 +120,11 @@ async def update(
 
 
 @router.delete("/admin/agents/{id}")
-async def deactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
+async def deactivate(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
     """The agent is deactivated for good: its keys stop now, inside open tunnels too; its history stays."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await deactivate_agent(connection, change, agent_id)
+        agent = await deactivate_agent(connection, change, id)
         listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
         stops = await stops_shown(connection, principal.org_id)
     dependencies.keys.forget(principal.org_id)
@@ -136,21 +133,19 @@ async def deactivate(id: str, principal: CurrentPrincipal, dependencies: Current
 
 @router.post("/admin/agents/{id}/rotate-key")
 async def rotate(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: AgentId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: KeyRotation | None = None,
 ) -> RotatedKeyAnswer:
     """A new key in the place of the agent's keys, which stop now or after ``overlap_seconds``."""
-    agent_id = parse_id(IdPrefix.AGENT, id)
     rotation = body or KeyRotation()
-    key_id = None if rotation.key_id is None else parse_id(IdPrefix.KEY, rotation.key_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         issued, replaced = await rotate_key(
             connection,
             change_by(principal, dependencies),
-            agent_id,
-            key_id=key_id,
+            id,
+            key_id=rotation.key_id,
             overlap_seconds=rotation.overlap_seconds,
         )
     dependencies.keys.forget(principal.org_id)

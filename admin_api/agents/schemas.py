@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.agents.stopped import stopped_text
+from admin_api.identifiers import KeyId
 from admin_api.keys.lifetime import KeyLifetime
 from admin_api.keys.schemas import IssuedKeyAnswer
 from admin_api.text import StorableText
@@ -74,7 +75,7 @@ class KeyRotation(BaseModel):
     overlap_seconds: int = Field(
         default=0, ge=0, le=MAX_OVERLAP_SECONDS, description="How long the replaced keys go on working."
     )
-    key_id: str | None = Field(default=None, description="Replace this key only; default: all that work.")
+    key_id: KeyId | None = Field(default=None, description="Replace this key only; default: all that work.")
 
 
 class AgentAnswer(BaseModel):

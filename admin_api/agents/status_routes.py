@@ -9,37 +9,37 @@ from admin_api.agents.stopped import stops_shown
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import AgentId
 from admin_api.principal import Principal
 from headgate.agents.administer import resume_agent, suspend_agent
 from headgate.agents.listing_store import listed_agent
 from headgate.agents.model import Agent
 from headgate.audit.change import Change
 from headgate.db.database import Connection
-from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
 
 @router.post("/admin/agents/{id}/suspend")
 async def suspend(
-    id: str,  # noqa: A002 - as beside the specification's routes
+    id: AgentId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: StatusReason | None = None,
 ) -> AgentAnswer:
     """Its keys are refused from now on, and are as they were when it is resumed. 409 for a deactivated agent."""
-    return await _moved(suspend_agent, parse_id(IdPrefix.AGENT, id), principal, dependencies, body)
+    return await _moved(suspend_agent, id, principal, dependencies, body)
 
 
 @router.post("/admin/agents/{id}/resume")
 async def resume(
-    id: str,  # noqa: A002 - as beside the specification's routes
+    id: AgentId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: StatusReason | None = None,
 ) -> AgentAnswer:
     """The end of a suspension. 409 for a deactivated agent: make a new one."""
-    return await _moved(resume_agent, parse_id(IdPrefix.AGENT, id), principal, dependencies, body)
+    return await _moved(resume_agent, id, principal, dependencies, body)
 
 
 async def _moved(

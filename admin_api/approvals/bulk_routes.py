@@ -10,14 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.approvals.voter import voter_of
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
+from admin_api.description.choices import exactly_one
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ApprovalId
 from admin_api.principal import Principal
 from admin_api.text import StorableText
 from headgate.approvals.context_store import identical_pending
 from headgate.approvals.model import REASON_MAX_CHARACTERS, VoteDecision
 from headgate.approvals.store import get_approval
 from headgate.kernel.errors import HeadgateError, ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
@@ -27,11 +28,11 @@ _AT_ONCE_MAX: Final = 100
 class BulkDecisionRequest(BaseModel):
     """``ids``, or ``identical_to``: that approval and the open ones of exactly the same action."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=exactly_one(ids="array", identical_to="string"))
 
     decision: VoteDecision
-    ids: list[str] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
-    identical_to: str | None = None
+    ids: list[ApprovalId] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
+    identical_to: ApprovalId | None = None
     reason: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
         default=None, description="Required to deny; a comment where it is approved."
     )
@@ -74,8 +75,8 @@ async def _wanted(body: BulkDecisionRequest, principal: Principal, dependencies:
     if (body.ids is None) == (body.identical_to is None):
         raise ValidationError("give ids or identical_to, one of them", details={"field": "ids"})
     if body.ids is not None:
-        return list(dict.fromkeys(parse_id(IdPrefix.APPROVAL, one) for one in body.ids))
-    approval_id = parse_id(IdPrefix.APPROVAL, body.identical_to or "")
+        return list(dict.fromkeys(body.ids))
+    approval_id = body.identical_to or ""
     async with dependencies.database.transaction(principal.org_id) as connection:
         approval, _ = await get_approval(connection, principal.org_id, approval_id)
         call = (approval.agent_id, approval.digest)

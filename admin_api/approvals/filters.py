@@ -9,7 +9,6 @@ from headgate.approvals.list_store import ApprovalFilter
 from headgate.approvals.model import ApprovalStatus
 from headgate.db.database import Connection
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.model import RiskLevel
 from headgate.workflows.approver import approver_of_now
 
@@ -33,7 +32,7 @@ async def wanted_approvals(
     """Raises ValidationError."""
     return ApprovalFilter(
         status=status,
-        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
+        agent_id=agent_id,
         risk_level=None if risk_level is None else risk_level.value,
         tool=_storable("tool", tool),
         policy_id=_storable("policy_id", policy_id),

@@ -27,7 +27,8 @@ from admin_api.approvals.voter import voter_of
 from admin_api.approvals.wait import MAX_WAIT_SECONDS, wait_until_decided
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
-from admin_api.instants import range_of_time
+from admin_api.identifiers import AgentId, ApprovalId
+from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import (
     CamelPagination,
     CursorPagination,
@@ -46,7 +47,7 @@ from headgate.approvals.model import ApprovalStatus, VoteDecision
 from headgate.approvals.vote_store import votes_of_many
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 from headgate.policies.model import RiskLevel
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
@@ -56,17 +57,17 @@ _DEFAULT_LIMIT: Final = 20  # specification, "Limits"
 
 @router.get("/v1/approvals", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.APPROVAL, _DEFAULT_LIMIT))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     status: ApprovalStatus | None = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    agent_id: AgentId | None = None,
     risk_level: RiskLevel | None = None,
     tool: Annotated[str | None, Query(max_length=64)] = None,
     policy_id: Annotated[str | None, Query(max_length=64)] = None,
     assignee: Annotated[str | None, Query(max_length=320, description="me, a user's id, an e-mail, group:name")] = None,
-    start_date: Annotated[str | None, Query(max_length=64)] = None,
-    end_date: Annotated[str | None, Query(max_length=64)] = None,
+    start_date: Annotated[InstantText | None, Query()] = None,
+    end_date: Annotated[InstantText | None, Query()] = None,
 ) -> Page[ApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
     """Newest first. ``status`` is what an approval is now: one past its time is expired, not pending."""
     created_from, created_to = range_of_time(start_date, end_date)
@@ -91,7 +92,7 @@ async def list_all(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.APPROVAL),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
         if request.camel:
@@ -118,7 +119,7 @@ async def list_all(
 
 @router.get("/v1/approvals/{id}")
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ApprovalId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     request: Request,
@@ -126,18 +127,17 @@ async def get(
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for the decision")] = 0,
 ) -> ApprovalDetailAnswer | CamelApprovalAnswer:
     """One approval, with its assignees and history."""
-    approval_id = parse_id(IdPrefix.APPROVAL, id)
     if wait:
         await wait_until_decided(
             dependencies.database,
             dependencies.clock,
             principal.org_id,
-            approval_id,
+            id,
             wait_seconds=wait,
             has_gone=request.is_disconnected,
         )
     async with dependencies.database.transaction(principal.org_id) as connection:
-        detail = await get_detail(connection, principal.org_id, approval_id)
+        detail = await get_detail(connection, principal.org_id, id)
         context = None if shape == "camel" else await context_of(connection, detail.approval, dependencies.catalogue)
     now = dependencies.clock()
     if shape == "camel":
@@ -148,7 +148,7 @@ async def get(
 
 @router.post("/v1/approvals/{id}/approve")
 async def approve(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ApprovalId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: ApproveRequest | None = None,
@@ -158,58 +158,68 @@ async def approve(
     With ``params``, of an explicit action: they are decided by the policies of now, and are what is approved.
     """
     given = body or ApproveRequest()
-    return await _decide(id, principal, dependencies, VoteDecision.APPROVE, given.comment, given.digest, given.params)
+    return await _decide(id, principal, dependencies, VoteDecision.APPROVE, given.said, given.digest, given.params)
 
 
 @router.post("/v1/approvals/{id}/deny")
 async def deny(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ApprovalId,  # noqa: A002 - the specification's name of the parameter
     body: DenyRequest,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ApprovedAnswer | DeniedAnswer:
     """One vote against it, which ends it unless a policy asks for more. The agent is told the reason."""
-    return await _decide(id, principal, dependencies, VoteDecision.DENY, body.reason)
+    return await _decide(id, principal, dependencies, VoteDecision.DENY, body.said)
 
 
 @router.post("/admin/approvals/{approval_id}/decision")
 async def decide(
-    approval_id: str, body: DecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    approval_id: ApprovalId, body: DecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ApprovedAnswer | DeniedAnswer:
     """Approve or deny; answers as those routes do."""
-    return await _decide(approval_id, principal, dependencies, body.decision, body.reason, body.digest, body.params)
+    return await _decide(
+        approval_id,
+        principal,
+        dependencies,
+        body.decision,
+        body.said,
+        body.digest,
+        body.params,
+        denial_needs_reason=False,
+    )
 
 
 @router.post("/v1/approvals/{id}/reassign")
 async def reassign(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ApprovalId,  # noqa: A002 - the specification's name of the parameter
     body: ReassignRequest,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ApprovalDetailAnswer:
     """Ask other people, who take the place of those before; votes that were cast stay. The answer is the approval."""
-    approval_id = parse_id(IdPrefix.APPROVAL, id)
     await dependencies.reassign_approval.reassign(
         principal.org_id,
-        approval_id,
+        id,
         voter_of(principal),
         body.assignees,
-        body.comment or body.reason,
+        body.said,
         policy_id=body.policy_id,
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
-        detail = await get_detail(connection, principal.org_id, approval_id)
+        detail = await get_detail(connection, principal.org_id, id)
     return approval_detail_answer(detail, dependencies.clock())
 
 
 async def _decide(
-    approval_id: str,
+    approval_id: ApprovalId,
     principal: Principal,
     dependencies: Dependencies,
     decision: VoteDecision,
     reason: str | None,
     digest: str | None = None,
     params: JsonObject | None = None,
+    *,
+    denial_needs_reason: bool = True,
 ) -> ApprovedAnswer | DeniedAnswer:
     seen_digest = None if digest is None else bytes.fromhex(digest.removeprefix("sha256:"))
     if params is not None:
@@ -219,7 +229,7 @@ async def _decide(
             )
         edited = await dependencies.edit_approval.approve(
             principal.org_id,
-            parse_id(IdPrefix.APPROVAL, approval_id),
+            approval_id,
             voter_of(principal),
             params,
             reason,
@@ -228,10 +238,11 @@ async def _decide(
         return decided_answer(edited)
     outcome = await dependencies.decide_approval.decide(
         principal.org_id,
-        parse_id(IdPrefix.APPROVAL, approval_id),
+        approval_id,
         voter_of(principal),
         decision,
         reason,
         seen_digest=seen_digest,
+        denial_needs_reason=denial_needs_reason,
     )
     return decided_answer(outcome)

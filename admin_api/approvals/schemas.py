@@ -25,10 +25,21 @@ type _Digest = Annotated[
 ]
 
 
-class ApproveRequest(BaseModel):
+class _Vote(BaseModel):
+    """``reason`` and ``comment`` are two words for one text. Other members are refused: a misspelled ``params`` would
+    approve the action as it was, not as the reviewer has edited it."""
+
     model_config = ConfigDict(extra="forbid")
 
     comment: _Reason | None = None
+    reason: _Reason | None = None
+
+    @property
+    def said(self) -> str | None:
+        return self.comment or self.reason
+
+
+class ApproveRequest(_Vote):
     digest: _Digest | None = None
     params: JsonObject | None = Field(
         default=None,
@@ -36,37 +47,25 @@ class ApproveRequest(BaseModel):
     )
 
 
-class DenyRequest(BaseModel):
-    """The agent is told the reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    reason: _Reason
+class DenyRequest(_Vote):
+    """``reason`` (or ``comment``) is required; the agent sees it."""
 
 
-class DecisionRequest(BaseModel):
-    """POST /admin/approvals/{approval_id}/decision; ``reason`` is required to deny."""
-
-    model_config = ConfigDict(extra="forbid")
+class DecisionRequest(_Vote):
+    """POST /admin/approvals/{approval_id}/decision; ``reason`` is optional, also to deny."""
 
     decision: VoteDecision
-    reason: _Reason | None = None
     digest: _Digest | None = None
     params: JsonObject | None = None
 
 
-class ReassignRequest(BaseModel):
+class ReassignRequest(_Vote):
     """``assignees`` are users' ids, e-mail addresses and groups (``group:name``); they take the place of those before.
 
-    ``comment`` (or ``reason``, the same under another name) says why; ``policy_id`` restricts this to what that
-    policy demands.
+    ``comment`` (or ``reason``) says why; ``policy_id`` restricts this to what that policy demands.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     assignees: Annotated[list[StorableText], Field(min_length=1, max_length=ASSIGNEES_MAX)]
-    comment: _Reason | None = None
-    reason: _Reason | None = None
     policy_id: Annotated[StorableText, Field(max_length=64)] | None = None
 
 

@@ -1,7 +1,7 @@
 """/admin/approver-groups: who ``group:name`` is. Reading is for whoever may read approvals, changing for admin:*."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,14 +11,21 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import GroupName
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.text import StorableText
 from headgate.approvals.group_store import find_group, list_groups
 from headgate.approvals.groups import DESCRIPTION_MAX_CHARACTERS, MEMBERS_MAX, ApproverGroup
 from headgate.kernel.errors import NotFoundError
+from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS
 from headgate.workflows.approver_groups import create_group, remove_group, replace_group
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
+
+
+# What ``approvals.groups.parse_members`` takes.
+_MEMBER: Final[dict[str, Any]] = {"pattern": "^usr_|@", "not": {"pattern": "^group:"}, "examples": ["ana@example.com"]}
+type _Member = Annotated[StorableText, Field(max_length=ASSIGNEE_MAX_CHARACTERS, json_schema_extra=_MEMBER)]
 
 
 class GroupBody(BaseModel):
@@ -27,11 +34,11 @@ class GroupBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     description: Annotated[StorableText, Field(max_length=DESCRIPTION_MAX_CHARACTERS)] | None = None
-    members: Annotated[list[StorableText], Field(max_length=MEMBERS_MAX)]
+    members: Annotated[list[_Member], Field(max_length=MEMBERS_MAX)]
 
 
 class NewGroup(GroupBody):
-    name: Annotated[str, Field(max_length=64)]
+    name: GroupName
 
 
 class GroupAnswer(BaseModel):
@@ -46,11 +53,11 @@ class GroupAnswer(BaseModel):
 @router.get("/admin/approver-groups", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[GroupAnswer, Pagination]:
+) -> CountedPage[GroupAnswer]:
     """All groups of approvers, by name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         groups, total = await list_groups(connection, principal.org_id, limit=page.limit, offset=page.offset)
-    return Page(data=[_answer(group) for group in groups], pagination=pagination_of(page, total, is_minimum=False))
+    return counted_page(page, [_answer(group) for group in groups], total, is_minimum=False)
 
 
 @router.post("/admin/approver-groups", status_code=201)
@@ -68,20 +75,20 @@ async def create(
 
 @router.get("/admin/approver-groups/{name}")
 async def get(
-    name: str, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    name: GroupName, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> GroupAnswer:
     """One group of approvers and its members."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        group = None if "\0" in name else await find_group(connection, principal.org_id, name)
+        group = await find_group(connection, principal.org_id, name)
     if group is None:
-        raise NotFoundError(f"there is no group {name[:64]}")
+        raise NotFoundError(f"there is no group {name}")
     set_etag(response, group.version)
     return _answer(group)
 
 
 @router.put("/admin/approver-groups/{name}")
 async def put(
-    name: str,
+    name: GroupName,
     body: GroupBody,
     response: Response,
     principal: CurrentPrincipal,
@@ -103,7 +110,7 @@ async def put(
 
 
 @router.delete("/admin/approver-groups/{name}")
-async def delete(name: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GroupAnswer:
+async def delete(name: GroupName, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GroupAnswer:
     """What still names it then names nobody: such approvals wait for the others, for admin:*, or for their end."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return _answer(await remove_group(connection, change_by(principal, dependencies), name))

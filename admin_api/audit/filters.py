@@ -1,22 +1,20 @@
 """The query of /admin/audit: which events, which part of them, in which shape. What is not known is refused."""
 
 import difflib
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query
 from starlette.requests import Request
 
-from admin_api.instants import range_of_time
-from admin_api.pagination import CURSOR_CHARACTERS, MAX_LIMIT, MAX_OFFSET, MAX_PAGE, ListRequest, list_part
+from admin_api.identifiers import ActionId, AgentId
+from admin_api.instants import InstantText, range_of_time
+from admin_api.pagination import MAX_LIMIT, MAX_OFFSET, MAX_PAGE, ListRequest, part_of
 from headgate.agents.store import agent_ids_of
 from headgate.audit.model import EventFilter, EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.model import RiskLevel, Verdict
 
 DEFAULT_LIMIT: Final = 50  # specification, "Limits"
@@ -27,8 +25,10 @@ FILTERS: Final = (
     "start_date", "end_date", "event_type", "action_id", "agent_id", "agent", "risk_level", "tool", "operation",
     "decision", "search",
 )  # fmt: skip
-_PAGES: Final = ("limit", "offset", "total", "cursor", "shape", "page", "pageSize")
 
+type _Search = Annotated[
+    str | None, Query(min_length=3, max_length=200, description="Within the actor and the data, in either case.")
+]
 type EventShape = Literal["camel", "schema"] | None
 
 
@@ -43,19 +43,17 @@ class AuditFilter:
 
 def audit_filter(
     request: Request,
-    start_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
-    end_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
+    start_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
+    end_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     event_type: Annotated[str | None, Query(max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$")] = None,
-    action_id: Annotated[str | None, Query(max_length=64)] = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    action_id: ActionId | None = None,
+    agent_id: AgentId | None = None,
     agent: Annotated[str | None, Query(min_length=1, max_length=128, description="An agent's name, or its id.")] = None,
     risk_level: Annotated[RiskLevel | None, Query(description="Of the event's action.")] = None,
     tool: Annotated[str | None, Query(max_length=64, pattern=_NAME, description="Of the event's action.")] = None,
     operation: Annotated[str | None, Query(max_length=64, pattern=_NAME, description="Of the event's action.")] = None,
     decision: Annotated[Verdict | None, Query(description="Of the event's action.")] = None,
-    search: Annotated[
-        str | None, Query(min_length=3, max_length=200, description="Within the actor and the data, in either case.")
-    ] = None,
+    search: _Search = None,
 ) -> AuditFilter:
     """Raises ValidationError."""
     start, end = range_of_time(start_date, end_date)
@@ -63,8 +61,8 @@ def audit_filter(
         start=start,
         end=end,
         event_type=_known_type(event_type),
-        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
-        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
+        action_id=action_id,
+        agent_id=agent_id,
         risk_level=None if risk_level is None else risk_level.value,
         tool=tool,
         operation=operation,
@@ -88,45 +86,30 @@ def _known_type(name: str | None) -> str | None:
 
 
 def audit_list(
-    request: Request,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MAX_LIMIT, description=f"At most so many; the default is {DEFAULT_LIMIT}.")
+    ] = None,
     offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
-    total: Annotated[Literal["exact"] | None, Query()] = None,
-    cursor: Annotated[str | None, Query(max_length=CURSOR_CHARACTERS)] = None,
+    total: Annotated[Literal["exact"] | None, Query(description="Not with search.")] = None,
+    cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,18}$")] = None,
     shape: Annotated[EventShape, Query()] = None,
-    page: Annotated[int | None, Query(ge=1, le=MAX_PAGE)] = None,
+    page: Annotated[int | None, Query(ge=1, le=MAX_PAGE, description="Counted from 1.")] = None,
     page_size: Annotated[int | None, Query(alias="pageSize", ge=1, le=MAX_LIMIT)] = None,
+    search: _Search = None,
 ) -> ListRequest:
     """Raises ValidationError."""
-    refuse_unknown(request, (*FILTERS, *_PAGES))
-    if page is not None or page_size is not None:
-        limit = page_size or DEFAULT_LIMIT
-        offset = ((page or 1) - 1) * limit
-    if total is not None and "search" in request.query_params:
+    size, start = part_of(limit, offset, page, page_size, DEFAULT_LIMIT)
+    if search is not None and total is not None:
         raise ValidationError(
             "a search goes through the record page by page and has no exact total: export what it finds",
             details={"field": "total", "reason": "not with search"},
         )
-    if offset and "search" in request.query_params:
+    if search is not None and start:
         raise ValidationError(
             "a search goes through the record page by page: go on by cursor, and leave offset and page out",
             details={"field": "offset", "reason": "not with search"},
         )
-    return list_part(limit, offset, cursor, exact_total=total == "exact", camel=shape == "camel")
-
-
-def refuse_unknown(request: Request, known: Iterable[str]) -> None:
-    """A filter that was misspelt would otherwise show more than was asked for. Raises ValidationError."""
-    given = Counter(name for name, _ in request.query_params.multi_items())
-    known = tuple(known)
-    for name, times in given.items():
-        if name not in known:
-            raise ValidationError(
-                f"{name[:64]}: there is no such parameter; there are {', '.join(known)}",
-                details={"field": name[:64], "reason": "unknown parameter"},
-            )
-        if times > 1:
-            raise ValidationError(f"{name} is given {times} times", details={"field": name, "reason": "repeated"})
+    return ListRequest(size, start, total == "exact", shape == "camel", cursor)
 
 
 async def resolve(connection: Connection, org_id: str, asked: AuditFilter) -> EventFilter:

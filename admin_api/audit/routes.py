@@ -6,10 +6,9 @@ Everything recorded before a request is sealed before it is answered (semantics.
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.audit.filters import CurrentFilter, CurrentList, EventShape, refuse_unknown, resolve
+from admin_api.audit.filters import CurrentFilter, CurrentList, EventShape, resolve
 from admin_api.audit.schemas import (
     CamelEventAnswer,
     EventAnswer,
@@ -26,6 +25,7 @@ from admin_api.audit.schemas import (
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import EventId
 from admin_api.instants import range_of_time
 from admin_api.pagination import (
     CursorPagination,
@@ -40,7 +40,6 @@ from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import get_event, list_events
 from headgate.evidence.event_evidence import event_evidence
 from headgate.evidence.verify_with_checkpoints import verify_with_checkpoints
-from headgate.kernel.ids import IdPrefix, parse_id
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
@@ -92,19 +91,16 @@ def _page(request: ListRequest, found: EventPage, shape: EventShape) -> EventPag
 
 @router.get("/admin/audit/{id}")
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
-    request: Request,
+    id: EventId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     shape: Annotated[EventShape, Query()] = None,
 ) -> EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer:
     """With its neighbours in the chain, the exact text that was hashed, and the proof that it is in the signed
     tree; the other shapes are the event alone."""
-    refuse_unknown(request, ("shape",))
-    event_id = parse_id(IdPrefix.EVENT, id)
     await seal_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        event = await get_event(connection, principal.org_id, event_id)
+        event = await get_event(connection, principal.org_id, id)
         evidence = await event_evidence(connection, principal.org_id, event.seq) if shape is None else None
     if evidence is not None:
         return event_detail_answer(event, evidence)

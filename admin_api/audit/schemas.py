@@ -6,10 +6,13 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.instants import InstantText
 from headgate.audit.model import Actor, SealedEvent
 from headgate.evidence.event_evidence import EventEvidence
 from headgate.evidence.verify_record import RecordVerification
 from headgate.kernel.canonical_json import JsonObject
+from headgate.reconciliation.model import Difference
+from headgate.reconciliation.reconcile import MOST_DIFFERENCES
 
 
 class EventActorAnswer(BaseModel):
@@ -106,8 +109,8 @@ class VerifyRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    start_date: str | None = Field(default=None, max_length=64, description="ISO 8601")
-    end_date: str | None = Field(default=None, max_length=64, description="ISO 8601")
+    start_date: InstantText | None = Field(default=None, description="ISO 8601")
+    end_date: InstantText | None = Field(default=None, description="ISO 8601")
     checkpoints: list[Annotated[str, Field(max_length=16_384)]] = Field(
         default_factory=list,
         max_length=1_000,
@@ -124,6 +127,17 @@ class FaultAnswer(BaseModel):
     message: str
 
 
+class DifferenceAnswer(BaseModel):
+    """Where a table does not say what the events say. ``column`` null: the row is there and no event tells of it, or
+    the other way round; in the table ``audit_events`` it is the type of a missing event. Secrets are masked."""
+
+    table: str
+    id: str
+    column: str | None
+    expected: str | None
+    found: str | None
+
+
 class VerificationAnswer(BaseModel):
     """Hashes and events are null where nothing was sealed in the range."""
 
@@ -134,9 +148,14 @@ class VerificationAnswer(BaseModel):
     chain_start_hash: str | None = Field(description="Hash of the first event.")
     chain_end_hash: str | None = Field(description="Hash of the last event.")
     payloads_erased: int
-    checkpoints_verified: int = Field(description="Signed checkpoints that the events were held against.")
+    checkpoints_verified: int = Field(description="Signed checkpoints that the events were compared with.")
     signed_up_to: int | None = Field(description="The number of the last event that one of them covers.")
     fault: FaultAnswer | None
+    actions_reconciled: int | None = Field(
+        description="Actions whose rows were compared with their events, with approval, votes and executions; null: the"
+        " record is broken, so the rows were not compared."
+    )
+    differences: list[DifferenceAnswer] = Field(description=f"The first {MOST_DIFFERENCES}.")
 
 
 # Where an event's payload names what its subject is; an action's events name it in a column of their own.
@@ -239,7 +258,13 @@ def verification_answer(found: RecordVerification) -> VerificationAnswer:
         fault=None
         if fault is None
         else FaultAnswer(seq=fault.seq, event_id=fault.event_id, reason=fault.reason.value, message=fault.message),
+        actions_reconciled=None if found.tables is None else found.tables.actions,
+        differences=[] if found.tables is None else [_difference(one) for one in found.tables.differences],
     )
+
+
+def _difference(one: Difference) -> DifferenceAnswer:
+    return DifferenceAnswer(table=one.table, id=one.row_id, column=one.column, expected=one.expected, found=one.found)
 
 
 def prefixed(digest: bytes) -> str:

@@ -7,14 +7,15 @@ from starlette.responses import StreamingResponse
 
 from admin_api.audit_reports.schemas import NewReport, ReportAnswer, report_answer
 from admin_api.change import change_by
+from admin_api.deleted import DeletedAnswer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ReportId
 from admin_api.instants import range_of_time
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.audit.sealer import seal_before_reading
 from headgate.evidence.tree_store import get_checkpoint
 from headgate.kernel.errors import ConflictError, ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.reports.model import ReportFormat, ReportRequest, ReportStatus, ReportType, sections_of
 from headgate.reports.service import record_download, remove_report, request_report
 from headgate.reports.store import get_report, list_reports, pieces_of
@@ -60,7 +61,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     type: ReportType | None = None,  # noqa: A002 - the name that the body has
     status: ReportStatus | None = None,
-) -> Page[ReportAnswer, Pagination]:
+) -> CountedPage[ReportAnswer]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_reports(
@@ -72,26 +73,27 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return Page(
-        data=[report_answer(one) for one in found.reports],
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    return counted_page(
+        page, [report_answer(one) for one in found.reports], found.total, is_minimum=found.total_is_minimum
     )
 
 
 @router.get("/admin/audit/reports/{report_id}")
-async def get(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ReportAnswer:
+async def get(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ReportAnswer:
     """One report: how far it is, and what it rests on."""
-    wanted = parse_id(IdPrefix.REPORT, report_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return report_answer(await get_report(connection, principal.org_id, wanted))
+        return report_answer(await get_report(connection, principal.org_id, report_id))
 
 
-@router.get("/admin/audit/reports/{report_id}/download", response_class=Response)
-async def download(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
+@router.get(
+    "/admin/audit/reports/{report_id}/download",
+    response_class=Response,
+    responses={409: {"description": "There is no file yet, or it could not be made"}},
+)
+async def download(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
     """The file. That somebody took it is recorded first."""
-    wanted = parse_id(IdPrefix.REPORT, report_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        report = await get_report(connection, principal.org_id, wanted)
+        report = await get_report(connection, principal.org_id, report_id)
         if report.result is None:
             raise ConflictError(f"the report is {report.status}: there is no file", details={"status": report.status})
         await record_download(connection, change_by(principal, dependencies), report)
@@ -105,15 +107,15 @@ async def download(report_id: str, principal: CurrentPrincipal, dependencies: Cu
         "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
     }
     return StreamingResponse(
-        pieces_of(dependencies.database, principal.org_id, wanted),
+        pieces_of(dependencies.database, principal.org_id, report_id),
         media_type=_MEDIA_TYPES[report.request.format],
         headers=headers,
     )
 
 
-@router.delete("/admin/audit/reports/{report_id}", status_code=204)
-async def delete(report_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> None:
+@router.delete("/admin/audit/reports/{report_id}")
+async def delete(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeletedAnswer:
     """With its file; one that is being made is given up. That it was there stays on record."""
-    wanted = parse_id(IdPrefix.REPORT, report_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await remove_report(connection, change_by(principal, dependencies), wanted)
+        await remove_report(connection, change_by(principal, dependencies), report_id)
+    return DeletedAnswer(id=report_id)

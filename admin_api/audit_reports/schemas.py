@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.instants import InstantText
 from headgate.reports.model import Report, ReportFormat, ReportStatus, ReportType, Section, Stage
 
 
@@ -14,10 +15,8 @@ class NewReport(BaseModel):
 
     type: ReportType
     format: ReportFormat = ReportFormat.PDF
-    start_date: str | None = Field(
-        default=None, max_length=64, description="ISO 8601; without it: from the first event on."
-    )
-    end_date: str | None = Field(default=None, max_length=64, description="ISO 8601; without it: until now.")
+    start_date: InstantText | None = Field(default=None, description="ISO 8601; without it: from the first event on.")
+    end_date: InstantText | None = Field(default=None, description="ISO 8601; without it: until now.")
     include: list[Annotated[str, Field(max_length=32)]] | None = Field(
         default=None,
         max_length=len(Section),

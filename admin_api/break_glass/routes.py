@@ -9,8 +9,8 @@ from admin_api.break_glass.schemas import GlassAnswer, OpenRequest, ReviewReques
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import BreakGlassId
 from admin_api.pagination import (
-    DEFAULT_LIMIT,
     CamelPagination,
     CursorPagination,
     ListRequest,
@@ -20,7 +20,7 @@ from admin_api.pagination import (
 )
 from headgate.break_glass.service import break_glass, review_glass
 from headgate.break_glass.store import find_glass, list_glasses
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 from headgate.workflows.approver import approver_of_now
 
 router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
@@ -36,7 +36,7 @@ async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencie
             connection,
             change,
             voter_of(principal),
-            action_id=parse_id(IdPrefix.ACTION, body.action_id),
+            action_id=body.action_id,
             reason=body.reason,
             lifetime_seconds=body.expires_in_seconds,
         )
@@ -45,7 +45,7 @@ async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencie
 
 @router.get("/admin/break-glass", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.BREAK_GLASS))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     open_only: Annotated[bool, Query(alias="open", description="Those whose review is not done")] = False,
@@ -58,7 +58,7 @@ async def list_all(
             open_only=open_only,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.BREAK_GLASS),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
     now = dependencies.clock()
@@ -67,16 +67,16 @@ async def list_all(
 
 
 @router.get("/admin/break-glass/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:  # noqa: A002 - as in the specification's routes
+async def get(id: BreakGlassId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:  # noqa: A002 - as in the specification's routes
     """One broken glass, with its review where there is one."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        glass = await find_glass(connection, principal.org_id, parse_id(IdPrefix.BREAK_GLASS, id))
+        glass = await find_glass(connection, principal.org_id, id)
     return glass_answer(glass, dependencies.clock())
 
 
 @router.post("/admin/break-glass/{id}/review")
 async def review(
-    id: str,  # noqa: A002 - as in the specification's routes
+    id: BreakGlassId,  # noqa: A002 - as in the specification's routes
     body: ReviewRequest,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -88,7 +88,7 @@ async def review(
             connection,
             change,
             await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
-            parse_id(IdPrefix.BREAK_GLASS, id),
+            id,
             outcome=body.outcome,
             note=body.note,
         )

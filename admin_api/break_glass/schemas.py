@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.identifiers import ActionId
 from admin_api.text import StorableText
 from headgate.break_glass.model import (
     DEFAULT_SECONDS,
@@ -21,7 +22,7 @@ class OpenRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    action_id: str = Field(description="The action that a policy denied.")
+    action_id: ActionId = Field(description="The action that a policy denied.")
     reason: Annotated[StorableText, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)]
     expires_in_seconds: int = Field(default=DEFAULT_SECONDS, ge=1, le=SECONDS_MAX)
 

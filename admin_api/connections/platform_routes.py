@@ -28,6 +28,7 @@ from admin_api.connections.tagged import seen_revision, tagged_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ConnectionId
 from headgate.connections.draft import (
     ConnectionDraft,
     invalid,
@@ -39,7 +40,6 @@ from headgate.connections.model import AUTHORIZATION, ConnectionKind
 from headgate.connections.oauth import parse_redirect_uri
 from headgate.connections.platforms import Platform, find_platform
 from headgate.kernel.canonical_json import JsonValue
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.secrets import Secret
 from headgate.workflows.authorize_connection import Begun, Returned, oauth_settings
 
@@ -55,7 +55,7 @@ async def initiate(
     platform, redirect_uri = find_platform(body.platform), parse_redirect_uri(body.redirect_uri)
     change, authorizes = change_by(principal, dependencies), dependencies.connections.authorizes
     if body.connection_id is not None:
-        again = parse_id(IdPrefix.CONNECTION, body.connection_id)
+        again = body.connection_id
         return _begun(await authorizes.begin_again(change, again, platform, redirect_uri))
     return _begun(await authorizes.begin(change, _draft(body, platform), platform, redirect_uri))
 
@@ -121,7 +121,7 @@ async def connect_bluesky(
 
 @router.put("/v1/connections/{connection_id}/bluesky")
 async def update_bluesky(
-    connection_id: str,
+    connection_id: ConnectionId,
     body: ChangedBluesky,
     response: Response,
     principal: CurrentPrincipal,
@@ -133,7 +133,7 @@ async def update_bluesky(
         raise invalid("app_password", "is required with another identifier")
     updated = await dependencies.connections.bluesky.update(
         change_by(principal, dependencies),
-        _id(connection_id),
+        connection_id,
         replace(body.binding(), seen_revision=seen_revision(if_match)),
         body.identifier,
         secret_or_none(body.app_password),
@@ -170,12 +170,12 @@ async def register_mastodon(
 
 @router.get("/v1/connections/{connection_id}/mastodon/status")
 async def mastodon_status(
-    connection_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> MastodonStatusAnswer:
     """Asks the instance: the account, and what it says of itself."""
-    found = await dependencies.connections.mastodon.status(principal.org_id, _id(connection_id))
+    found = await dependencies.connections.mastodon.status(principal.org_id, connection_id)
     return MastodonStatusAnswer(
-        connection_id=_id(connection_id),
+        connection_id=connection_id,
         instance=found.instance,
         title=found.title,
         version=found.version,
@@ -188,19 +188,17 @@ async def mastodon_status(
 
 @router.post("/v1/connections/{connection_id}/mastodon/batch")
 async def mastodon_batch(
-    connection_id: str, body: StatusBatch, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, body: StatusBatch, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> StatusesAnswer:
     """Several statuses at once, as the account sees them. It only reads: what is posted is an agent's action, which
     policies decide."""
-    found: list[JsonValue] = await dependencies.connections.mastodon.statuses(
-        principal.org_id, _id(connection_id), body.ids
-    )
+    found: list[JsonValue] = await dependencies.connections.mastodon.statuses(principal.org_id, connection_id, body.ids)
     return StatusesAnswer(data=[one for one in found if isinstance(one, dict)])
 
 
 @router.put("/v1/connections/{connection_id}/mastodon")
 async def update_mastodon(
-    connection_id: str,
+    connection_id: ConnectionId,
     body: ChangedMastodon,
     response: Response,
     principal: CurrentPrincipal,
@@ -210,7 +208,7 @@ async def update_mastodon(
     """Whose calls it serves, and another token. If-Match: only where it is still that one."""
     updated = await dependencies.connections.mastodon.update(
         change_by(principal, dependencies),
-        _id(connection_id),
+        connection_id,
         replace(body.binding(), seen_revision=seen_revision(if_match)),
         secret_or_none(body.access_token),
     )
@@ -226,7 +224,3 @@ def _begun(begun: Begun) -> OAuthStartAnswer:
         scopes=list(begun.scopes),
         expires_at=begun.expires_at,
     )
-
-
-def _id(text: str) -> str:
-    return parse_id(IdPrefix.CONNECTION, text)

@@ -19,10 +19,12 @@ from admin_api.connections.answers import (
 )
 from admin_api.connections.schemas import ChangedConnection, NewConnection
 from admin_api.connections.tagged import seen_revision, tagged_answer
+from admin_api.deleted import DeletedAnswer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import ConnectionId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.audit.model import EventType
 from headgate.connections.draft import (
     ConnectionDraft,
@@ -38,7 +40,6 @@ from headgate.connections.service import create_connection, rebind_connection, r
 from headgate.connections.store import get_connection, list_connections
 from headgate.connections.use_store import uses_of
 from headgate.kernel.errors import HeadgateError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.workflows.change_account import end_what_was_asked
 from headgate.workflows.check_connection import CheckOutcome
 
@@ -59,7 +60,7 @@ async def list_all(
     platform: Annotated[str | None, Query(max_length=64)] = None,
     status: ConnectionStatus | None = None,
     name: Annotated[str | None, Query(max_length=64, description="Exactly this one.")] = None,
-) -> Page[ConnectionAnswer, Pagination]:
+) -> CountedPage[ConnectionAnswer]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as db:
         found = await list_connections(
@@ -72,9 +73,8 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return Page(
-        data=[connection_answer(one) for one in found.connections],
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    return counted_page(
+        page, [connection_answer(one) for one in found.connections], found.total, is_minimum=found.total_is_minimum
     )
 
 
@@ -125,16 +125,16 @@ async def create(
 
 @router.get("/v1/connections/{connection_id}")
 async def get(
-    connection_id: str, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
     """One connection, without any of its secrets."""
     async with dependencies.database.transaction(principal.org_id) as db:
-        return tagged_answer(await get_connection(db, principal.org_id, _id(connection_id)), response)
+        return tagged_answer(await get_connection(db, principal.org_id, connection_id), response)
 
 
 @router.patch("/v1/connections/{connection_id}")
 async def update(
-    connection_id: str,
+    connection_id: ConnectionId,
     body: ChangedConnection,
     response: Response,
     principal: CurrentPrincipal,
@@ -144,7 +144,7 @@ async def update(
     """Whose calls it serves, and another secret; both hold for the next decision. If-Match: only where it is still that
     one."""
     async with dependencies.database.transaction(principal.org_id) as db:
-        before = await get_connection(db, principal.org_id, _id(connection_id))
+        before = await get_connection(db, principal.org_id, connection_id)
         binding = replace(body.binding(), seen_revision=seen_revision(if_match))
         if body.credentials is not None:
             binding = replace(binding, secrets=parse_secrets(before.kind, body.credentials))
@@ -153,34 +153,35 @@ async def update(
         return tagged_answer(await end_what_was_asked(db, change, before, after), response)
 
 
-@router.delete("/v1/connections/{connection_id}", status_code=204)
-async def delete(connection_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> None:
+@router.delete("/v1/connections/{connection_id}")
+async def delete(
+    connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> DeletedAnswer:
     """Its secret is forgotten, and no call carries it from the next decision on."""
     async with dependencies.database.transaction(principal.org_id) as db:
-        await remove_connection(db, change_by(principal, dependencies), _id(connection_id), dependencies.vault)
+        await remove_connection(db, change_by(principal, dependencies), connection_id, dependencies.vault)
+    return DeletedAnswer(id=connection_id)
 
 
 @router.post("/v1/connections/{connection_id}/refresh")
 async def refresh(
-    connection_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
     """Another credential now; of several who ask at once, one asks the platform, and all get its answer."""
-    refreshed = await dependencies.connections.refreshes.refresh(
-        principal.org_id, _id(connection_id), actor=principal.actor
-    )
+    refreshed = await dependencies.connections.refreshes.refresh(principal.org_id, connection_id, actor=principal.actor)
     return connection_answer(refreshed)
 
 
 @router.get("/v1/connections/{connection_id}/usage")
 async def usage(
-    connection_id: str,
+    connection_id: ConnectionId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     days: Annotated[int, Query(ge=1, le=90)] = 30,
 ) -> ConnectionUsageAnswer:
     """By day and agent, the newest day first; each use is in the record of its action as well."""
     async with dependencies.database.transaction(principal.org_id) as db:
-        connection = await get_connection(db, principal.org_id, _id(connection_id))
+        connection = await get_connection(db, principal.org_id, connection_id)
         found = await uses_of(db, principal.org_id, connection.connection_id, days=days)
     return ConnectionUsageAnswer(
         connection_id=connection.connection_id,
@@ -203,11 +204,11 @@ async def usage(
 
 @router.get("/v1/connections/{connection_id}/health")
 async def health(
-    connection_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionHealthAnswer:
     """What is known of it; nobody is asked."""
     async with dependencies.database.transaction(principal.org_id) as db:
-        one = await get_connection(db, principal.org_id, _id(connection_id))
+        one = await get_connection(db, principal.org_id, connection_id)
     has_expired = one.expires_at is not None and one.expires_at <= dependencies.clock()
     return ConnectionHealthAnswer(
         connection_id=one.connection_id,
@@ -223,12 +224,12 @@ async def health(
 
 @router.post("/v1/connections/{connection_id}/test")
 async def test(
-    connection_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionTestAnswer:
     """Asks the platform for something that only reads, with the credential; what it refuses is broken from then on."""
-    found = await dependencies.connections.checks.check(principal.org_id, _id(connection_id), actor=principal.actor)
+    found = await dependencies.connections.checks.check(principal.org_id, connection_id, actor=principal.actor)
     async with dependencies.database.transaction(principal.org_id) as db:
-        one = await get_connection(db, principal.org_id, _id(connection_id))
+        one = await get_connection(db, principal.org_id, connection_id)
         change = change_by(principal, dependencies)
         await record(db, change, EventType.CONNECTION_TESTED, one, outcome=found.outcome.value)
     return ConnectionTestAnswer(
@@ -239,7 +240,3 @@ async def test(
         status=found.status,
         latency_ms=found.latency_ms,
     )
-
-
-def _id(text: str) -> str:
-    return parse_id(IdPrefix.CONNECTION, text)

@@ -4,9 +4,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.identifiers import ConnectionId
 from admin_api.text import StorableText
 from headgate.connections.draft import parse_agents, parse_name, parse_tools
 from headgate.connections.model import ConnectionKind, Location
+from headgate.connections.platforms import platforms
 from headgate.connections.service import Binding
 from headgate.kernel.secrets import Secret
 from headgate.workflows.social_connection import Bound
@@ -14,7 +16,10 @@ from headgate.workflows.social_connection import Bound
 type Name = Annotated[
     str,
     Field(
-        min_length=1, max_length=64, description="`^[a-z][a-z0-9_]*$`; its placeholder is `hg_placeholder_` and this."
+        min_length=1,
+        max_length=64,
+        description="`^[a-z][a-z0-9_]*$`; its placeholder is `hg_placeholder_` and this.",
+        json_schema_extra={"pattern": "^[a-z][a-z0-9_]*$", "examples": ["build_robot"]},
     ),
 ]
 type Agents = Annotated[
@@ -109,9 +114,9 @@ class OAuthStart(Bindings):
     `redirect_uri` counts besides. Addresses and hosts: of a platform that is not in the list, or hosted by oneself."""
 
     name: Annotated[str, Field(max_length=64)] = ""
-    platform: Annotated[str, Field(max_length=64)]
+    platform: Annotated[str, Field(json_schema_extra={"enum": sorted(platforms())})]
     redirect_uri: Url
-    connection_id: Annotated[str | None, Field(max_length=64)] = None
+    connection_id: ConnectionId | None = None
     client_id: Annotated[str, Field(max_length=512, pattern=r"^[!-~]*$")] = ""
     client_secret: SecretText | None = None
     scopes: Scopes | None = None
@@ -176,7 +181,10 @@ class StatusBatch(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    ids: Annotated[list[Annotated[str, Field(max_length=32)]], Field(min_length=1, max_length=20)]
+    ids: Annotated[
+        list[Annotated[str, Field(pattern="^[0-9]{1,32}$", examples=["109372843234"])]],
+        Field(min_length=1, max_length=20),
+    ]
 
 
 def secret_or_none(text: str | None) -> Secret | None:

@@ -6,11 +6,11 @@ of type ``csp-violation`` with a camelCase body. Of a report only the directive 
 are bounded: everything in it is the text of whoever sent it.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 
 MOST_REPORT_BYTES: Final = 64 * 1024
@@ -53,28 +53,32 @@ class Violation:
     disposition: str
 
 
-def parse_reports(document: JsonValue) -> tuple[Violation, ...]:
-    """Raises ValidationError. Reports of other types, which browsers send along, are left out."""
+def read_report(body: bytes) -> object:
+    """Any JSON text (RFC 8259), whatever its names are. Raises ValidationError."""
+    try:
+        return json.loads(body, parse_int=float, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise ValidationError("not JSON", details={"field": "body", "reason": "not JSON"}) from error
+
+
+def parse_reports(document: object) -> tuple[Violation, ...]:
+    """The reported violations. Reports of other types, which browsers also send, give none."""
     if isinstance(document, dict):
         body = document.get("csp-report")
-        if not isinstance(body, dict):
-            raise _malformed("csp-report: an object is expected")
-        return (_violation(body, "effective-directive", "violated-directive"),)
-    if not isinstance(document, list) or len(document) > _MOST_REPORTS:
-        raise _malformed(f"a report, or a list of at most {_MOST_REPORTS} of them, is expected")
-    violations = []
-    for report in document:
-        if not isinstance(report, dict) or not isinstance(report.get("type"), str):
-            raise _malformed("every report is an object with a type")
-        body = report.get("body")
-        if report["type"] == "csp-violation":
-            if not isinstance(body, dict):
-                raise _malformed("body: an object is expected")
-            violations.append(_violation(body, "effectiveDirective", "violatedDirective"))
-    return tuple(violations)
+        return (_violation(body, "effective-directive", "violated-directive"),) if isinstance(body, dict) else ()
+    reports = document[:_MOST_REPORTS] if isinstance(document, list) else []
+    return tuple(
+        _violation(report["body"], "effectiveDirective", "violatedDirective")
+        for report in reports
+        if isinstance(report, dict) and report.get("type") == "csp-violation" and isinstance(report.get("body"), dict)
+    )
 
 
-def _violation(body: Mapping[str, JsonValue], *names: str) -> Violation:
+def _no_number(text: str) -> float:
+    raise ValueError(text)
+
+
+def _violation(body: Mapping[str, object], *names: str) -> Violation:
     said = next((value for name in names if isinstance(value := body.get(name), str)), "")
     directive = said.split(" ", 1)[0].lower()
     disposition = body.get("disposition", "enforce")
@@ -82,7 +86,3 @@ def _violation(body: Mapping[str, JsonValue], *names: str) -> Violation:
         directive if directive in _DIRECTIVES else "other",
         disposition if isinstance(disposition, str) and disposition in _DISPOSITIONS else "unknown",
     )
-
-
-def _malformed(message: str) -> ValidationError:
-    return ValidationError(message, details={"field": "body", "reason": "not a report"})

@@ -5,12 +5,17 @@ answers themselves do; so a route does not list them, and none can be forgotten.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
 from admin_api.access import Access, Audience, access_of
+from admin_api.description.documents import DOCUMENTS
+from admin_api.description.operations import operation_name
 from admin_api.description.samples import sample
+from admin_api.description.tags import TAGS
 from headgate.ratelimits.classes import RateClass
+from headgate.webhooks.model import WebhookEvent
 
 type Json = dict[str, Any]
 
@@ -78,7 +83,43 @@ def complete(document: Json) -> Json:
         for method, operation in operations.items():
             if method in _METHODS:
                 _complete_operation(operation, method, path, schemas)
+                operation["operationId"] = operation_name(method, path, operation, document)
+    _tell_apart([one for operations in document["paths"].values() for one in operations.values()])
+    document["servers"] = [{"url": "/", "description": "Where this document was read."}]
+    document["info"]["license"] = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+    document["tags"] = [{"name": name, "description": meaning} for name, meaning in TAGS.items()]
+    document["webhooks"] = {one.value: _webhook(one) for one in WebhookEvent}
     return document
+
+
+def _tell_apart(operations: list[Json]) -> None:
+    """A summary that several have, as "Newest first", is what the operation is called instead."""
+    times = Counter(one["summary"] for one in operations)
+    for one in operations:
+        if times[one["summary"]] > 1:
+            one["summary"] = one["operationId"].replace("_", " ").capitalize()
+
+
+def _webhook(event: WebhookEvent) -> Json:
+    schema: Json = {
+        "type": "object",
+        "required": ["event", "timestamp", "data"],
+        "properties": {
+            "event": {"const": event.value},
+            "timestamp": {"type": "string", "format": "date-time"},
+            "data": {"type": "object", "additionalProperties": True},
+        },
+    }
+    return {
+        "post": {
+            "operationId": f"on_{event.value.replace('.', '_')}",
+            "summary": f"Sent to endpoints that subscribe to {event.value}",
+            "description": "Signed as Standard Webhooks say; docs/guides/webhooks.md has the members of data.",
+            "tags": ["webhooks"],
+            "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+            "responses": {"2XX": {"description": "Taken; anything else is tried again."}},
+        }
+    }
 
 
 def _complete_operation(operation: Json, method: str, path: str, schemas: Json) -> None:
@@ -91,8 +132,10 @@ def _complete_operation(operation: Json, method: str, path: str, schemas: Json) 
         Audience.PEOPLE: [{"bearer": []}, {"session": []}],
     }[access.audience]
     if method == "put":
-        # Read by the route itself, as whatever JSON it is: a document that the organization keeps.
-        operation.setdefault("requestBody", {"required": True, "content": {"application/json": {"schema": {}}}})
+        # Read by the route itself: a document that the organization keeps. What policies read may be any JSON.
+        schema, example = DOCUMENTS.get(path, ({}, {}))
+        content = {"application/json": {"schema": schema, "example": example}}
+        operation.setdefault("requestBody", {"required": True, "content": content})
     answers = operation["responses"]
     answers.pop("422", None)  # a malformed request is 400 here (``admin_api.errors``)
     for status in _errors(access, method, path, operation):
@@ -100,6 +143,9 @@ def _complete_operation(operation: Json, method: str, path: str, schemas: Json) 
     for status, described in answers.items():
         if int(status) in _MEANING and not described.keys() & {"$ref", "content"}:
             answers[status] = {"$ref": f"#/components/responses/Refused{status}"}
+    if "text/html" in answers.get("400", {}).get("content", {}):
+        # The guard refuses parameters before the page is made (``admin_api.guarded_route``).
+        answers["400"]["content"]["application/json"] = {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}
     for content in operation.get("requestBody", {}).get("content", {}).values():
         if "schema" in content and "example" not in content and "examples" not in content:
             content["example"] = sample(content["schema"], schemas)

@@ -25,9 +25,11 @@ every HTTP call that you make is an action. You need to do nothing else.
 
 | `status` | Do |
 |---|---|
-| `allowed`, `approved` | Carry it out, once. |
-| `pending_approval` | A person decides. Ask `GET /v1/actions/{{id}}?wait=30` until it changes. |
-| `denied` | Do not do it, nor anything else to the same end. `decision.reason` says why: tell your user. |
+| `allowed` | Carry it out, once. |
+| `approved` | The same, with `request.params` of `GET /v1/actions/{{id}}`: a reviewer may have edited them. |
+| `pending_approval` | A person decides. Ask `GET /v1/actions/{{id}}?wait=30&expand=all` until it changes. |
+| `denied` | Do not do it, nor anything else to the same end. `decision.reason`, or `approval.comment` of a person, \
+says why: tell your user. |
 | `executing`, `completed`, `failed` | Headgate carries it out, or has. |
 
 A refused call through the proxy is 403 with `error.code`:

@@ -3,10 +3,10 @@
 import base64
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.evidence.schemas import (
     CheckpointsAnswer,
     ConsistencyAnswer,
@@ -16,6 +16,7 @@ from admin_api.evidence.schemas import (
     keys_answer,
 )
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ActionId, OrganizationId
 from headgate.audit.model import Event, EventType
 from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import append
@@ -25,7 +26,7 @@ from headgate.evidence.prove import prove_consistency
 from headgate.evidence.tree_store import get_checkpoint, latest_checkpoint, list_checkpoints, load_tree
 from headgate.kernel.canonical_json import sha256_hex
 from headgate.kernel.errors import UnavailableError, ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
@@ -34,11 +35,26 @@ _GRACE_SECONDS: Final = 5.0
 
 
 @router.get("/.well-known/headgate-keys")
-async def signing_keys(dependencies: CurrentDependencies) -> KeysAnswer:
-    """The public keys that checkpoints of the record are verified with, those before a rotation too."""
+async def signing_keys(
+    dependencies: CurrentDependencies,
+    organization: Annotated[OrganizationId, Query(description="Whose log; default: the first organization's.")] = (
+        DEFAULT_ORGANIZATION_ID
+    ),
+) -> KeysAnswer:
+    """The public keys that checkpoints of one log are verified with, those before a rotation too."""
+    return _keys_of(dependencies, organization)
+
+
+@router.get("/admin/audit/keys")
+async def own_signing_keys(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeysAnswer:
+    """The same of the caller's own log."""
+    return _keys_of(dependencies, principal.org_id)
+
+
+def _keys_of(dependencies: Dependencies, org_id: str) -> KeysAnswer:
     if dependencies.signing_keys.is_missing:
         raise UnavailableError("nothing has been signed here yet: the key is made with the first checkpoint")
-    return keys_answer(dependencies.signing_keys.load())
+    return keys_answer(dependencies.signing_keys.load(), org_id)
 
 
 @router.get("/admin/audit/checkpoints")
@@ -87,18 +103,16 @@ async def consistency(
     response_class=Response,
     responses={200: {"description": "The pack", "content": {"application/zip": {}}}},
 )
-async def proof_pack(
-    action_id: Annotated[str, Path(max_length=64)], principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Response:
+async def proof_pack(action_id: ActionId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
     """What the record holds about one action and how to check it without this service, as a ZIP archive."""
-    wanted = parse_id(IdPrefix.ACTION, action_id)
     await seal_before_reading(dependencies.database, principal.org_id)
     pack = await make_pack(
         dependencies.database,
         principal.org_id,
-        wanted,
+        action_id,
         dependencies.catalogue_documents,
         dependencies.vault,
+        dependencies.signing_keys,
         wait_seconds=dependencies.checkpoint_seconds + _GRACE_SECONDS,
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -107,11 +121,11 @@ async def proof_pack(
             dependencies.clock(),
             principal.actor,
             # Not in the event's own column: the pack of an action would change with each look at it.
-            {"action_id": wanted, "tree_size": pack.size, "sha256": sha256_hex(pack.content)},
+            {"action_id": action_id, "tree_size": pack.size, "sha256": sha256_hex(pack.content)},
         )
         await append(connection, principal.org_id, [exported])
     return Response(
         pack.content,
         media_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{wanted}.zip"'},
+        headers={"Content-Disposition": f'attachment; filename="{action_id}.zip"'},
     )

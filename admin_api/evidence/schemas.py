@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from headgate.evidence.checkpoint import origin_of
 from headgate.evidence.export_store import ExportState
 from headgate.evidence.note import VerifierKey
 from headgate.evidence.signing_keys import SigningKeys
@@ -12,13 +13,13 @@ from headgate.evidence.tree_store import StoredCheckpoint, Tree
 
 class SigningKeyAnswer(BaseModel):
     key_id: str
-    vkey: str = Field(description="C2SP signed-note's verifier key, named as all logs of this service begin.")
+    vkey: str = Field(description="C2SP signed-note's verifier key, named as the log: it opens its checkpoints.")
     public_key: str = Field(description="Ed25519, in hexadecimal.")
     status: str = Field(description="current, signing (until it is retired) or retired.")
 
 
 class KeysAnswer(BaseModel):
-    """An organization's log is called ``{log}/{organization}``; the key's name in its checkpoints is the same."""
+    """The keys of one organization's log. ``log`` is its origin, and the name of its keys."""
 
     log: str
     keys: list[SigningKeyAnswer]
@@ -58,14 +59,13 @@ class ConsistencyAnswer(BaseModel):
     path: list[str]
 
 
-def keys_answer(keys: SigningKeys) -> KeysAnswer:
+def keys_answer(keys: SigningKeys, org_id: str) -> KeysAnswer:
+    origin = origin_of(keys.log_name, org_id)
     signing = ["current", *["signing"] * len(keys.signers)][: len(keys.signers)]
     statuses = [*signing, *["retired"] * len(keys.retired)]
     return KeysAnswer(
-        log=keys.log_name,
-        keys=[
-            _key_answer(key, status) for key, status in zip(keys.verifier_keys(keys.log_name), statuses, strict=True)
-        ],
+        log=origin,
+        keys=[_key_answer(key, status) for key, status in zip(keys.verifier_keys(origin), statuses, strict=True)],
     )
 
 

@@ -23,6 +23,7 @@ from admin_api.executions.schemas import (
     statistics_answer,
 )
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ActionId, AgentId, ExecutionId
 from admin_api.pagination import (
     CamelPagination,
     CursorPagination,
@@ -37,23 +38,22 @@ from headgate.executions.limits import load_limits
 from headgate.executions.list_store import ExecutionFilter, get_execution, list_executions
 from headgate.executions.statistics_store import destination_states, statistics
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["executions"])
 
-_DEFAULT_LIMIT: Final = 50
 _DESTINATIONS_MAX: Final = 500
 _DAY_SECONDS: Final = 86_400
 
 
 @router.get("/v1/executions", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.EXECUTION))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     status: Annotated[ExecutionStatus | None, Query()] = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
-    action_id: Annotated[str | None, Query(max_length=64)] = None,
+    agent_id: AgentId | None = None,
+    action_id: ActionId | None = None,
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=64)] = None,
     source: Annotated[Literal["proxy", "api"] | None, Query()] = None,
@@ -65,7 +65,7 @@ async def list_all(
         status=status,
         tool=tool,
         operation=operation,
-        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
+        action_id=action_id,
         source=source,
         retryable=retryable,
     )
@@ -77,7 +77,7 @@ async def list_all(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.EXECUTION),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
     items = [execution_item(one) for one in found.executions]
@@ -113,15 +113,14 @@ async def destinations(principal: CurrentPrincipal, dependencies: CurrentDepende
 
 @router.get("/v1/executions/{id}")
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: ExecutionId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ExecutionDetail:
     """One execution, with its action."""
-    execution_id = parse_id(IdPrefix.EXECUTION, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         await fold_outcomes(connection, principal.org_id)
-        found = await get_execution(connection, principal.org_id, execution_id, agent_id=principal.agent_id)
+        found = await get_execution(connection, principal.org_id, id, agent_id=principal.agent_id)
     return execution_detail(found)
 
 
@@ -130,7 +129,7 @@ async def process(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: ProcessBody | None = None
 ) -> ProcessAnswer:
     """One queued execution is due now, whatever it waits for; 409 for what is not queued, and for agents' own calls."""
-    wanted = None if body is None or body.execution_id is None else parse_id(IdPrefix.EXECUTION, body.execution_id)
+    wanted = None if body is None else body.execution_id
     found = await dependencies.control_executions.process(principal.org_id, wanted, principal.actor)
     return ProcessAnswer(execution_id=found, processed=0 if found is None else 1)
 
@@ -148,7 +147,7 @@ async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: Curr
     back, otherwise it gets one. 409 for what has not failed, whose call is not kept, and for agents' own calls."""
     found = await dependencies.control_executions.retry(
         principal.org_id,
-        parse_id(IdPrefix.EXECUTION, body.execution_id),
+        body.execution_id,
         principal.actor,
         reset_attempts=body.reset_attempts,
     )
@@ -157,7 +156,6 @@ async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: Curr
 
 def _visible_agent(own: str | None, wanted: str | None) -> str | None:
     """Whose executions are listed; None: everybody's."""
-    agent_id = None if wanted is None else parse_id(IdPrefix.AGENT, wanted)
-    if own is not None and agent_id not in (None, own):
+    if own is not None and wanted not in (None, own):
         raise NotFoundError(f"there is no agent {wanted}")
-    return own or agent_id
+    return own or wanted

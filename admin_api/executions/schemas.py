@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.identifiers import ExecutionId
 from headgate.executions.list_store import ListedExecution
 from headgate.executions.statistics_store import DestinationState, ExecutionStatistics, ToolStatistics
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -56,7 +57,7 @@ class ProcessBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    execution_id: str | None = None
+    execution_id: ExecutionId | None = None
 
 
 class ProcessAnswer(BaseModel):
@@ -69,7 +70,7 @@ class ProcessAnswer(BaseModel):
 class RetryBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    execution_id: str
+    execution_id: ExecutionId
     reset_attempts: bool = False
 
 

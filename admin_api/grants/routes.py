@@ -17,8 +17,8 @@ from admin_api.grants.schemas import (
     grant_detail_answer,
 )
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import AgentId, ApprovalId, GrantId
 from admin_api.pagination import (
-    DEFAULT_LIMIT,
     CamelPagination,
     CursorPagination,
     ListRequest,
@@ -35,7 +35,7 @@ from headgate.grants.model import REASON_MAX_CHARACTERS, Grant, GrantStatus
 from headgate.grants.service import confirm_grant, revoke_grant
 from headgate.grants.store import GrantFilter, find_grant, list_grants, newest_uses
 from headgate.kernel.errors import ConflictError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 from headgate.workflows.approver import approver_of_now, parties_to
 
 router = APIRouter(route_class=GuardedRoute, tags=["grants"])
@@ -45,18 +45,16 @@ _USES_SHOWN: Final = 50
 
 @router.get("/admin/grants", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.GRANT))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     status: GrantStatus | None = None,
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
+    agent_id: AgentId | None = None,
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Page[GrantAnswer, CursorPagination] | Page[GrantAnswer, CamelPagination]:
     """Newest first. ``status`` is what a grant is now."""
-    wanted = GrantFilter(
-        status, None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id), tool=tool, operation=operation
-    )
+    wanted = GrantFilter(status, agent_id, tool=tool, operation=operation)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_grants(
             connection,
@@ -64,7 +62,7 @@ async def list_all(
             wanted,
             limit=request.limit,
             offset=request.offset,
-            cursor=request.cursor_id(IdPrefix.GRANT),
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
     now = dependencies.clock()
@@ -83,7 +81,7 @@ async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: Curr
             await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
             body.bounds(change.at),
             Calls(body.tool, body.operation, body.scope(body.conditions, None)),
-            agent_id=parse_id(IdPrefix.AGENT, body.agent_id),
+            agent_id=body.agent_id,
             policy_ids=body.policy_ids,
             max_seconds=dependencies.grant_max_seconds,
         )
@@ -91,28 +89,27 @@ async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: Curr
 
 
 @router.get("/admin/grants/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantDetailAnswer:  # noqa: A002 - as in the specification's routes
+async def get(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantDetailAnswer:  # noqa: A002 - as in the specification's routes
     """With its newest uses."""
-    grant_id = parse_id(IdPrefix.GRANT, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        grant = await find_grant(connection, principal.org_id, grant_id)
-        uses = await newest_uses(connection, principal.org_id, grant_id, _USES_SHOWN)
+        grant = await find_grant(connection, principal.org_id, id)
+        uses = await newest_uses(connection, principal.org_id, id, _USES_SHOWN)
     return grant_detail_answer(grant, uses, dependencies.clock())
 
 
 @router.post("/admin/grants/{id}/confirm")
-async def confirm(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:  # noqa: A002 - as in the specification's routes
+async def confirm(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:  # noqa: A002 - as in the specification's routes
     """One more person stands for it, where a policy allows grants and asks for more than one approval."""
     change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
         person = await approver_of_now(connection, principal.org_id, voter_of(principal), change.at)
-        grant = await confirm_grant(connection, change, parse_id(IdPrefix.GRANT, id), person)
+        grant = await confirm_grant(connection, change, id, person)
     return grant_answer(grant, change.at)
 
 
 @router.delete("/admin/grants/{id}")
 async def revoke(
-    id: str,  # noqa: A002 - as in the specification's routes
+    id: GrantId,  # noqa: A002 - as in the specification's routes
     reason: Annotated[str, Query(min_length=1, max_length=REASON_MAX_CHARACTERS)],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -120,13 +117,13 @@ async def revoke(
     """It lets nothing through any more, at any proxy; the record of it stays."""
     change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        grant = await revoke_grant(connection, change, parse_id(IdPrefix.GRANT, id), reason)
+        grant = await revoke_grant(connection, change, id, reason)
     return grant_answer(grant, change.at)
 
 
 @router.post("/v1/approvals/{id}/grant")
 async def approve_and_grant(
-    id: str,  # noqa: A002 - as in the specification's routes
+    id: ApprovalId,  # noqa: A002 - as in the specification's routes
     body: ApproveAndGrant,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -136,7 +133,7 @@ async def approve_and_grant(
     The approval lets its own call through; the grant's uses are for those that come after. Where one approval is not
     enough: 409, and the grant is given with POST /admin/grants and confirmed by the others.
     """
-    approval_id, change = parse_id(IdPrefix.APPROVAL, id), change_by(principal, dependencies)
+    approval_id, change = id, change_by(principal, dependencies)
     bounds = body.bounds(change.at)
     granted: list[Grant] = []
 

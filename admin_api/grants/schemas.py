@@ -7,6 +7,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
+from admin_api.description.choices import exactly_one
+from admin_api.identifiers import AgentId, PolicyId
 from admin_api.text import StorableText
 from headgate.grants.conditions import CONDITIONS_MAX, amount_of, parse_conditions, parse_param
 from headgate.grants.granting import Bounds
@@ -22,10 +24,24 @@ _CONDITIONS: Final = "All must hold."
 _POLICIES_MAX: Final = 100
 
 
+_TESTS: Final = ("equals", "one_of", "prefix", "matches", "at_least", "at_most")
+_RANGE: Final = _TESTS[-2:]
+
+
+def _only(*names: str) -> dict[str, Any]:
+    return {"properties": {name: False for name in _TESTS if name not in names}}
+
+
+_ONE_TEST: Final[list[Any]] = [
+    *({"required": [name], **_only(name)} for name in _TESTS[:-2]),
+    {"anyOf": [{"required": [name]} for name in _RANGE], **_only(*_RANGE)},
+]
+
+
 class ConditionBody(BaseModel):
     """``param`` and one of the others, or ``at_least`` and ``at_most`` together."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _ONE_TEST})
 
     param: str = Field(description="A name, or a JSON Pointer where it begins with /.")
     equals: Any = None
@@ -49,7 +65,9 @@ class SumBound(BaseModel):
 
 
 class _Bounds(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra=exactly_one(expires_at="string", expires_in_seconds="integer")
+    )
 
     max_uses: int = Field(ge=1, le=USES_MAX)
     expires_at: AwareDatetime | None = None
@@ -87,13 +105,13 @@ class _Bounds(BaseModel):
 class NewGrant(_Bounds):
     """POST /admin/grants."""
 
-    agent_id: str
+    agent_id: AgentId
     tool: str = Field(max_length=64)
     operation: str = Field(max_length=64)
     conditions: list[ConditionBody] = Field(
         max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: whatever the params are."
     )
-    policy_ids: list[str] | None = Field(
+    policy_ids: list[PolicyId] | None = Field(
         default=None,
         min_length=1,
         max_length=_POLICIES_MAX,

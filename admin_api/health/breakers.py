@@ -12,6 +12,7 @@ class BreakerKind(StrEnum):
     """What is left alone while one is open."""
 
     JUDGE = "judge"
+    DESTINATION = "destination"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.dependencies import dependencies_of
+from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.errors import JSON
+from admin_api.executions.schemas import destination_item
 from admin_api.guarded_route import GuardedRoute
+from admin_api.health.breakers import BreakerKind, ListedBreaker
 from admin_api.health.checks import state_of
 from admin_api.health.parts import HealthParts
 from admin_api.health.process_figures import MemoryAnswer, memory_answer, uptime_seconds
@@ -32,12 +34,15 @@ from admin_api.health.schemas import (
 )
 from admin_api.health.slo import PERIOD_DAYS, SloState, SloStatus
 from admin_api.health.viewer import administrator_of
+from headgate.executions.limits import load_limits
+from headgate.executions.statistics_store import destination_states
 from headgate.judges.breaker import BreakerState
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.program import PROGRAM_VERSION
 
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
+_DESTINATIONS_MAX: Final = 100
 _WORST_FIRST: Final = (SloState.CRITICAL, SloState.WARNING, SloState.OK)
 # Fetch standard, section 3.2 (CORS protocol): anybody's page may read it; no credentials are involved.
 _ANY_ORIGIN: Final = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
@@ -125,12 +130,14 @@ async def memory(request: Request) -> Response:
 @router.get("/health/circuit-breakers", response_class=Response, responses={200: {"model": BreakersAnswer}})
 async def circuit_breakers(request: Request) -> Response:
     """What is left alone for a while because it failed again and again: language models, as far as this process knows,
-    and destinations of executions, whose names are in /v1/executions/destinations."""
+    and destinations of executions. Administrators see the names of their organization's."""
     parts = parts_of(request)
     found = [one for source in parts.breakers for one in await source()]
     destinations = await parts.destinations.get()
     counted = {state: sum(one.state is state for one in found) + destinations.get(state, 0) for state in BreakerState}
     viewer = await administrator_of(request)
+    if viewer is not None:
+        found += await _destination_breakers(dependencies_of(request), viewer.org_id)
     return _answer(
         BreakersAnswer(
             status="degraded" if counted[BreakerState.OPEN] else "ok",
@@ -146,6 +153,16 @@ async def circuit_breakers(request: Request) -> Response:
             ],
         )
     )
+
+
+async def _destination_breakers(dependencies: Dependencies, org_id: str) -> list[ListedBreaker]:
+    async with dependencies.database.transaction(org_id) as connection:
+        limits = await load_limits(connection, org_id)
+        states = await destination_states(connection, org_id, limit=_DESTINATIONS_MAX)
+    items = [
+        destination_item(one, breaker_failures=limits.breaker_failures, now=dependencies.clock()) for one in states
+    ]
+    return [ListedBreaker(BreakerKind.DESTINATION, org_id, one.destination, BreakerState(one.breaker)) for one in items]
 
 
 @router.get("/health/platform-stats", response_class=Response, responses={200: {"model": PlatformAnswer}})
@@ -165,10 +182,10 @@ async def platform_stats(request: Request) -> Response:
     return Response(answer.model_dump_json(), 200, _ANY_ORIGIN, JSON)
 
 
-@router.options("/health/platform-stats", response_class=Response, status_code=204)
+@router.options("/health/platform-stats", response_class=Response)
 async def platform_stats_options(request: Request) -> Response:
     """A browser's question before it asks from another origin."""
-    return Response(status_code=204, headers=_PREFLIGHT)
+    return Response(status_code=200, headers=_PREFLIGHT)
 
 
 def _slo(status: SloStatus) -> SloAnswer:

@@ -5,6 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.description.parameters import FURTHER, id_in_path, in_path
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.request_state import request_state
@@ -12,13 +13,24 @@ from headgate.integrations.model import Integration
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import rate_limit_headers, require_allowed
 
 router = APIRouter(route_class=GuardedRoute, tags=["webhooks"])
 
 
-@router.post("/webhooks/{integration}/{connection_id}", response_class=Response)
+@router.post(
+    "/webhooks/{integration}/{connection_id}",
+    response_class=Response,
+    openapi_extra={
+        "parameters": [
+            in_path("integration", enum=[one.value for one in Integration if one is not Integration.SLACK]),
+            id_in_path("connection_id", IdPrefix.CONNECTION),
+            FURTHER,
+        ]
+    },
+)
 async def receive(request: Request) -> Response:
     """``outcome``: decided, refused (the ticket says why), no_change, requested, repeated, ignored. An error asks for
     another delivery only where it is 429 or 503. github-actions: ``{"token": …}`` of a workflow is answered with

@@ -13,6 +13,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, depend
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ApprovalId, DeliveryId
 from admin_api.integrations.schemas import (
     IntegrationTestAnswer,
     ReceiptAnswer,
@@ -20,7 +21,7 @@ from admin_api.integrations.schemas import (
     answer_description,
     request_description,
 )
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.settings.versions import SettingVersionAnswer, versions_page
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
@@ -28,7 +29,7 @@ from headgate.deliveries.model import TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
 from headgate.integrations.adapters import account_of
 from headgate.integrations.catalogue import SETTINGS
-from headgate.integrations.form import parse_stored, record
+from headgate.integrations.form import parse_stored, record, require_members
 from headgate.integrations.model import Integration
 from headgate.integrations.platform_api import PlatformError
 from headgate.integrations.service import Stored, load_secrets, load_stored, put_integration, redeliver, setting_name
@@ -36,7 +37,6 @@ from headgate.integrations.store import connection_of, list_receipts
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.stored_rules import destination_rules
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
@@ -72,6 +72,7 @@ def _add(integration: Integration) -> None:
             stored = await load_stored(connection, principal.org_id, integration, dependencies.vault)
             if stored is None:
                 raise NotFoundError(f"{integration} was never set: PUT {path} sets it")
+            require_members(stored.settings, "it is needed to ask the platform")
             secrets = await load_secrets(connection, principal.org_id, integration, dependencies.vault)
             rules = await destination_rules(connection, principal.org_id)
             tried: JsonObject = {"name": integration.value}
@@ -115,7 +116,7 @@ def _add_history(integration: Integration) -> None:
 
     async def versions(
         page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-    ) -> Page[SettingVersionAnswer, Pagination]:
+    ) -> CountedPage[SettingVersionAnswer]:
         """Newest first: what was set when, and by whom."""
         return await versions_page(dependencies, principal, setting_name(integration), page)
 
@@ -123,25 +124,25 @@ def _add_history(integration: Integration) -> None:
         page: CurrentPage,
         principal: CurrentPrincipal,
         dependencies: CurrentDependencies,
-        approval_id: Annotated[str | None, Query(max_length=64)] = None,
-    ) -> Page[DeliveryAnswer, Pagination]:
+        approval_id: ApprovalId | None = None,
+    ) -> CountedPage[DeliveryAnswer]:
         """What was opened and told there, newest first, with every attempt."""
         wanted = DeliveryFilter(TargetKind.INTEGRATION, target_id=integration.value, subject_id=approval_id)
         async with dependencies.database.transaction(principal.org_id) as connection:
             found = await list_deliveries(connection, principal.org_id, wanted, limit=page.limit, offset=page.offset)
             attempts = await attempts_of(connection, principal.org_id, [one.delivery_id for one in found.deliveries])
-        return Page(
-            data=delivery_answers(found.deliveries, attempts),
-            pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+        return counted_page(
+            page, delivery_answers(found.deliveries, attempts), found.total, is_minimum=found.total_is_minimum
         )
 
-    async def again(delivery_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
+    async def again(
+        delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    ) -> DeliveryAnswer:
         """What was delivered, parked or cancelled is tried once more, for a day."""
-        parsed = parse_id(IdPrefix.DELIVERY, delivery_id)
         async with dependencies.database.transaction(principal.org_id) as connection:
-            delivery = await redeliver(connection, change_by(principal, dependencies), integration, parsed)
-            attempts = await attempts_of(connection, principal.org_id, [parsed])
-        return delivery_answer(delivery, attempts.get(parsed, ()))
+            delivery = await redeliver(connection, change_by(principal, dependencies), integration, delivery_id)
+            attempts = await attempts_of(connection, principal.org_id, [delivery_id])
+        return delivery_answer(delivery, attempts.get(delivery_id, ()))
 
     async def receipts(
         principal: CurrentPrincipal,

@@ -1,11 +1,11 @@
-"""When a new key ends, from what its body says: a lifetime of the list, a moment, or nothing (90 days)."""
+"""When a new key ends, from what its body says: a lifetime of the list, a moment, or the operator's default."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from headgate.agents.rotation import DEFAULT_LIFETIME_DAYS, expiry
+from headgate.agents.rotation import expiry
 from headgate.kernel.errors import ValidationError
 
 type LifetimeDays = Literal[30, 60, 90, 180, 365, "never"]
@@ -15,12 +15,16 @@ class KeyLifetime(BaseModel):
     """The members that every body has which makes a key."""
 
     expires_in_days: Annotated[
-        LifetimeDays | None, Field(description=f"Default: {DEFAULT_LIFETIME_DAYS}, unless `expires_at` is there.")
+        LifetimeDays | None,
+        Field(description="Default: HEADGATE_KEY_LIFETIME_DAYS of the operator, else never."),
     ] = None
     expires_at: AwareDatetime | None = Field(default=None, description="A moment instead; null: never.")
 
-    def ends(self, now: datetime) -> datetime | None:
-        """None: never. Raises ValidationError where both are given."""
+    def ends(self, now: datetime, default_days: int | None) -> datetime | None:
+        """None: never. ``default_days``: of a body that names no lifetime.
+
+        Raises ValidationError where both are given.
+        """
         if self.expires_in_days is not None and "expires_at" in self.model_fields_set:
             raise ValidationError(
                 "expires_in_days and expires_at: give one of them",
@@ -32,4 +36,4 @@ class KeyLifetime(BaseModel):
             return expiry(self.expires_in_days, now)
         if "expires_at" in self.model_fields_set:
             return self.expires_at
-        return expiry(DEFAULT_LIFETIME_DAYS, now)
+        return None if default_days is None else now + timedelta(days=default_days)

@@ -6,7 +6,6 @@ from admin_api.keys.schemas import KeyAnswer, key_answer
 from admin_api.pagination import CamelPagination, CursorPagination, ListRequest, Page, cursor_page
 from headgate.agents.key_listing_store import KeyFilter, list_keys
 from headgate.db.database import Connection
-from headgate.kernel.ids import IdPrefix
 
 
 async def keys_page(
@@ -20,7 +19,7 @@ async def keys_page(
         now=now,
         limit=request.limit,
         offset=request.offset,
-        cursor=request.cursor_id(IdPrefix.KEY),
+        cursor=request.cursor,
         exact_total=request.exact_total,
     )
     return cursor_page(request, [key_answer(key, now) for key in found.keys], found)

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import KeyId
 from admin_api.keys.listing import keys_page
 from admin_api.keys.schemas import (
     IssuedKeyAnswer,
@@ -18,7 +19,6 @@ from admin_api.keys.schemas import (
     key_answer,
 )
 from admin_api.pagination import (
-    DEFAULT_LIMIT,
     CamelPagination,
     CursorPagination,
     ListRequest,
@@ -32,7 +32,7 @@ from headgate.agents.scopes import KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key, take_over_key
 from headgate.agents.store import find_key
 from headgate.kernel.errors import ForbiddenError, NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["keys"])
 
@@ -49,14 +49,14 @@ async def create(body: NewKey, principal: CurrentPrincipal, dependencies: Curren
             kind=kind,
             scopes=scopes,
             name=body.name,
-            expires_at=body.ends(dependencies.clock()),
+            expires_at=body.ends(dependencies.clock(), dependencies.key_lifetime_days),
         )
     return issued_key_answer(issued)
 
 
 @router.get("/admin/keys", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.KEY))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     kind: KeyKind | None = None,
@@ -83,34 +83,31 @@ async def revoke_all_matching(
 
 
 @router.get("/admin/keys/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
+async def get(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
     """One key, without the key itself."""
-    key_id = parse_id(IdPrefix.KEY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await find_key(connection, principal.org_id, key_id)
+        key = await find_key(connection, principal.org_id, id)
     if key is None:
-        raise NotFoundError(f"there is no key {key_id}")
+        raise NotFoundError(f"there is no key {id}")
     return key_answer(key, dependencies.clock())
 
 
 @router.post("/admin/keys/{id}/take-over")
-async def take_over(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
+async def take_over(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
     """Answer for a program's key oneself, in place of who made it: one that stopped with them goes on. It votes as the
     person who answers for it."""
-    key_id = parse_id(IdPrefix.KEY, id)
     if principal.identity is not None:
         raise ForbiddenError("a person answers for a key: this takes a token or a session of theirs, and no key")
     async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await take_over_key(connection, change_by(principal, dependencies), key_id)
+        key = await take_over_key(connection, change_by(principal, dependencies), id)
     dependencies.keys.forget(principal.org_id)
     return key_answer(key, dependencies.clock())
 
 
 @router.delete("/admin/keys/{id}")
-async def revoke(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
+async def revoke(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
     """It stops working now, inside open tunnels too; the record of it stays."""
-    key_id = parse_id(IdPrefix.KEY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await revoke_key(connection, change_by(principal, dependencies), key_id)
+        key = await revoke_key(connection, change_by(principal, dependencies), id)
     dependencies.keys.forget(principal.org_id)
     return key_answer(key, dependencies.clock())

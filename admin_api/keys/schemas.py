@@ -1,7 +1,7 @@
 """Bodies about API keys."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -9,26 +9,43 @@ from admin_api.keys.lifetime import KeyLifetime
 from admin_api.text import StorableText
 from headgate.agents.model import ApiKey
 from headgate.agents.rotation import is_due
-from headgate.agents.scopes import KeyKind
+from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import IssuedKey
 
 type KeyName = Annotated[StorableText, Field(min_length=1, max_length=128)]
 
 
+_ONE_END: Final[dict[str, Any]] = {
+    "anyOf": [{"properties": {"expires_in_days": {"type": "null"}}}, {"properties": {"expires_at": False}}]
+}
+_SCOPES_OF_KIND: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"required": ["scopes"], "properties": {"kind": {"const": "admin"}, "scopes": {"minItems": 1}}},
+        {"required": ["kind"], "properties": {"kind": {"const": "webhook"}, "scopes": {"maxItems": 0}}},
+    ]
+}
+
+
 class NewKey(KeyLifetime):
     """POST /admin/keys: a key for an administrator's program, or for verifying webhooks."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [_ONE_END, _SCOPES_OF_KIND]})
 
     name: KeyName
     kind: Literal["admin", "webhook"] = "admin"
-    scopes: list[str] = Field(default_factory=list, max_length=32, description="Any of the scopes, for kind admin.")
+    scopes: list[str] = Field(
+        default_factory=list,
+        max_length=32,
+        description="For kind admin, one at least.",
+        examples=[["policies:read"]],
+        json_schema_extra={"items": {"enum": [one.value for one in sorted(KIND_SCOPES[KeyKind.ADMIN])]}},
+    )
 
 
 class NewAgentKey(KeyLifetime):
     """POST /admin/agents/{id}/keys: one more key for an agent. Every member is optional."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [_ONE_END]})
 
     name: KeyName | None = None
     scopes: list[str] | None = Field(default=None, max_length=32, description="Default: all that an agent may carry.")
@@ -43,6 +60,7 @@ class Leaked(BaseModel):
         min_length=1,
         max_length=512 * 1024,
         description="A text with keys in it, the beginning of a key, or an agent's id.",
+        examples=["hg_4fZ"],
     )
     only_show: bool = Field(default=False, description="Change nothing.")
 

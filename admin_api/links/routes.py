@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from admin_api.client_address import client_address
 from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.description.parameters import in_path
 from admin_api.guarded_route import GuardedRoute
 from admin_api.links.view import Opened, no_link_page, open_link, view_page
 from admin_api.pages import STYLE, pages, require_own_form
@@ -21,6 +22,7 @@ from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError,
 router = APIRouter(route_class=GuardedRoute, tags=["links"])
 
 _MOST_FIELDS: Final = 4
+_PARAMETERS: Final = [in_path("token", maxLength=2048)]
 
 
 @router.get("/static/headgate.css", response_class=Response)
@@ -29,7 +31,12 @@ async def style(request: Request) -> Response:
     return Response(STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
 
 
-@router.get("/links/{token}", response_class=Response, responses=pages(200, 400, 401, 403, 404, 409))
+@router.get(
+    "/links/{token}",
+    response_class=Response,
+    responses=pages(200, 400, 401, 403, 404, 409),
+    openapi_extra={"parameters": _PARAMETERS},
+)
 async def show(request: Request) -> Response:
     """The approval that the link is for. Nothing is decided by looking."""
     try:
@@ -42,6 +49,7 @@ async def show(request: Request) -> Response:
     "/links/{token}",
     response_class=Response,
     responses={**pages(200, 400, 401, 403, 404, 409), 303: {"description": "Decided: the page once more"}},
+    openapi_extra={"parameters": _PARAMETERS},
 )
 async def decide(request: Request) -> Response:
     """The decision of the page's form, as the person whom the link names; then the page once more (303)."""

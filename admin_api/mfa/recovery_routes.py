@@ -31,7 +31,7 @@ async def verify(body: RecoveryCodeBody, person: CurrentPerson, dependencies: Cu
     """Use a code, with a password alone (aal1): the person's TOTP factors are removed and their other sessions closed.
     Five wrong ones lock for a quarter of an hour, and longer the next time."""
     done = await dependencies.factors.recovery_codes.verify(person, body.code)
-    return RecoveryAnswer(factors_removed=done.factors_removed, codes_left=done.codes_left)
+    return RecoveryAnswer(factors_removed=done.factors_removed, codes_voided=done.codes_voided)
 
 
 @router.delete("/v1/mfa/recovery-codes")

@@ -40,7 +40,7 @@ class RecoveryAnswer(BaseModel):
 
     verified: Literal[True] = True
     factors_removed: int = Field(description="Active TOTP factors that were removed")
-    codes_left: int
+    codes_voided: int = Field(description="Other unused codes, which end with the last factor")
     other_sessions_closed: Literal[True] = True
 
 

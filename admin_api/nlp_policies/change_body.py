@@ -15,7 +15,7 @@ from headgate.nlp_policies.model import (
 )
 from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
 
-_MAY_BE_NULL = frozenset({"description", "model", "prompt"})
+_MAY_BE_NULL = frozenset({"description", "model", "prompt", "on_unscannable"})
 
 
 class NlpPolicyChange(BaseModel):
@@ -32,6 +32,7 @@ class NlpPolicyChange(BaseModel):
     scope: ScopeBody | None = None
     on_match: Literal["deny", "require_approval"] | None = None
     on_error: Literal["deny", "require_approval"] | None = None
+    on_unscannable: Literal["deny", "require_approval", "allow"] | None = None
     daily_limit: StrictInt | None = Field(default=None, ge=1)
     version: StrictInt | None = Field(
         default=None, ge=1, description="The version that this changes: 409 where it is not the newest."
@@ -53,6 +54,6 @@ class NlpPolicyChange(BaseModel):
 def _typed(name: str, value: Any) -> Any:
     if isinstance(value, ScopeBody):
         return value.scope()
-    if name in ("on_match", "on_error"):
+    if name in ("on_match", "on_error", "on_unscannable") and value is not None:
         return Verdict(value)
     return value

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.identifiers import ActionId
 from admin_api.nlp_policies.schemas import CONTENT_MAX_CHARACTERS
 from headgate.nlp_policies.model import NlpResult
 
@@ -17,7 +18,9 @@ class Content(BaseModel):
 class EvaluatedContent(Content):
     """POST …/evaluate."""
 
-    action_id: str | None = Field(default=None, description="Only policies whose scope covers this action are asked.")
+    action_id: ActionId | None = Field(
+        default=None, description="Only policies whose scope covers this action are asked."
+    )
 
 
 class FindingAnswer(BaseModel):
@@ -39,7 +42,7 @@ class DetailsAnswer(BaseModel):
     detected_issues: list[str]
     confidence: float
     findings: list[FindingAnswer]
-    engine: str = Field(description="detector, heuristic, judge, or none where it failed.")
+    engine: str = Field(description="detector, heuristic, classifier, judge, or none where it failed.")
     outcome: str = Field(description="clear, match or error")
     error: str | None
     version: int

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import NlpPolicyId
 from admin_api.nlp_policies.change_body import NlpPolicyChange
 from admin_api.nlp_policies.result_schemas import (
     Content,
@@ -24,14 +25,15 @@ from admin_api.nlp_policies.schemas import (
     nlp_policy_answer,
     template_answer,
 )
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.actions.store import get_action
 from headgate.db.database import Connection
 from headgate.judges.model import Provider
 from headgate.kernel.errors import UnavailableError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.nlp_policies.classifier_check import require_classifier
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import decision_of
-from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy
+from headgate.nlp_policies.model import Direction, NlpPolicy
 from headgate.nlp_policies.provider_service import load_providers, provider_settings
 from headgate.nlp_policies.service import change_nlp_policy, create_nlp_policy, delete_nlp_policy
 from headgate.nlp_policies.store import get_nlp_policy, list_nlp_policies, load_enabled_nlp
@@ -60,7 +62,7 @@ async def evaluate(
         if body.action_id is not None:
             policies = await _covering(connection, principal.org_id, body.action_id, policies)
         providers = await _providers(connection, principal.org_id, policies, dependencies)
-    results = await dependencies.nlp.evaluate_all(policies, body.content, providers)
+    results = await dependencies.nlp.evaluate_all(policies, JudgedContent(body.content), providers)
     return EvaluationAnswer(
         decision=decision_of(results).value,
         results=[result_answer(one) for one in results],
@@ -74,11 +76,13 @@ async def create(
     body: NewNlpPolicy, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> NlpPolicyAnswer:
     """A new policy, in force with the next decision."""
+    draft = body.draft()
+    await require_classifier(dependencies.nlp.classifiers, draft)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await create_nlp_policy(
             connection,
             principal.org_id,
-            body.draft(),
+            draft,
             actor=principal.actor,
             user_id=principal.user_id,
             clock=dependencies.clock,
@@ -89,7 +93,7 @@ async def create(
 @router.get("/admin/nlp-policies", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies, enabled: bool | None = None
-) -> Page[NlpPolicyAnswer, Pagination]:
+) -> CountedPage[NlpPolicyAnswer]:
     """Oldest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_nlp_policies(
@@ -101,28 +105,29 @@ async def list_all(
             exact_total=page.exact_total,
         )
         providers = await provider_settings(connection, principal.org_id)
-    return Page(
-        data=[nlp_policy_answer(policy, providers) for policy in found.policies],
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    return counted_page(
+        page,
+        [nlp_policy_answer(policy, providers) for policy in found.policies],
+        found.total,
+        is_minimum=found.total_is_minimum,
     )
 
 
 @router.get("/admin/nlp-policies/{id}")
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> NlpPolicyAnswer:
     """One NLP policy."""
-    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return await _newest(connection, await get_nlp_policy(connection, principal.org_id, policy_id), response)
+        return await _newest(connection, await get_nlp_policy(connection, principal.org_id, id), response)
 
 
 @router.patch("/admin/nlp-policies/{id}")
 async def change(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     body: NlpPolicyChange,
     response: Response,
     principal: CurrentPrincipal,
@@ -130,13 +135,15 @@ async def change(
     if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
     """A new version; the ones before stay, for the decisions that they made."""
-    policy_id, expected = parse_id(IdPrefix.NLP_POLICY, id), expected_version(if_match, body.version)
+    expected = expected_version(if_match, body.version)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await get_nlp_policy(connection, principal.org_id, policy_id)
+        policy = await get_nlp_policy(connection, principal.org_id, id)
+        draft = body.applied_to(policy.draft)
+        await require_classifier(dependencies.nlp.classifiers, draft, before=policy.draft)
         changed = await change_nlp_policy(
             connection,
             policy,
-            body.applied_to(policy.draft),
+            draft,
             actor=principal.actor,
             user_id=principal.user_id,
             clock=dependencies.clock,
@@ -147,19 +154,19 @@ async def change(
 
 @router.delete("/admin/nlp-policies/{id}")
 async def delete(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
     if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
     """It judges no more; its versions stay."""
-    policy_id, expected = parse_id(IdPrefix.NLP_POLICY, id), expected_version(if_match, version)
+    expected = expected_version(if_match, version)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await delete_nlp_policy(
             connection,
             principal.org_id,
-            policy_id,
+            id,
             actor=principal.actor,
             clock=dependencies.clock,
             expected=expected,
@@ -169,7 +176,7 @@ async def delete(
 
 @router.post("/admin/nlp-policies/{id}/test")
 async def test(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     body: Content,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -178,11 +185,12 @@ async def test(
 
     A content that is a JSON text is read as JSON.
     """
-    policy_id = parse_id(IdPrefix.NLP_POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await get_nlp_policy(connection, principal.org_id, policy_id)
+        policy = await get_nlp_policy(connection, principal.org_id, id)
         providers = await _providers(connection, principal.org_id, [policy], dependencies)
-    return result_answer(await dependencies.nlp.evaluate(policy, body.content, providers, use_cache=False))
+    return result_answer(
+        await dependencies.nlp.evaluate(policy, JudgedContent(body.content), providers, use_cache=False)
+    )
 
 
 async def _newest(connection: Connection, policy: NlpPolicy, response: Response) -> NlpPolicyAnswer:
@@ -196,7 +204,7 @@ async def _answer(connection: Connection, policy: NlpPolicy) -> NlpPolicyAnswer:
 
 async def _covering(connection: Connection, org_id: str, action_id: str, policies: list[NlpPolicy]) -> list[NlpPolicy]:
     """Those that would be asked about this action's request. Raises NotFoundError."""
-    action = (await get_action(connection, org_id, parse_id(IdPrefix.ACTION, action_id))).action
+    action = (await get_action(connection, org_id, action_id)).action
     return [
         policy
         for policy in policies
@@ -210,7 +218,7 @@ async def _providers(
     connection: Connection, org_id: str, policies: list[NlpPolicy], dependencies: Dependencies
 ) -> dict[str, Provider]:
     """None where none is needed, or where a key does not open: then the policies that need one say so themselves."""
-    if all(policy.draft.provider == EMBEDDED for policy in policies):
+    if all(policy.draft.is_local for policy in policies):
         return {}
     try:
         return await load_providers(connection, org_id, dependencies.vault)

@@ -35,9 +35,16 @@ class ScopeBody(BaseModel):
     operations: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
     agents: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
     direction: Direction = Direction.REQUEST
+    except_headers: list[str] = Field(
+        default_factory=list,
+        max_length=SCOPE_MAX,
+        description="Header fields of a request that detectors do not look at, in lower case.",
+    )
 
     def scope(self) -> Scope:
-        return Scope(tuple(self.tools), tuple(self.operations), tuple(self.agents), self.direction)
+        return Scope(
+            tuple(self.tools), tuple(self.operations), tuple(self.agents), self.direction, tuple(self.except_headers)
+        )
 
 
 class NewNlpPolicy(BaseModel):
@@ -48,7 +55,10 @@ class NewNlpPolicy(BaseModel):
     name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
     type: NlpPolicyType
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
-    provider: str = Field(default=EMBEDDED, description="embedded, or one of /admin/settings/nlp-providers.")
+    provider: str = Field(
+        default=EMBEDDED,
+        description="embedded, onnx (a local classifier), or one of /admin/settings/nlp-providers.",
+    )
     model: str | None = Field(
         default=None,
         max_length=MODEL_MAX_CHARACTERS,
@@ -64,6 +74,9 @@ class NewNlpPolicy(BaseModel):
     scope: ScopeBody = Field(default_factory=ScopeBody)
     on_match: Literal["deny", "require_approval"] = "require_approval"
     on_error: Literal["deny", "require_approval"] = "require_approval"
+    on_unscannable: Literal["deny", "require_approval", "allow"] | None = Field(
+        default=None, description="For what cannot be opened (a picture, an encrypted archive); null: as on_error."
+    )
     daily_limit: StrictInt = Field(
         default=DEFAULT_DAILY_LIMIT, ge=1, description="Questions to the provider in a day; beyond them: on_error."
     )
@@ -81,6 +94,7 @@ class NewNlpPolicy(BaseModel):
             scope=self.scope.scope(),
             on_match=Verdict(self.on_match),
             on_error=Verdict(self.on_error),
+            on_unscannable=None if self.on_unscannable is None else Verdict(self.on_unscannable),
             daily_limit=self.daily_limit,
         )
 
@@ -98,6 +112,7 @@ class NlpPolicyAnswer(BaseModel):
     scope: ScopeBody
     on_match: str
     on_error: str
+    on_unscannable: str | None = Field(description="Null: as on_error.")
     daily_limit: int
     version: int
     created_at: datetime
@@ -121,6 +136,7 @@ def nlp_policy_answer(policy: NlpPolicy, providers: Collection[str]) -> NlpPolic
         scope=scope_body(draft.scope),
         on_match=draft.on_match.value,
         on_error=draft.on_error.value,
+        on_unscannable=None if draft.on_unscannable is None else draft.on_unscannable.value,
         daily_limit=draft.daily_limit,
         version=policy.version,
         created_at=policy.created_at,
@@ -135,6 +151,7 @@ def scope_body(scope: Scope) -> ScopeBody:
         operations=list(scope.operations),
         agents=list(scope.agents),
         direction=scope.direction,
+        except_headers=list(scope.except_headers),
     )
 
 

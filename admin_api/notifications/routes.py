@@ -8,10 +8,10 @@ from admin_api.change import change_by
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import DeliveryId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.deliveries.model import DeliveryStatus, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, get_delivery, list_deliveries
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.notifications.service import redeliver
 
 router = APIRouter(route_class=GuardedRoute, tags=["notifications"])
@@ -28,7 +28,7 @@ async def list_all(
     status: DeliveryStatus | None = None,
     event: Annotated[str | None, Query(max_length=64)] = None,
     subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
-) -> Page[DeliveryAnswer, Pagination]:
+) -> CountedPage[DeliveryAnswer]:
     """Newest first, each with every attempt."""
     org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
@@ -41,29 +41,30 @@ async def list_all(
             exact_total=page.exact_total,
         )
         attempts = await attempts_of(connection, org_id, [one.delivery_id for one in found.deliveries])
-    return Page(
-        data=delivery_answers(found.deliveries, attempts),
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    return counted_page(
+        page, delivery_answers(found.deliveries, attempts), found.total, is_minimum=found.total_is_minimum
     )
 
 
 @router.get("/admin/notifications/{delivery_id}")
-async def get(delivery_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
+async def get(
+    delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> DeliveryAnswer:
     """One message, with every attempt to deliver it."""
-    parsed, org_id = parse_id(IdPrefix.DELIVERY, delivery_id), principal.org_id
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
-        delivery = await get_delivery(connection, org_id, _KIND, parsed)
-        attempts = await attempts_of(connection, org_id, [parsed])
-    return delivery_answer(delivery, attempts.get(parsed, []))
+        delivery = await get_delivery(connection, org_id, _KIND, delivery_id)
+        attempts = await attempts_of(connection, org_id, [delivery_id])
+    return delivery_answer(delivery, attempts.get(delivery_id, []))
 
 
 @router.post("/admin/notifications/{delivery_id}/redeliver", status_code=202)
 async def send_again(
-    delivery_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """For another day; what it says is made anew, with a new link. 409 where it is pending already."""
-    parsed, org_id = parse_id(IdPrefix.DELIVERY, delivery_id), principal.org_id
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
-        delivery = await redeliver(connection, change_by(principal, dependencies), parsed)
-        attempts = await attempts_of(connection, org_id, [parsed])
-    return delivery_answer(delivery, attempts.get(parsed, []))
+        delivery = await redeliver(connection, change_by(principal, dependencies), delivery_id)
+        attempts = await attempts_of(connection, org_id, [delivery_id])
+    return delivery_answer(delivery, attempts.get(delivery_id, []))

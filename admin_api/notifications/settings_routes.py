@@ -13,7 +13,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, depend
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.pagination import CountedPage, CurrentPage
 from admin_api.settings.versions import SettingVersionAnswer, versions_page
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
@@ -65,7 +65,7 @@ async def set_notifications(request: Request, if_match: IfMatch = None) -> Respo
 @router.get("/admin/settings/notifications/versions", response_model_exclude_unset=True)
 async def list_all_versions(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[SettingVersionAnswer, Pagination]:
+) -> CountedPage[SettingVersionAnswer]:
     """Newest first."""
     return await versions_page(dependencies, principal, SettingName.NOTIFICATIONS, page)
 

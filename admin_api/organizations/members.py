@@ -12,12 +12,11 @@ from admin_api.organizations.schemas import (
     NewInvitation,
     invitation_answer,
 )
-from admin_api.pagination import Page, PageRequest, Pagination, pagination_of
+from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.principal import Principal
 from admin_api.users.schemas import UserAnswer, user_answer
 from headgate.audit.change import Change
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.secrets import Secret
 from headgate.organizations.invitations import list_invitations
 from headgate.organizations.store import find_organization, list_users
@@ -25,24 +24,20 @@ from headgate.workflows.mail_invitation import queue_invitation_mail
 from headgate.workflows.manage_members import grant_roles, invite, revoke_invitation
 
 
-async def require_organization(dependencies: Dependencies, given: str) -> str:
+async def require_organization(dependencies: Dependencies, org_id: str) -> str:
     """Its id. Raises NotFoundError."""
-    org_id = parse_id(IdPrefix.ORGANIZATION, given)
     async with dependencies.database.transaction(org_id) as connection:
         if await find_organization(connection, org_id) is None:
             raise NotFoundError(f"there is no organization {org_id}")
     return org_id
 
 
-async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> Page[UserAnswer, Pagination]:
+async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> CountedPage[UserAnswer]:
     async with dependencies.database.transaction(org_id) as connection:
         users, total = await list_users(
             connection, org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
-    return Page(
-        data=[user_answer(one) for one in users],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [user_answer(one) for one in users], total.total, is_minimum=total.is_minimum)
 
 
 async def give_roles(
@@ -50,21 +45,16 @@ async def give_roles(
 ) -> UserAnswer:
     async with dependencies.database.transaction(org_id) as connection:
         change = _change(dependencies, principal, org_id)
-        return user_answer(await grant_roles(connection, change, parse_id(IdPrefix.USER, user_id), body.parsed()))
+        return user_answer(await grant_roles(connection, change, user_id, body.parsed()))
 
 
-async def invitations_of(
-    dependencies: Dependencies, org_id: str, page: PageRequest
-) -> Page[InvitationAnswer, Pagination]:
+async def invitations_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> CountedPage[InvitationAnswer]:
     async with dependencies.database.transaction(org_id) as connection:
         found, total = await list_invitations(
             connection, org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
     now = dependencies.clock()
-    return Page(
-        data=[invitation_answer(one, now) for one in found],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [invitation_answer(one, now) for one in found], total.total, is_minimum=total.is_minimum)
 
 
 async def make_invitation(
@@ -90,7 +80,7 @@ async def take_back_invitation(
 ) -> InvitationAnswer:
     change = _change(dependencies, principal, org_id)
     async with dependencies.database.transaction(org_id) as connection:
-        revoked = await revoke_invitation(connection, change, parse_id(IdPrefix.INVITATION, invitation_id))
+        revoked = await revoke_invitation(connection, change, invitation_id)
     return invitation_answer(revoked, change.at)
 
 

@@ -4,9 +4,10 @@ from fastapi import APIRouter
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import InvitationId, UserId
 from admin_api.organizations.members import give_roles, invitations_of, make_invitation, take_back_invitation
 from admin_api.organizations.schemas import GrantedRoles, InvitationAnswer, MadeInvitationAnswer, NewInvitation
-from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.pagination import CountedPage, CurrentPage
 from admin_api.users.schemas import UserAnswer
 
 router = APIRouter(route_class=GuardedRoute, tags=["users"])
@@ -14,7 +15,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["users"])
 
 @router.put("/admin/users/{id}/roles")
 async def give(
-    id: str,  # noqa: A002 - as everywhere
+    id: UserId,  # noqa: A002 - as everywhere
     body: GrantedRoles,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -27,7 +28,7 @@ async def give(
 @router.get("/admin/invitations", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[InvitationAnswer, Pagination]:
+) -> CountedPage[InvitationAnswer]:
     """Newest first, those that are over among them."""
     return await invitations_of(dependencies, principal.org_id, page)
 
@@ -41,6 +42,10 @@ async def invite(
 
 
 @router.delete("/admin/invitations/{id}")
-async def take_back(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> InvitationAnswer:  # noqa: A002 - as everywhere
+async def take_back(
+    id: InvitationId,  # noqa: A002 - as everywhere
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> InvitationAnswer:
     """It opens nothing any more. 409 where it was accepted."""
     return await take_back_invitation(dependencies, principal, principal.org_id, id)

@@ -1,5 +1,6 @@
 """/admin/organizations: the operator's: which there are, and who belongs to each."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -7,6 +8,7 @@ from fastapi import APIRouter, Query
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import InvitationId, OrganizationId, UserId
 from admin_api.organizations.members import (
     give_roles,
     invitations_of,
@@ -23,13 +25,16 @@ from admin_api.organizations.schemas import (
     NewOrganization,
     OrganizationAnswer,
     OrganizationsAnswer,
+    PrivateDestinations,
+    PrivateDestinationsAnswer,
     organization_answer,
+    private_destinations_answer,
 )
-from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CurrentPage, Page, Pagination, UncountedPagination
+from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CountedPage, CurrentPage, UncountedPagination
 from admin_api.users.schemas import UserAnswer
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.store import find_organization, list_organizations
+from headgate.organizations.stored_rules import open_private_destinations, stored_bounds
 from headgate.workflows.manage_members import create_organization
 
 router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
@@ -39,12 +44,11 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 async def list_all(
     dependencies: CurrentDependencies,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    cursor: Annotated[str | None, Query(max_length=64)] = None,
+    cursor: OrganizationId | None = None,
 ) -> OrganizationsAnswer:
     """Every organization of this installation."""
-    before = None if cursor is None else parse_id(IdPrefix.ORGANIZATION, cursor)
     async with dependencies.database.across_organizations() as connection:
-        found = await list_organizations(connection, before=before, limit=limit)
+        found = await list_organizations(connection, before=cursor, limit=limit)
     return OrganizationsAnswer(
         data=[organization_answer(one) for one in found],
         pagination=UncountedPagination(limit=limit, next_cursor=found[-1].org_id if len(found) == limit else None),
@@ -61,26 +65,52 @@ async def create(
 
 
 @router.get("/admin/organizations/{id}")
-async def get(id: str, dependencies: CurrentDependencies) -> OrganizationAnswer:  # noqa: A002 - as everywhere
+async def get(id: OrganizationId, dependencies: CurrentDependencies) -> OrganizationAnswer:  # noqa: A002 - as everywhere
     """One organization, with its figures."""
-    org_id = parse_id(IdPrefix.ORGANIZATION, id)
-    async with dependencies.database.transaction(org_id) as connection:
-        organization = await find_organization(connection, org_id)
+    async with dependencies.database.transaction(id) as connection:
+        organization = await find_organization(connection, id)
     if organization is None:
-        raise NotFoundError(f"there is no organization {org_id}")
+        raise NotFoundError(f"there is no organization {id}")
     return organization_answer(organization)
 
 
+@router.get("/admin/organizations/{id}/private-destinations")
+async def private_destinations(id: OrganizationId, dependencies: CurrentDependencies) -> PrivateDestinationsAnswer:  # noqa: A002 - as everywhere
+    """The private destinations that the organization's allowlist may open."""
+    org_id = await require_organization(dependencies, id)
+    async with dependencies.database.transaction(org_id) as connection:
+        return private_destinations_answer(await stored_bounds(connection, org_id))
+
+
+@router.put("/admin/organizations/{id}/private-destinations")
+async def set_private_destinations(
+    id: OrganizationId,  # noqa: A002 - as everywhere
+    body: PrivateDestinations,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> PrivateDestinationsAnswer:
+    """Replace them. An entry of the organization's allowlist beyond them has no effect from here on."""
+    org_id = await require_organization(dependencies, id)
+    change = replace(change_by(principal, dependencies), org_id=org_id)
+    async with dependencies.database.transaction(org_id) as connection:
+        await open_private_destinations(connection, change, body.model_dump())
+        return private_destinations_answer(await stored_bounds(connection, org_id))
+
+
 @router.get("/admin/organizations/{id}/members", response_model_exclude_unset=True)
-async def members(id: str, page: CurrentPage, dependencies: CurrentDependencies) -> Page[UserAnswer, Pagination]:  # noqa: A002 - as everywhere
+async def members(
+    id: OrganizationId,  # noqa: A002 - as everywhere
+    page: CurrentPage,
+    dependencies: CurrentDependencies,
+) -> CountedPage[UserAnswer]:
     """Who belongs to an organization, and with which roles."""
     return await members_of(dependencies, await require_organization(dependencies, id), page)
 
 
 @router.put("/admin/organizations/{id}/members/{user_id}/roles")
 async def give(
-    id: str,  # noqa: A002 - as everywhere
-    user_id: str,
+    id: OrganizationId,  # noqa: A002 - as everywhere
+    user_id: UserId,
     body: GrantedRoles,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -91,17 +121,17 @@ async def give(
 
 @router.get("/admin/organizations/{id}/invitations", response_model_exclude_unset=True)
 async def invitations(
-    id: str,  # noqa: A002 - as everywhere
+    id: OrganizationId,  # noqa: A002 - as everywhere
     page: CurrentPage,
     dependencies: CurrentDependencies,
-) -> Page[InvitationAnswer, Pagination]:
+) -> CountedPage[InvitationAnswer]:
     """Those that are open, were accepted or taken back."""
     return await invitations_of(dependencies, await require_organization(dependencies, id), page)
 
 
 @router.post("/admin/organizations/{id}/invitations", status_code=201)
 async def invite(
-    id: str,  # noqa: A002 - as everywhere
+    id: OrganizationId,  # noqa: A002 - as everywhere
     body: NewInvitation,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -112,8 +142,8 @@ async def invite(
 
 @router.delete("/admin/organizations/{id}/invitations/{invitation_id}")
 async def take_back(
-    id: str,  # noqa: A002 - as everywhere
-    invitation_id: str,
+    id: OrganizationId,  # noqa: A002 - as everywhere
+    invitation_id: InvitationId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> InvitationAnswer:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.pagination import UncountedPagination
 from admin_api.text import StorableText
+from headgate.organizations.destinations import Destination
 from headgate.organizations.invitations import Invitation
 from headgate.organizations.model import Organization, Role
 
@@ -33,6 +34,31 @@ class OrganizationsAnswer(BaseModel):
 
     data: list[OrganizationAnswer]
     pagination: UncountedPagination
+
+
+class PrivateDestination(BaseModel):
+    """A private address, network or name; without ``ports`` every port."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    host: Annotated[StorableText, Field(min_length=1, max_length=253, examples=["10.1.0.0/16"])]
+    ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(max_length=1000)] = []
+    note: Annotated[StorableText, Field(max_length=500)] = ""
+
+
+class PrivateDestinations(BaseModel):
+    """PUT …/private-destinations: the private destinations that its allowlist may open; an empty list: none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    destinations: Annotated[list[PrivateDestination], Field(max_length=1000)]
+
+
+class PrivateDestinationsAnswer(BaseModel):
+    """``unrestricted``: every private address, the default of the operator's own organization."""
+
+    unrestricted: bool
+    destinations: list[PrivateDestination]
 
 
 class GrantedRoles(BaseModel):
@@ -94,4 +120,14 @@ def invitation_answer(invitation: Invitation, now: datetime) -> InvitationAnswer
         created_at=invitation.created_at,
         expires_at=invitation.expires_at,
         accepted_by=invitation.accepted_by,
+    )
+
+
+def private_destinations_answer(bounds: tuple[Destination, ...] | None) -> PrivateDestinationsAnswer:
+    fields = PrivateDestination.model_fields
+    return PrivateDestinationsAnswer(
+        unrestricted=bounds is None,
+        destinations=[
+            PrivateDestination.model_validate({name: one.document()[name] for name in fields}) for one in bounds or ()
+        ],
     )

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import PolicyId
 from admin_api.policies.saving import changing
 from admin_api.policies.schemas import NewPolicy, PolicyChange
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.change_set import (
     CHANGES_MAX,
     PolicyCreation,
@@ -41,23 +41,23 @@ class CreatePolicy(_Change):
 
 class UpdatePolicy(_Change):
     change: Literal["update_policy"]
-    policy_id: str
+    policy_id: PolicyId
     policy: PolicyChange
 
     def parsed(self, note: str | None) -> RuleChange:
         del note
         expected = _expected(self.policy.version)
-        return PolicyUpdate(parse_id(IdPrefix.POLICY, self.policy_id), changing(self.policy.changes()), expected)
+        return PolicyUpdate(self.policy_id, changing(self.policy.changes()), expected)
 
 
 class DeletePolicy(_Change):
     change: Literal["delete_policy"]
-    policy_id: str
+    policy_id: PolicyId
     version: StrictInt | None = Field(default=None, ge=1)
 
     def parsed(self, note: str | None) -> RuleChange:
         del note
-        return PolicyDeletion(parse_id(IdPrefix.POLICY, self.policy_id), _expected(self.version))
+        return PolicyDeletion(self.policy_id, _expected(self.version))
 
 
 class PutData(_Change):
@@ -114,7 +114,7 @@ class AppliedAnswer(BaseModel):
     """``policy_id``: null for documents and modules; of a policy that a dry run created, one that nobody has."""
 
     change: str
-    policy_id: str | None
+    policy_id: PolicyId | None
     version: int
     warnings: list[str]
 

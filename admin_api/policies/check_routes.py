@@ -6,7 +6,6 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.policies.saving import checked_draft
 from admin_api.policies.schemas import CheckAnswer, PolicyToCheck
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.service import foresee_warnings
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
@@ -15,8 +14,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 @router.post("/admin/policies/check")
 async def check(body: PolicyToCheck, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CheckAnswer:
     """Compile and try a policy, and compare it with those that are there. Bad Rego: 400 with its place."""
-    policy_id = None if body.policy_id is None else parse_id(IdPrefix.POLICY, body.policy_id)
     checked = await checked_draft(dependencies, principal.org_id, body.draft())
     async with dependencies.database.transaction(principal.org_id) as connection:
-        warnings = await foresee_warnings(connection, principal.org_id, checked, policy_id, clock=dependencies.clock)
+        warnings = await foresee_warnings(
+            connection, principal.org_id, checked, body.policy_id, clock=dependencies.clock
+        )
     return CheckAnswer(warnings=list(warnings))

@@ -14,7 +14,8 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.identifiers import DataPath
+from admin_api.pagination import CountedPage, CurrentPage
 from admin_api.policies.document_access import DATA
 from admin_api.policies.document_schemas import (
     DocumentAnswer,
@@ -35,22 +36,22 @@ type _Version = Annotated[int | None, Query(ge=1)]
 @router.get("/admin/policies/data", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[DocumentAnswer, Pagination]:
+) -> CountedPage[DocumentAnswer]:
     """By path, without their content."""
     return await DATA.all(dependencies, principal, page)
 
 
 @router.get("/admin/policies/data/{path}/versions", response_model_exclude_unset=True)
 async def list_versions(
-    path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[DocumentVersionAnswer, Pagination]:
+    path: DataPath, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> CountedPage[DocumentVersionAnswer]:
     """Newest first; of a deleted document too."""
     return await DATA.versions(dependencies, principal, path, page)
 
 
 @router.post("/admin/policies/data/{path}/restore")
 async def restore(
-    path: str,
+    path: DataPath,
     body: DocumentRestoration,
     response: Response,
     principal: CurrentPrincipal,
@@ -65,7 +66,7 @@ async def restore(
 
 @router.get("/admin/policies/data/{path:path}", response_class=Response)
 async def get(
-    path: str, principal: CurrentPrincipal, dependencies: CurrentDependencies, version: _Version = None
+    path: DataPath, principal: CurrentPrincipal, dependencies: CurrentDependencies, version: _Version = None
 ) -> Response:
     """The document itself, or a version of it."""
     document = await DATA.one(dependencies, principal, path, version)
@@ -74,7 +75,7 @@ async def get(
 
 @router.put("/admin/policies/data/{path:path}")
 async def put(
-    path: str,
+    path: DataPath,
     request: Request,
     response: Response,
     principal: CurrentPrincipal,
@@ -93,7 +94,7 @@ async def put(
 
 @router.delete("/admin/policies/data/{path:path}")
 async def delete(
-    path: str,
+    path: DataPath,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     change_note: _Note = None,

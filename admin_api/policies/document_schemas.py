@@ -31,7 +31,12 @@ class NewModule(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: str = Field(min_length=1, max_length=REGO_MAX_BYTES, description="Rego, of the package lib.{path}.")
+    content: str = Field(
+        min_length=1,
+        max_length=REGO_MAX_BYTES,
+        description="Rego, of the package lib.{path}.",
+        examples=["package lib.time.windows\n\nopen := true\n"],
+    )
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
     version: StrictInt | None = Field(
         default=None, ge=0, description="409 where it is not the newest; 0: it must be new."

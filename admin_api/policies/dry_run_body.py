@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
+from admin_api.description.choices import exactly_one
+from admin_api.identifiers import AgentId
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.model import REGO_MAX_BYTES
 from headgate.workflows.dry_run import HypotheticalCall, http_call_of
 
@@ -47,12 +48,18 @@ class DryRunBody(BaseModel):
     The action may also stand in ``input`` (as policies see it), in ``input.action``, or be the body itself.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra=exactly_one(action="object", input="object", http="object")
+    )
 
-    action: dict[str, Any] | None = Field(default=None, description="The body of POST /v1/actions.")
+    action: dict[str, Any] | None = Field(
+        default=None,
+        description="The body of POST /v1/actions.",
+        examples=[{"tool": "github", "operation": "create_issue", "params": {"repo": "example/shop"}}],
+    )
     input: dict[str, Any] | None = Field(default=None, description="The action, or an object whose member action is.")
     http: HttpRequest | None = None
-    agent_id: str | None = Field(default=None, description="Whose call it would be; default: an unknown agent's.")
+    agent_id: AgentId | None = Field(default=None, description="Whose call it would be; default: an unknown agent's.")
     trace: StrictBool = Field(default=False, description="With the value of every rule.")
     judges: StrictBool = Field(
         default=True,
@@ -79,8 +86,7 @@ class DryRunBody(BaseModel):
         http = self.http
         sent = None if http is None else http_call_of(http.method, http.url, http.headers, http.bytes_of_body())
         action: JsonObject | None = self.action if self.input is None else _action_in(self.input)
-        agent_id = None if self.agent_id is None else parse_id(IdPrefix.AGENT, self.agent_id)
-        return HypotheticalCall(action, sent, agent_id)
+        return HypotheticalCall(action, sent, self.agent_id)
 
 
 def _action_in(policy_input: dict[str, Any]) -> JsonObject:

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import PolicyId
 from admin_api.policies.dry_run_body import DryRunBody, SimulationBody
 from admin_api.policies.dry_run_schemas import (
     DryRunAnswer,
@@ -19,7 +20,6 @@ from admin_api.policies.dry_run_schemas import (
     policy_word,
     spoke,
 )
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.combine import combine, decide_priority
 from headgate.policies.explain import interpret_answer
 from headgate.policies.model import PolicyMode, RulePolicy
@@ -59,17 +59,17 @@ async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: C
 
 @router.post("/admin/policies/{id}/simulate")
 async def simulate(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     body: SimulationBody,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> SimulationAnswer:
     """What this policy says of a call: the saved one, a version of it, or the draft in the body."""
-    policy_id, org_id = parse_id(IdPrefix.POLICY, id), principal.org_id
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
-        policy = await get_policy(connection, org_id, policy_id)
+        policy = await get_policy(connection, org_id, id)
         if body.version is not None:
-            policy = (await get_version(connection, org_id, policy_id, body.version)).policy
+            policy = (await get_version(connection, org_id, id, body.version)).policy
         around = await load_surroundings(connection, org_id)
     if body.rego_policy is not None:
         policy = replace(policy, rego_policy=body.rego_policy)
@@ -80,12 +80,10 @@ async def simulate(
     verdict, rules = interpret_answer(policy, simulation.raw)
     alone = decide_priority(() if verdict.verdict is None else (verdict,), simulation.time_ms)
     everybody = await dependencies.dry_run.decide_by_rules(hypothesis, trace=False)
-    others = [
-        one.verdict for one in everybody.explanations if one.policy.policy_id != policy_id and _decides(one.policy)
-    ]
+    others = [one.verdict for one in everybody.explanations if one.policy.policy_id != id and _decides(one.policy)]
     rules_overall = combine([*others, verdict], everybody.decision.evaluation_time_ms)
     content = await dependencies.dry_run.judge_content(hypothesis, rules_overall, ask_judges=body.judges)
-    names = {one.policy.policy_id: one.policy.name for one in everybody.explanations} | {policy_id: policy.name}
+    names = {one.policy.policy_id: one.policy.name for one in everybody.explanations} | {id: policy.name}
     return SimulationAnswer(
         **decision_members(alone, names),
         said=verdict.verdict,

@@ -5,7 +5,7 @@ from pydantic import BaseModel, Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from headgate.kernel.ids import IdPrefix, parse_id
+from admin_api.identifiers import PolicyId
 from headgate.policies.conditions import UNKNOWN_CONDITIONS
 from headgate.policies.formula_text import formula_text
 from headgate.policies.known_conditions import known_conditions
@@ -27,11 +27,10 @@ class IndexAnswer(BaseModel):
 
 
 @router.get("/admin/policies/{id}/index")
-async def index(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IndexAnswer:  # noqa: A002 - the specification's name of the parameter
+async def index(id: PolicyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IndexAnswer:  # noqa: A002 - the specification's name of the parameter
     """What the policy was indexed on. Calls that do not meet ``asked`` are decided without it."""
-    policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await get_policy(connection, principal.org_id, policy_id)
+        policy = await get_policy(connection, principal.org_id, id)
         around = await load_surroundings(connection, principal.org_id)
     conditions = known_conditions(policy, around.data, around.libraries)
     return IndexAnswer(

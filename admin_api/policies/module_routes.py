@@ -8,7 +8,8 @@ from starlette.responses import Response
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination
+from admin_api.identifiers import ModulePath
+from admin_api.pagination import CountedPage, CurrentPage
 from admin_api.policies.document_access import MODULES
 from admin_api.policies.document_schemas import (
     DocumentAnswer,
@@ -27,14 +28,14 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 @router.get("/admin/policies/modules", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[DocumentAnswer, Pagination]:
+) -> CountedPage[DocumentAnswer]:
     """By path, without their content."""
     return await MODULES.all(dependencies, principal, page)
 
 
 @router.get("/admin/policies/modules/{path}")
 async def get(
-    path: str,
+    path: ModulePath,
     response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -48,7 +49,7 @@ async def get(
 
 @router.put("/admin/policies/modules/{path}")
 async def put(
-    path: str,
+    path: ModulePath,
     body: NewModule,
     response: Response,
     principal: CurrentPrincipal,
@@ -65,7 +66,7 @@ async def put(
 
 @router.delete("/admin/policies/modules/{path}")
 async def delete(
-    path: str,
+    path: ModulePath,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
@@ -78,15 +79,15 @@ async def delete(
 
 @router.get("/admin/policies/modules/{path}/versions", response_model_exclude_unset=True)
 async def list_versions(
-    path: str, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[DocumentVersionAnswer, Pagination]:
+    path: ModulePath, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> CountedPage[DocumentVersionAnswer]:
     """Newest first; of a deleted module too."""
     return await MODULES.versions(dependencies, principal, path, page)
 
 
 @router.post("/admin/policies/modules/{path}/restore")
 async def restore(
-    path: str,
+    path: ModulePath,
     body: DocumentRestoration,
     response: Response,
     principal: CurrentPrincipal,

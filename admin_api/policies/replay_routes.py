@@ -15,8 +15,9 @@ from starlette.responses import StreamingResponse
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import ReplayId
 from admin_api.instants import range_of_time
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.policies.replay_schemas import KeptReplayAnswer, ReplayBody, kept_replay_answer
 from admin_api.policies.saving import checked_draft
 from admin_api.principal import Principal
@@ -27,7 +28,7 @@ from headgate.audit.store import append
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import HeadgateError
-from headgate.kernel.ids import IdPrefix, new_id, parse_id
+from headgate.kernel.ids import IdPrefix, new_id
 from headgate.nlp_policies.store import load_enabled_nlp
 from headgate.policies.draft import PolicyDraft, draft_of
 from headgate.policies.model import RulePolicy
@@ -63,11 +64,10 @@ async def _prepared(body: ReplayBody, principal: Principal, dependencies: Depend
         nlp_policies = await load_enabled_nlp(connection, org_id)
         saved = None
         if body.policy_id is not None:
-            saved = await get_policy(connection, org_id, parse_id(IdPrefix.POLICY, body.policy_id))
+            saved = await get_policy(connection, org_id, body.policy_id)
     change = _change(body, saved, org_id, dependencies)
     await checked_draft(dependencies, org_id, draft_of(change))
-    agent_id = None if body.agent_id is None else parse_id(IdPrefix.AGENT, body.agent_id)
-    wanted = ReplayRange(start or end - _DEFAULT_RANGE, end, agent_id)
+    wanted = ReplayRange(start or end - _DEFAULT_RANGE, end, body.agent_id)
     return Replay(
         org_id, change, policies, around, wanted, body.limit, body.examples, nlp_policies, detectors=body.detectors
     )
@@ -148,20 +148,17 @@ def _line(document: JsonObject) -> bytes:
 @router.get("/admin/policies/replays", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[KeptReplayAnswer, Pagination]:
+) -> CountedPage[KeptReplayAnswer]:
     """Kept reports, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         kept, total = await list_reports(
             connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
-    return Page(
-        data=[kept_replay_answer(one) for one in kept],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [kept_replay_answer(one) for one in kept], total.total, is_minimum=total.is_minimum)
 
 
 @router.get("/admin/policies/replays/{id}")
-async def get(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeptReplayAnswer:  # noqa: A002 - as elsewhere
+async def get(id: ReplayId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeptReplayAnswer:  # noqa: A002 - as elsewhere
     """One replay: what it asked, and what it found."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return kept_replay_answer(await get_report(connection, principal.org_id, parse_id(IdPrefix.REPLAY, id)))
+        return kept_replay_answer(await get_report(connection, principal.org_id, id))

@@ -5,6 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
+from admin_api.identifiers import AgentId, PolicyId
+from admin_api.instants import InstantText
 from admin_api.policies.version_schemas import ActorAnswer
 from headgate.policies.model import DEFAULT_PRIORITY, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 from headgate.policies.replay_report_store import KeptReport
@@ -21,14 +23,14 @@ class ReplayBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    policy_id: str | None = None
+    policy_id: PolicyId | None = None
     rego_policy: str | None = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
     priority: StrictInt | None = Field(default=None, ge=0, le=PRIORITY_MAX)
     enabled: StrictBool = True
     mode: PolicyMode = PolicyMode.ENFORCE
-    start_date: str | None = Field(default=None, max_length=64, description="Default: a day before the end.")
-    end_date: str | None = Field(default=None, max_length=64, description="Default: now.")
-    agent_id: str | None = None
+    start_date: InstantText | None = Field(default=None, description="Default: a day before the end.")
+    end_date: InstantText | None = Field(default=None, description="Default: now.")
+    agent_id: AgentId | None = None
     limit: StrictInt = Field(default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first.")
     examples: StrictInt = Field(default=3, ge=0, le=20, description="Of each kind of change.")
     detectors: StrictBool = Field(

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, Shape, pagination_of
+from admin_api.identifiers import PolicyId
+from admin_api.pagination import CountedPage, CurrentPage, Shape, pagination_of
 from admin_api.policies.saving import changing, replacing, save_change, save_new
 from admin_api.policies.schemas import (
     CamelPolicyAnswer,
@@ -24,7 +25,6 @@ from admin_api.policies.schemas import (
     policy_detail_answer,
     saved_policy_answer,
 )
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.model import PRIORITY_MAX, PolicyMode
 from headgate.policies.service import SavedPolicy, delete_policy
@@ -60,8 +60,7 @@ async def list_all(
     mode: PolicyMode | None = None,
     priority: Annotated[int | None, Query(ge=0, le=PRIORITY_MAX)] = None,
     quarantined: bool | None = None,
-    shape: CurrentShape = None,
-) -> Page[PolicyAnswer, Pagination] | Page[CamelPolicyAnswer, Pagination]:
+) -> CountedPage[PolicyAnswer] | CountedPage[CamelPolicyAnswer]:
     """In the order in which they are asked: by priority, then by age. ``name``: a part of the name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_policies(
@@ -72,26 +71,26 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    pagination = pagination_of(page, found.total, is_minimum=found.total_is_minimum)
-    if shape == "camel":
-        return Page(data=[camel_policy_answer(policy) for policy in found.policies], pagination=pagination)
-    return Page(data=[policy_answer(policy) for policy in found.policies], pagination=pagination)
+    numbers = pagination_of(page, found.total, is_minimum=found.total_is_minimum)
+    if page.camel:
+        return CountedPage(data=[camel_policy_answer(policy) for policy in found.policies], pagination=numbers)
+    return CountedPage(data=[policy_answer(policy) for policy in found.policies], pagination=numbers)
 
 
 @router.get("/admin/policies/{id}", response_model_exclude_unset=True)
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     response: Response,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     shape: CurrentShape = None,
 ) -> PolicyDetailAnswer | CamelPolicyAnswer:
     """The policy of now; of one that only watches, what it said."""
-    policy_id, tally = parse_id(IdPrefix.POLICY, id), None
+    tally = None
     async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await get_policy(connection, principal.org_id, policy_id)
+        policy = await get_policy(connection, principal.org_id, id)
         if policy.mode is PolicyMode.SHADOW:
-            tally = await shadow_tally(connection, principal.org_id, policy_id, policy.version)
+            tally = await shadow_tally(connection, principal.org_id, id, policy.version)
     set_etag(response, policy.version)
     if shape == "camel":
         return camel_policy_answer(policy)
@@ -100,7 +99,7 @@ async def get(
 
 @router.put("/admin/policies/{id}")
 async def replace(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     body: PolicyReplacement,
     response: Response,
     principal: CurrentPrincipal,
@@ -110,15 +109,13 @@ async def replace(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """The policy anew, as its next version; what is left out gets its default. The same again makes no version."""
     expected = expected_version(if_match, body.version)
-    saved = await save_change(
-        dependencies, principal, parse_id(IdPrefix.POLICY, id), replacing(body.draft()), expected, body.change_note
-    )
+    saved = await save_change(dependencies, principal, id, replacing(body.draft()), expected, body.change_note)
     return _newest(saved, response, shape)
 
 
 @router.patch("/admin/policies/{id}")
 async def update(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     body: PolicyChange,
     response: Response,
     principal: CurrentPrincipal,
@@ -128,15 +125,13 @@ async def update(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """Some fields, as the policy's next version; what is left out stays."""
     expected = expected_version(if_match, body.version)
-    saved = await save_change(
-        dependencies, principal, parse_id(IdPrefix.POLICY, id), changing(body.changes()), expected, body.change_note
-    )
+    saved = await save_change(dependencies, principal, id, changing(body.changes()), expected, body.change_note)
     return _newest(saved, response, shape)
 
 
 @router.delete("/admin/policies/{id}")
 async def delete(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
@@ -144,11 +139,11 @@ async def delete(
     if_match: IfMatch = None,
 ) -> PolicyAnswer:
     """It decides no more; its versions stay, for the decisions that they made, and it can be restored."""
-    policy_id, expected = parse_id(IdPrefix.POLICY, id), expected_version(if_match, version)
+    expected = expected_version(if_match, version)
     async with dependencies.database.transaction(principal.org_id) as connection:
         author = Author(principal.actor, principal.user_id, change_note)
         policy = await delete_policy(
-            connection, principal.org_id, policy_id, author, expected=expected, clock=dependencies.clock
+            connection, principal.org_id, id, author, expected=expected, clock=dependencies.clock
         )
     return policy_answer(policy)
 

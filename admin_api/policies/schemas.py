@@ -2,10 +2,13 @@
 
 import json
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
+from admin_api.description.choices import at_most_one, exactly_one
+from admin_api.identifiers import PolicyId
 from admin_api.pagination import Shape
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
@@ -47,7 +50,9 @@ def _not_null(value: Any) -> Any:
     return value
 
 
-type _Kept[Value] = Annotated[Value | None, BeforeValidator(_not_null)]
+_Value = TypeVar("_Value")
+# Not ``type``: each use would be a schema of its own in the description.
+_Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
 _NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
 _VERSION = Field(default=None, ge=1, description="The version that this changes: 409 where it is not the newest.")
@@ -55,6 +60,8 @@ _VERSION = Field(default=None, ge=1, description="The version that this changes:
 
 class NewPolicy(_Body):
     """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
+
+    model_config = ConfigDict(json_schema_extra=exactly_one(rego_policy="string", rules="array"))
 
     name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: str | None = Field(
@@ -101,6 +108,8 @@ class PolicyReplacement(NewPolicy):
 class PolicyChange(_Body):
     """PATCH /admin/policies/{id}: what is left out stays. ``quarantine: null`` lets a policy be evaluated again."""
 
+    model_config = ConfigDict(json_schema_extra=at_most_one(rego_policy="string", rules="array"))
+
     name: _Kept[str] = Field(default=None, min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: _Kept[str] = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
     rules: _Kept[list[dict[str, Any]]] = Field(default=None, description="In the camelCase shape; instead of Rego.")
@@ -127,7 +136,7 @@ class PolicyToCheck(_Body):
     name: str = Field(default="draft", min_length=1, max_length=NAME_MAX_CHARACTERS)
     priority: StrictInt = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
     mode: PolicyMode = PolicyMode.ENFORCE
-    policy_id: str | None = None
+    policy_id: PolicyId | None = None
 
     def draft(self) -> PolicyDraft:
         return PolicyDraft(self.name, self.rego_policy, None, True, self.priority, self.mode)

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.instants import range_of_time
+from admin_api.identifiers import AgentId
+from admin_api.instants import InstantText, range_of_time
 from headgate.actions.replay_store import ReplayRange
 from headgate.agents.scopes import Scope, require_scope
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.model import NAME_MAX_CHARACTERS
 from headgate.policies.suggest import Precision
 from headgate.workflows.suggest_policy import suggest_policy
@@ -27,9 +27,9 @@ class SuggestBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(default="Suggested", min_length=1, max_length=NAME_MAX_CHARACTERS)
-    agent_id: str | None = Field(default=None, description="Default: all agents, each by itself.")
-    start_date: str | None = Field(default=None, max_length=64, description="Default: a week before the end.")
-    end_date: str | None = Field(default=None, max_length=64, description="Default: now.")
+    agent_id: AgentId | None = Field(default=None, description="Default: each agent separately.")
+    start_date: InstantText | None = Field(default=None, description="Default: a week before the end.")
+    end_date: InstantText | None = Field(default=None, description="Default: now.")
     precision: Precision = Field(
         default=Precision.EXACT,
         description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
@@ -59,11 +59,10 @@ async def suggest(
     require_scope(principal.scopes, Scope.ACTIONS_READ)
     start, end = range_of_time(body.start_date, body.end_date)
     end = end or dependencies.clock()
-    agent_id = None if body.agent_id is None else parse_id(IdPrefix.AGENT, body.agent_id)
     found = await suggest_policy(
         dependencies.database,
         principal.org_id,
-        ReplayRange(start or end - _DEFAULT_RANGE, end, agent_id),
+        ReplayRange(start or end - _DEFAULT_RANGE, end, body.agent_id),
         name=body.name,
         precision=body.precision,
         seldom=body.minimum,

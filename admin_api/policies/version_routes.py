@@ -8,7 +8,8 @@ from starlette.responses import Response
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import PolicyId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.policies.saving import save_restored
 from admin_api.policies.schemas import Restoration, SavedCamelPolicyAnswer, SavedPolicyAnswer, saved_policy_answer
 from admin_api.policies.version_schemas import (
@@ -19,7 +20,6 @@ from admin_api.policies.version_schemas import (
     version_answer,
     version_detail_answer,
 )
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.policies.version_store import get_version, list_versions
 from headgate.policies.versions import compare_versions
 
@@ -31,55 +31,49 @@ type _Version = Annotated[int, Path(ge=1, le=_VERSION_MAX)]
 
 @router.get("/admin/policies/{id}/versions", response_model_exclude_unset=True)
 async def list_all(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     page: CurrentPage,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> Page[PolicyVersionAnswer, Pagination]:
+) -> CountedPage[PolicyVersionAnswer]:
     """Newest first; of a deleted policy too."""
-    policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         versions, total = await list_versions(
-            connection, principal.org_id, policy_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
+            connection, principal.org_id, id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
-    return Page(
-        data=[version_answer(one) for one in versions],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [version_answer(one) for one in versions], total.total, is_minimum=total.is_minimum)
 
 
 @router.get("/admin/policies/{id}/versions/{version}")
 async def get(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     version: _Version,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> VersionDetailAnswer:
     """One version of a policy, as it was."""
-    policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return version_detail_answer(await get_version(connection, principal.org_id, policy_id, version))
+        return version_detail_answer(await get_version(connection, principal.org_id, id, version))
 
 
 @router.get("/admin/policies/{id}/diff")
 async def diff(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     from_version: Annotated[int, Query(alias="from", ge=1, le=_VERSION_MAX)],
     to_version: Annotated[int, Query(alias="to", ge=1, le=_VERSION_MAX)],
 ) -> DiffAnswer:
     """What changed from one version to another, in either direction."""
-    policy_id = parse_id(IdPrefix.POLICY, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        before = await get_version(connection, principal.org_id, policy_id, from_version)
-        after = await get_version(connection, principal.org_id, policy_id, to_version)
+        before = await get_version(connection, principal.org_id, id, from_version)
+        after = await get_version(connection, principal.org_id, id, to_version)
     return diff_answer(from_version, to_version, compare_versions(before.policy, after.policy))
 
 
 @router.post("/admin/policies/{id}/restore")
 async def restore(
-    id: str,  # noqa: A002 - the specification's name of the parameter
+    id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     body: Restoration,
     response: Response,
     principal: CurrentPrincipal,
@@ -90,7 +84,7 @@ async def restore(
     saved = await save_restored(
         dependencies,
         principal,
-        parse_id(IdPrefix.POLICY, id),
+        id,
         body.version,
         expected_version(if_match, None),
         body.change_note,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,6 +10,7 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import LegalHoldId
 from admin_api.retention.schemas import (
     ErasedAction,
     ErasureAnswer,
@@ -25,7 +26,6 @@ from headgate.audit.change import Change
 from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.model import SettingName
 from headgate.retention.erasure import erase_actions
 from headgate.retention.hold_store import list_holds
@@ -82,22 +82,22 @@ async def hold(body: HoldRequest, principal: CurrentPrincipal, dependencies: Cur
 
 @router.post("/admin/retention/holds/{hold_id}/lift")
 async def lift(
-    hold_id: Annotated[str, Path(max_length=64)],
+    hold_id: LegalHoldId,
     body: LiftRequest,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> HoldAnswer:
     """Lift a legal hold, for a reason of its own; it stays in the list of all."""
-    wanted, change = parse_id(IdPrefix.LEGAL_HOLD, hold_id), change_by(principal, dependencies)
+    change = change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return hold_answer(await lift_hold(connection, change, wanted, body.reason))
+        return hold_answer(await lift_hold(connection, change, hold_id, body.reason))
 
 
 @router.post("/admin/retention/erasures")
 async def erase(body: ErasureRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ErasureAnswer:
     """Erase what is kept of actions, for good: by their keys and in their rows. The chain, and proof packs of them,
     still verify, and say that it was done, by whom and why."""
-    action_ids = list(dict.fromkeys(parse_id(IdPrefix.ACTION, one) for one in body.action_ids))
+    action_ids = list(dict.fromkeys(body.action_ids))
     await seal_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         change = change_by(principal, dependencies)

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.identifiers import ActionId
 from admin_api.text import StorableText
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
@@ -51,7 +52,7 @@ class ErasureRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    action_ids: list[Annotated[str, Field(max_length=64)]] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    action_ids: list[ActionId] = Field(min_length=1, max_length=MOST_AT_ONCE)
     depth: ErasureDepth = ErasureDepth.BODIES
     reason: RetentionReason
 

@@ -7,10 +7,10 @@ from admin_api.change import change_by
 from admin_api.client_address import address_subject
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
+from admin_api.identifiers import SessionId, UserId
 from admin_api.principal import Principal
 from admin_api.sessions.schemas import EndedAnswer, SessionsAnswer, WhoAnswer, session_answer, who_answer
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.store import find_users
 from headgate.sessions.service import EndReason, close_sessions
 from headgate.sessions.store import live_sessions
@@ -39,7 +39,7 @@ async def end_others(request: Request, principal: CurrentPrincipal, dependencies
 
 @router.delete("/auth/sessions/{id}")
 async def end_own(
-    id: str,  # noqa: A002 - as everywhere
+    id: SessionId,  # noqa: A002 - as everywhere
     request: Request,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -49,14 +49,14 @@ async def end_own(
 
 
 @router.get("/admin/users/{id}/sessions")
-async def of_user(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:  # noqa: A002 - as everywhere
+async def of_user(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:  # noqa: A002 - as everywhere
     """Where a person is signed in."""
     return await _sessions(dependencies, principal, await _existing(dependencies, principal, id))
 
 
 @router.delete("/admin/users/{id}/sessions")
 async def end_all_of_user(
-    id: str,  # noqa: A002 - as everywhere
+    id: UserId,  # noqa: A002 - as everywhere
     request: Request,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -71,8 +71,8 @@ async def end_all_of_user(
 
 @router.delete("/admin/users/{id}/sessions/{session_id}")
 async def end_one_of_user(
-    id: str,  # noqa: A002 - as everywhere
-    session_id: str,
+    id: UserId,  # noqa: A002 - as everywhere
+    session_id: SessionId,
     request: Request,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
@@ -93,10 +93,9 @@ async def _sessions(dependencies: Dependencies, principal: Principal, user_id: s
 async def _end_one(
     request: Request, dependencies: Dependencies, principal: Principal, user_id: str, session_id: str
 ) -> EndedAnswer:
-    only = parse_id(IdPrefix.SESSION, session_id)
-    answer = await _end(request, dependencies, principal, user_id, only=only)
+    answer = await _end(request, dependencies, principal, user_id, only=session_id)
     if not answer.ended:
-        raise NotFoundError(f"there is no session {only} that works")
+        raise NotFoundError(f"there is no session {session_id} that works")
     return answer
 
 
@@ -124,8 +123,7 @@ async def _end(
     return EndedAnswer(ended=ended)
 
 
-async def _existing(dependencies: Dependencies, principal: Principal, given: str) -> str:
-    user_id = parse_id(IdPrefix.USER, given)
+async def _existing(dependencies: Dependencies, principal: Principal, user_id: str) -> str:
     async with dependencies.database.transaction(principal.org_id) as connection:
         if user_id not in await find_users(connection, principal.org_id, [user_id]):
             raise NotFoundError(f"there is no user {user_id}")

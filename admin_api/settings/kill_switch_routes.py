@@ -11,9 +11,8 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.text import StorableText
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.organizations.stops import Stops, StopScope
-from headgate.workflows.kill_switch import current_stops, lift, stop
+from headgate.workflows.kill_switch import current_stops, lift, named_agent, stop
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
@@ -27,7 +26,9 @@ class KillSwitch(BaseModel):
 
     scope: StopScope
     target: str | None = Field(
-        default=None, max_length=64, description="The agent's id or the tool's name; none for the organization."
+        default=None,
+        max_length=128,
+        description="The agent's id or name, or the tool's name; none for the organization.",
     )
     reason: Annotated[StorableText, Field(min_length=3, max_length=500)]
     stopped: bool = True
@@ -39,8 +40,6 @@ class KillSwitch(BaseModel):
                 "target: an agent's id or a tool's name where the scope is one of these, and nothing else",
                 details={"field": "target", "reason": "does not fit the scope"},
             )
-        if self.scope is StopScope.AGENT and self.target is not None:
-            return parse_id(IdPrefix.AGENT, self.target)
         if self.scope is StopScope.TOOL and _TOOL.fullmatch(self.target or "") is None:
             raise ValidationError(
                 "target: a tool's name is ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
@@ -76,6 +75,8 @@ async def set_kill_switch(
     """Stop, or let go on. Calls are refused from the moment that this answers; held ones within half a second."""
     target, change = body.checked_target(), change_by(principal, dependencies)
     async with dependencies.database.transaction(principal.org_id) as connection:
+        if body.scope is StopScope.AGENT and target is not None:
+            target = await named_agent(connection, principal.org_id, target)
         act = stop if body.stopped else lift
         stops = await act(connection, change, body.scope, target, body.reason)
     return stops_answer(stops)

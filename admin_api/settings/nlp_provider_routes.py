@@ -118,14 +118,14 @@ async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependenci
         await append(connection, principal.org_id, [event])
     started = time.perf_counter()
     try:
-        verdict = await dependencies.nlp.judges.ask(_trial(provider, model), use_cache=False)
+        verdict = await dependencies.nlp.judges.ask(_trial(principal.org_id, provider, model), use_cache=False)
     except JudgeError as error:
         return _trial_answer(started, ok=False, error=error.failure.value, message=error.message)
     return _trial_answer(started, ok=True, requests=verdict.requests)
 
 
-def _trial(provider: Provider, model: str) -> Question:
-    return Question(provider, model, _TRIAL_POLICY, 0.7, canonical_bytes(_TRIAL_ACTION), ())
+def _trial(org_id: str, provider: Provider, model: str) -> Question:
+    return Question(provider, model, _TRIAL_POLICY, 0.7, canonical_bytes(_TRIAL_ACTION), (org_id,))
 
 
 def _trial_answer(

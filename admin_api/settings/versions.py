@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from admin_api.dependencies import Dependencies
-from admin_api.pagination import Page, PageRequest, Pagination, pagination_of
+from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.principal import Principal
 from headgate.organizations.model import SettingName
 from headgate.organizations.setting_versions import list_versions
@@ -24,14 +24,15 @@ class SettingVersionAnswer(BaseModel):
 
 async def versions_page(
     dependencies: Dependencies, principal: Principal, name: SettingName, page: PageRequest
-) -> Page[SettingVersionAnswer, Pagination]:
+) -> CountedPage[SettingVersionAnswer]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found, total = await list_versions(
             connection, principal.org_id, name, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
-    return Page(
-        data=[
+    return counted_page(
+        page,
+        [
             SettingVersionAnswer(
                 version=one.version,
                 document=json.loads(one.document),
@@ -40,5 +41,6 @@ async def versions_page(
             )
             for one in found
         ],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
+        total.total,
+        is_minimum=total.is_minimum,
     )

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from admin_api.client_address import address_subject
 from admin_api.dependencies import Dependencies, dependencies_of
+from admin_api.description.parameters import FURTHER, in_path, in_query
 from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.pages import page, pages, require_own_form
@@ -37,13 +38,34 @@ _LOGOUT_TOKEN: Final = {
     "properties": {"logout_token": {"type": "string"}},
     "example": {"logout_token": "eyJ…"},
 }
+_PROVIDER_SAYS: Final = [
+    in_query("code", "The authorization code (RFC 6749, section 4.1.2)."),
+    in_query("state", "As it was sent to the provider."),
+    in_query("iss", "The issuer (RFC 9207)."),
+    in_query("error", "Why there is no code (RFC 6749, section 4.1.2.1)."),
+    in_query("error_description", "The same for people."),
+    FURTHER,
+]
 _ANSWERS: Final = {
     **pages(200, 400, 401, 403, 404, 409, 503),
     303: {"description": "On: to the provider, or back to where the person came from"},
 }
 
 
-@router.get("/auth/login", response_class=Response, responses=_ANSWERS)
+@router.get(
+    "/auth/login",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra={
+        "parameters": [
+            in_query("return_to", "A path of this address, to which the person comes back."),
+            in_query("issuer", "The provider, where there are several."),
+            in_query("invitation", "The secret of an invitation's link."),
+            in_query("organization", "Which one, for a person of several."),
+            in_query("signed_out", "The page says that the session is over."),
+        ]
+    },
+)
 async def login(request: Request) -> Response:
     """To the provider; where there are several, the choice; where there is none, how to sign in without."""
     dependencies = dependencies_of(request)
@@ -64,7 +86,7 @@ async def login(request: Request) -> Response:
     return answer
 
 
-@router.get("/auth/callback", response_class=Response, responses=_ANSWERS)
+@router.get("/auth/callback", response_class=Response, responses=_ANSWERS, openapi_extra={"parameters": _PROVIDER_SAYS})
 async def callback(request: Request) -> Response:
     """Where the provider sends the browser back to: a session, or a page that says why not."""
     dependencies = dependencies_of(request)
@@ -89,7 +111,12 @@ async def callback(request: Request) -> Response:
     return answer
 
 
-@router.get("/auth/providers/{provider}/callback", response_class=Response, responses=_ANSWERS)
+@router.get(
+    "/auth/providers/{provider}/callback",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra={"parameters": [in_path("provider", maxLength=64), *_PROVIDER_SAYS]},
+)
 async def callback_of(request: Request) -> Response:
     """The same for a provider that has an address of its own (`login.redirect_name`)."""
     return await callback(request)
@@ -107,7 +134,12 @@ async def logout(request: Request) -> Response:
         return _refused(error)
 
 
-@router.get("/auth/signed-out", response_class=Response, responses=_ANSWERS)
+@router.get(
+    "/auth/signed-out",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra={"parameters": [in_query("state", "As it was sent to the provider."), FURTHER]},
+)
 async def signed_out(request: Request) -> Response:
     """Where the provider sends the browser back to after signing out there."""
     dependencies = dependencies_of(request)
@@ -142,7 +174,12 @@ async def backchannel_logout(request: Request) -> Response:
     return Response(status_code=200)
 
 
-@router.get("/auth/local/{ticket}", response_class=Response, responses=_ANSWERS)
+@router.get(
+    "/auth/local/{ticket}",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra={"parameters": [in_path("ticket", maxLength=512)]},
+)
 async def show_ticket(request: Request) -> Response:
     """Whom the address signs in. Nothing is spent by looking."""
     dependencies = dependencies_of(request)
@@ -153,7 +190,12 @@ async def show_ticket(request: Request) -> Response:
         return _refused(error)
 
 
-@router.post("/auth/local/{ticket}", response_class=Response, responses=_ANSWERS)
+@router.post(
+    "/auth/local/{ticket}",
+    response_class=Response,
+    responses=_ANSWERS,
+    openapi_extra={"parameters": [in_path("ticket", maxLength=512)]},
+)
 async def use_ticket(request: Request) -> Response:
     """From that page's button: a session, once."""
     dependencies = dependencies_of(request)

@@ -6,16 +6,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.dependencies import dependencies_of
+from admin_api.description.parameters import FURTHER, id_in_path
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.ids import IdPrefix
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 
 router = APIRouter(route_class=GuardedRoute, tags=["webhooks"])
 
 
-@router.post("/webhooks/slack/{connection_id}", response_class=Response)
+@router.post(
+    "/webhooks/slack/{connection_id}",
+    response_class=Response,
+    openapi_extra={"parameters": [id_in_path("connection_id", IdPrefix.CONNECTION), FURTHER]},
+)
 async def interact(request: Request) -> Response:
     """Approves, or asks for the reason of a denial and denies, as the user who is behind the Slack account."""
     dependencies, connection_id = dependencies_of(request), str(request.path_params["connection_id"])

@@ -1,27 +1,25 @@
 """/admin/traffic/diff and /timeline: two exchanges beside each other, and those of an agent one after another."""
 
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.instants import range_of_time
+from admin_api.identifiers import AgentId, ExchangeId
+from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from admin_api.traffic.reading import opened, record_reading
 from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer
 from headgate.agents.store import find_agent
 from headgate.audit.model import EventType
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.traffic.store import TrafficFilter, count_losses, get_exchange, list_exchanges
 from headgate.traffic.timeline import Step, timeline_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
-
-_ID_MAX: Final = 64
 
 
 class HeaderDifference(BaseModel):
@@ -38,7 +36,7 @@ class MessageDifference(BaseModel):
     body: str | None = Field(description="A unified diff; JSON line by line, members in order.")
 
 
-class DifferenceAnswer(BaseModel):
+class ExchangeDifferenceAnswer(BaseModel):
     left: ExchangeAnswer
     right: ExchangeAnswer
     request: MessageDifference
@@ -61,41 +59,39 @@ class TrafficTimelineAnswer(BaseModel):
 
 @router.get("/admin/traffic/diff")
 async def diff(
-    left: Annotated[str, Query(max_length=_ID_MAX)],
-    right: Annotated[str, Query(max_length=_ID_MAX)],
+    left: ExchangeId,
+    right: ExchangeId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> DifferenceAnswer:
+) -> ExchangeDifferenceAnswer:
     """What differs between two exchanges. Both are read by it, and that is recorded."""
-    ids = [parse_id(IdPrefix.EXCHANGE, one) for one in (left, right)]
+    ids = [left, right]
     async with dependencies.database.transaction(principal.org_id) as connection:
         both = [opened(await get_exchange(connection, principal.org_id, one), dependencies) for one in ids]
         for one in both:
             data = {"exchange_id": one.kept.exchange_id, "action_id": one.kept.action_id}
             await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, {**data})
     found: dict[str, Any] = await dependencies.review.difference(both[0].document, both[1].document)
-    return DifferenceAnswer(left=exchange_answer(both[0].kept), right=exchange_answer(both[1].kept), **found)
+    return ExchangeDifferenceAnswer(left=exchange_answer(both[0].kept), right=exchange_answer(both[1].kept), **found)
 
 
 @router.get("/admin/traffic/timeline")
 async def timeline(
-    agent_id: Annotated[str, Query(max_length=_ID_MAX)],
+    agent_id: AgentId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    cursor: Annotated[str | None, Query(max_length=_ID_MAX)] = None,
-    start_date: Annotated[str | None, Query(max_length=64)] = None,
-    end_date: Annotated[str | None, Query(max_length=64)] = None,
+    cursor: ExchangeId | None = None,
+    start_date: Annotated[InstantText | None, Query()] = None,
+    end_date: Annotated[InstantText | None, Query()] = None,
 ) -> TrafficTimelineAnswer:
     """An agent's exchanges as they followed each other, and where some are missing. Bodies are not read by it."""
-    wanted_agent = parse_id(IdPrefix.AGENT, agent_id)
     start, end = range_of_time(start_date, end_date)
-    before = None if cursor is None else parse_id(IdPrefix.EXCHANGE, cursor)
-    wanted = TrafficFilter(agent_id=wanted_agent, start=start, end=end)
+    wanted = TrafficFilter(agent_id=agent_id, start=start, end=end)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        if await find_agent(connection, principal.org_id, wanted_agent) is None:
-            raise NotFoundError(f"there is no agent {wanted_agent}")
-        page = await list_exchanges(connection, principal.org_id, wanted, limit=limit, cursor=before)
+        if await find_agent(connection, principal.org_id, agent_id) is None:
+            raise NotFoundError(f"there is no agent {agent_id}")
+        page = await list_exchanges(connection, principal.org_id, wanted, limit=limit, cursor=cursor)
         losses = await count_losses(connection, principal.org_id, start=start, end=end)
     return TrafficTimelineAnswer(
         data=[_step(one) for one in timeline_of(page.exchanges, losses)], next_cursor=page.next_cursor

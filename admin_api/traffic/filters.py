@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
-from admin_api.instants import range_of_time
-from headgate.kernel.ids import IdPrefix, parse_id
+from admin_api.identifiers import ActionId, AgentId
+from admin_api.instants import InstantText, range_of_time
 from headgate.traffic.store import TrafficFilter
 
 _ISO_8601 = "ISO 8601; a date alone is the whole day (UTC)"
@@ -28,16 +28,16 @@ class WantedTraffic:
 
 
 def wanted_traffic(
-    agent_id: Annotated[str | None, Query(max_length=64)] = None,
-    action_id: Annotated[str | None, Query(max_length=64)] = None,
+    agent_id: AgentId | None = None,
+    action_id: ActionId | None = None,
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=128)] = None,
     host: Annotated[str | None, Query(max_length=253)] = None,
     method: Annotated[str | None, Query(max_length=32)] = None,
     status: Annotated[int | None, Query(ge=100, le=999)] = None,
     decision: Annotated[DecisionWord | None, Query()] = None,
-    start_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
-    end_date: Annotated[str | None, Query(max_length=64, description=_ISO_8601)] = None,
+    start_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
+    end_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     expression: Annotated[
         str | None,
         Query(alias="filter", max_length=500, description="mitmproxy's filter language: ~m POST & ~bs no"),
@@ -45,8 +45,8 @@ def wanted_traffic(
 ) -> WantedTraffic:
     start, end = range_of_time(start_date, end_date)
     columns = TrafficFilter(
-        agent_id=None if agent_id is None else parse_id(IdPrefix.AGENT, agent_id),
-        action_id=None if action_id is None else parse_id(IdPrefix.ACTION, action_id),
+        agent_id=agent_id,
+        action_id=action_id,
         tool=tool,
         operation=operation,
         host=None if host is None else host.lower(),

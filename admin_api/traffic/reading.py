@@ -41,6 +41,14 @@ class Searched:
     looked_at: int
     next_cursor: str | None
 
+    @property
+    def total(self) -> int:
+        return len(self.found)
+
+    @property
+    def total_is_minimum(self) -> bool:
+        return self.next_cursor is not None
+
 
 def opened(kept: Kept, dependencies: Dependencies) -> Opened:
     """Raises NotFoundError (erased), UnavailableError."""

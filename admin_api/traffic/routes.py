@@ -1,13 +1,22 @@
 """/admin/traffic: list, search, read and erase captured exchanges."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
-from starlette.responses import Response
 
+from admin_api.deleted import DeletedAnswer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CursorPagination, ListRequest, cursor_pagination, list_request
+from admin_api.identifiers import ExchangeId
+from admin_api.pagination import (
+    CursorPagination,
+    Found,
+    ListRequest,
+    OpenCamelPagination,
+    cursor_pagination,
+    list_request,
+    open_camel_pagination,
+)
 from admin_api.traffic.filters import CurrentTraffic
 from admin_api.traffic.reading import opened, record_reading, search
 from admin_api.traffic.schemas import (
@@ -18,12 +27,12 @@ from admin_api.traffic.schemas import (
     whole_answer,
 )
 from headgate.audit.model import EventType
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.ids import IdPrefix
 from headgate.traffic.store import count_losses, erase_exchange, get_exchange, list_exchanges
 
 router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
 
-_DEFAULT_LIMIT: Final = 50
 
 type View = Literal[
     "auto", "none", "raw", "hex dump", "json", "css", "graphql", "javascript", "multipart form", "query",
@@ -33,22 +42,21 @@ type View = Literal[
 
 @router.get("/admin/traffic", response_model_exclude_unset=True)
 async def list_all(
-    request: Annotated[ListRequest, Depends(list_request(_DEFAULT_LIMIT))],
+    request: Annotated[ListRequest, Depends(list_request(IdPrefix.EXCHANGE))],
     wanted: CurrentTraffic,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> TrafficPageAnswer:
-    """Newest first, by their end. With `filter`, `total` is what was found in the exchanges that were looked at."""
-    cursor = request.cursor_id(IdPrefix.EXCHANGE)
+    """Newest first, by their end. With `filter`, `total` is what was found in the exchanges that were looked at, and
+    only `cursor` goes on behind them."""
     if wanted.expression is not None:
-        searched = await search(principal, dependencies, wanted, limit=request.limit, cursor=cursor)
+        _require_cursor(request)
+        searched = await search(principal, dependencies, wanted, limit=request.limit, cursor=request.cursor)
         async with dependencies.database.transaction(principal.org_id) as connection:
             losses = await count_losses(connection, principal.org_id, start=wanted.range[0], end=wanted.range[1])
         return TrafficPageAnswer(
             data=[exchange_answer(one.kept) for one in searched.found],
-            pagination=CursorPagination(
-                total=len(searched.found), limit=request.limit, offset=0, next_cursor=searched.next_cursor
-            ),
+            pagination=_pagination(request, searched),
             not_captured=[loss_answer(one) for one in losses],
             filtered_from=searched.looked_at,
         )
@@ -59,44 +67,57 @@ async def list_all(
             wanted.columns,
             limit=request.limit,
             offset=request.offset,
-            cursor=cursor,
+            cursor=request.cursor,
             exact_total=request.exact_total,
         )
         losses = await count_losses(connection, principal.org_id, start=wanted.range[0], end=wanted.range[1])
     return TrafficPageAnswer(
         data=[exchange_answer(one) for one in found.exchanges],
-        pagination=cursor_pagination(request, found),
+        pagination=_pagination(request, found),
         not_captured=[loss_answer(one) for one in losses],
     )
 
 
+def _pagination(request: ListRequest, found: Found) -> CursorPagination | OpenCamelPagination:
+    return open_camel_pagination(request, found) if request.camel else cursor_pagination(request, found)
+
+
+def _require_cursor(request: ListRequest) -> None:
+    """A search does not know what stands before its cursor, nor how much there is. Raises ValidationError."""
+    given = {"offset": request.offset > 0, "total": request.exact_total}
+    if asked := next((name for name, is_given in given.items() if is_given), None):
+        raise ValidationError(
+            f"{asked}: a search (filter) goes on by cursor, and counts what it has looked at; leave offset, page and"
+            " total out",
+            details={"field": asked, "reason": "not with filter"},
+        )
+
+
 @router.get("/admin/traffic/{id}")
 async def get(
-    id: str,  # noqa: A002 - as beside the specification's routes
+    id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     view: Annotated[View, Query(description="A content view of mitmproxy; none: only as it was stored.")] = "auto",
 ) -> WholeExchangeAnswer:
     """Heads and bodies. That somebody has read them is recorded before they are answered (`traffic.read`)."""
-    exchange_id = parse_id(IdPrefix.EXCHANGE, id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        one = opened(await get_exchange(connection, principal.org_id, exchange_id), dependencies)
-        data = {"exchange_id": exchange_id, "action_id": one.kept.action_id}
+        one = opened(await get_exchange(connection, principal.org_id, id), dependencies)
+        data = {"exchange_id": id, "action_id": one.kept.action_id}
         await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, {**data})
     pretty = {} if view == "none" else await dependencies.review.pretty(one.for_review(), view)
     return whole_answer(one.kept, one.document, pretty)
 
 
-@router.delete("/admin/traffic/{id}", status_code=204)
+@router.delete("/admin/traffic/{id}")
 async def erase(
-    id: str,  # noqa: A002 - as beside the specification's routes
+    id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-) -> Response:
-    """Its key is deleted, and all text of it; that it was there, and that it was erased, stays. Once more: nothing."""
-    exchange_id = parse_id(IdPrefix.EXCHANGE, id)
+) -> DeletedAnswer:
+    """Deletes its key, and all text of it; that it was there, and that it was erased, stays."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        if await erase_exchange(connection, principal.org_id, exchange_id, dependencies.clock()):
-            data = {"exchange_id": exchange_id}
+        if await erase_exchange(connection, principal.org_id, id, dependencies.clock()):
+            data = {"exchange_id": id}
             await record_reading(connection, principal, dependencies, EventType.TRAFFIC_ERASED, {**data})
-    return Response(status_code=204)
+    return DeletedAnswer(id=id)

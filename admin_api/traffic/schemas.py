@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from admin_api.pagination import CursorPagination
+from admin_api.pagination import CursorPagination, OpenCamelPagination
 from headgate.kernel.canonical_json import JsonObject
 from headgate.traffic.model import Kept
 from headgate.traffic.store import LossCount
@@ -54,7 +54,7 @@ class LossAnswer(BaseModel):
 
 class TrafficPageAnswer(BaseModel):
     data: list[ExchangeAnswer]
-    pagination: CursorPagination
+    pagination: CursorPagination | OpenCamelPagination
     not_captured: list[LossAnswer] = Field(description="Of the whole organization, in the range of time asked for.")
     filtered_from: int | None = Field(
         default=None, description="With `filter`: how many exchanges it looked at; `next_cursor` goes on after them."

@@ -10,9 +10,9 @@ from fastapi import APIRouter
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import UserId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.users.schemas import StandingAnswer, UnlockedAnswer, UserAnswer, standing_answer, user_answer
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.mfa.unlock import unlock_codes
 from headgate.organizations.store import list_users
 from headgate.workflows.deactivate_user import deactivate_user, reactivate_user
@@ -23,41 +23,38 @@ router = APIRouter(route_class=GuardedRoute, tags=["users"])
 @router.get("/admin/users", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[UserAnswer, Pagination]:
+) -> CountedPage[UserAnswer]:
     """In the order of their first sign-in."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         users, total = await list_users(
             connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
-    return Page(
-        data=[user_answer(one) for one in users],
-        pagination=pagination_of(page, total.total, is_minimum=total.is_minimum),
-    )
+    return counted_page(page, [user_answer(one) for one in users], total.total, is_minimum=total.is_minimum)
 
 
 @router.post("/admin/users/{id}/deactivate")
-async def deactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
+async def deactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
     """They sign in, vote and stand in no more, through whatever issuer; the keys that they made for programs stop."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         change = change_by(principal, dependencies)
-        standing = standing_answer(await deactivate_user(connection, change, parse_id(IdPrefix.USER, id)))
+        standing = standing_answer(await deactivate_user(connection, change, id))
     dependencies.keys.forget(principal.org_id)
     return standing
 
 
 @router.post("/admin/users/{id}/reactivate")
-async def reactivate(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
+async def reactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
     """Let a deactivated person in again, as this user; another one than oneself."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         change = change_by(principal, dependencies)
-        standing = standing_answer(await reactivate_user(connection, change, parse_id(IdPrefix.USER, id)))
+        standing = standing_answer(await reactivate_user(connection, change, id))
     dependencies.keys.forget(principal.org_id)
     return standing
 
 
 @router.post("/admin/users/{id}/unlock")
-async def unlock(id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UnlockedAnswer:  # noqa: A002 - as everywhere
+async def unlock(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UnlockedAnswer:  # noqa: A002 - as everywhere
     """Let a person who was locked out by wrong codes of a second factor try again; another one than oneself."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        forgotten = await unlock_codes(connection, change_by(principal, dependencies), parse_id(IdPrefix.USER, id))
+        forgotten = await unlock_codes(connection, change_by(principal, dependencies), id)
     return UnlockedAnswer(unlocked=forgotten)

@@ -6,10 +6,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 
 from admin_api.change import change_by
+from admin_api.deleted import DeletedAnswer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pagination import CurrentPage, Page, Pagination, pagination_of
+from admin_api.identifiers import DeliveryId, WebhookId
+from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.webhooks.schemas import (
     EndpointAnswer,
     EndpointChange,
@@ -22,7 +24,6 @@ from admin_api.webhooks.schemas import (
 from headgate.deliveries.model import DeliveryStatus, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, get_delivery, list_deliveries
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.webhooks.model import WebhookEvent, parse_events
 from headgate.webhooks.service import (
     EndpointDraft,
@@ -56,125 +57,117 @@ async def create(
 @router.get("/admin/webhooks", response_model_exclude_unset=True)
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
-) -> Page[EndpointAnswer, Pagination]:
+) -> CountedPage[EndpointAnswer]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         endpoints = await list_endpoints(connection, principal.org_id)
     shown = endpoints[page.offset : page.offset + page.limit]
-    return Page(
-        data=[endpoint_answer(one) for one in shown], pagination=pagination_of(page, len(endpoints), is_minimum=False)
-    )
+    return counted_page(page, [endpoint_answer(one) for one in shown], len(endpoints), is_minimum=False)
 
 
 @router.get("/admin/webhooks/{webhook_id}")
-async def get(webhook_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EndpointAnswer:
+async def get(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EndpointAnswer:
     """One webhook endpoint, without its secret."""
-    endpoint_id = parse_id(IdPrefix.WEBHOOK, webhook_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        return endpoint_answer(await get_endpoint(connection, principal.org_id, endpoint_id))
+        return endpoint_answer(await get_endpoint(connection, principal.org_id, webhook_id))
 
 
 @router.patch("/admin/webhooks/{webhook_id}")
 async def update(
-    webhook_id: str, body: EndpointChange, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    webhook_id: WebhookId, body: EndpointChange, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> EndpointAnswer:
     """Enabling one that Headgate disabled forgets why. What happened while it was disabled is not told later."""
-    endpoint_id, given = parse_id(IdPrefix.WEBHOOK, webhook_id), body.model_fields_set
+    given = body.model_fields_set
     async with dependencies.database.transaction(principal.org_id) as connection:
-        before = await get_endpoint(connection, principal.org_id, endpoint_id)
+        before = await get_endpoint(connection, principal.org_id, webhook_id)
         draft = EndpointDraft(
             url=before.url if body.url is None else body.url,
             description=body.description if "description" in given else before.description,
             events=before.events if body.events is None else parse_events(body.events),
             enabled=before.enabled if body.enabled is None else body.enabled,
         )
-        return endpoint_answer(
-            await update_endpoint(connection, change_by(principal, dependencies), endpoint_id, draft)
-        )
+        return endpoint_answer(await update_endpoint(connection, change_by(principal, dependencies), webhook_id, draft))
 
 
-@router.delete("/admin/webhooks/{webhook_id}", status_code=204)
-async def delete(webhook_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> None:
+@router.delete("/admin/webhooks/{webhook_id}")
+async def delete(
+    webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+) -> DeletedAnswer:
     """Nothing more is sent to it; what is pending is cancelled, and its secrets are forgotten."""
-    endpoint_id = parse_id(IdPrefix.WEBHOOK, webhook_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await remove_endpoint(connection, change_by(principal, dependencies), endpoint_id, dependencies.vault)
+        await remove_endpoint(connection, change_by(principal, dependencies), webhook_id, dependencies.vault)
+    return DeletedAnswer(id=webhook_id)
 
 
 @router.post("/admin/webhooks/{webhook_id}/rotate-secret")
 async def rotate(
-    webhook_id: str,
+    webhook_id: WebhookId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     body: SecretRotation | None = None,
 ) -> EndpointWithSecretAnswer:
     """A new secret, shown this once; messages carry both signatures for the time of the overlap."""
-    endpoint_id = parse_id(IdPrefix.WEBHOOK, webhook_id)
     overlap = timedelta(seconds=(body or SecretRotation()).overlap_seconds)
     async with dependencies.database.transaction(principal.org_id) as connection:
         endpoint, secret = await rotate_secret(
-            connection, change_by(principal, dependencies), endpoint_id, overlap, dependencies.vault
+            connection, change_by(principal, dependencies), webhook_id, overlap, dependencies.vault
         )
     return endpoint_with_secret(endpoint, secret)
 
 
 @router.post("/admin/webhooks/{webhook_id}/test", status_code=202)
-async def test(webhook_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
+async def test(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
     """Sends a ``webhook.test``, to a disabled endpoint too; how it went is the delivery's to say."""
-    endpoint_id = parse_id(IdPrefix.WEBHOOK, webhook_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        delivery = await send_test(connection, change_by(principal, dependencies), endpoint_id)
+        delivery = await send_test(connection, change_by(principal, dependencies), webhook_id)
     return delivery_answer(delivery, [])
 
 
 @router.get("/admin/webhooks/{webhook_id}/deliveries", response_model_exclude_unset=True)
 async def list_of_endpoint(
-    webhook_id: str,
+    webhook_id: WebhookId,
     page: CurrentPage,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     status: DeliveryStatus | None = None,
     event: WebhookEvent | None = None,
     subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
-) -> Page[DeliveryAnswer, Pagination]:
+) -> CountedPage[DeliveryAnswer]:
     """Newest first, each with every attempt."""
-    endpoint_id, org_id = parse_id(IdPrefix.WEBHOOK, webhook_id), principal.org_id
-    wanted = DeliveryFilter(_KIND, endpoint_id, status, None if event is None else event.value, subject_id)
+    org_id = principal.org_id
+    wanted = DeliveryFilter(_KIND, webhook_id, status, None if event is None else event.value, subject_id)
     async with dependencies.database.transaction(org_id) as connection:
-        await get_endpoint(connection, org_id, endpoint_id)
+        await get_endpoint(connection, org_id, webhook_id)
         found = await list_deliveries(
             connection, org_id, wanted, limit=page.limit, offset=page.offset, exact_total=page.exact_total
         )
         attempts = await attempts_of(connection, org_id, [one.delivery_id for one in found.deliveries])
-    return Page(
-        data=delivery_answers(found.deliveries, attempts),
-        pagination=pagination_of(page, found.total, is_minimum=found.total_is_minimum),
+    return counted_page(
+        page, delivery_answers(found.deliveries, attempts), found.total, is_minimum=found.total_is_minimum
     )
 
 
 @router.get("/admin/webhooks/{webhook_id}/deliveries/{delivery_id}")
 async def get_one(
-    webhook_id: str, delivery_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    webhook_id: WebhookId, delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """One delivery, with every attempt and what was answered."""
-    endpoint_id, org_id = parse_id(IdPrefix.WEBHOOK, webhook_id), principal.org_id
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
-        delivery = await get_delivery(connection, org_id, _KIND, parse_id(IdPrefix.DELIVERY, delivery_id))
+        delivery = await get_delivery(connection, org_id, _KIND, delivery_id)
         attempts = await attempts_of(connection, org_id, [delivery.delivery_id])
-    if delivery.target_id != endpoint_id:
+    if delivery.target_id != webhook_id:
         raise NotFoundError(f"there is no delivery {delivery.delivery_id}")
     return delivery_answer(delivery, attempts.get(delivery.delivery_id, []))
 
 
 @router.post("/admin/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", status_code=202)
 async def send_again(
-    webhook_id: str, delivery_id: str, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    webhook_id: WebhookId, delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """The same message under the same id, for another day. 409 where it is pending already."""
-    endpoint_id, org_id = parse_id(IdPrefix.WEBHOOK, webhook_id), principal.org_id
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
-        delivery = await redeliver(
-            connection, change_by(principal, dependencies), endpoint_id, parse_id(IdPrefix.DELIVERY, delivery_id)
-        )
+        delivery = await redeliver(connection, change_by(principal, dependencies), webhook_id, delivery_id)
         attempts = await attempts_of(connection, org_id, [delivery.delivery_id])
     return delivery_answer(delivery, attempts.get(delivery.delivery_id, []))

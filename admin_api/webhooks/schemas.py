@@ -3,14 +3,16 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from admin_api.text import StorableText
 from headgate.kernel.secrets import Secret
-from headgate.webhooks.model import DEFAULT_EVENTS, Endpoint, WebhookEvent
+from headgate.webhooks.model import DEFAULT_EVENTS, SUBSCRIBABLE, Endpoint, WebhookEvent
 
 type Description = Annotated[StorableText, Field(max_length=1024)]
 type EndpointUrl = Annotated[str, Field(min_length=1, max_length=2048)]
+
+_Subscribed = Annotated[str, WithJsonSchema({"type": "string", "enum": [one.value for one in SUBSCRIBABLE]})]
 
 
 class NewEndpoint(BaseModel):
@@ -20,7 +22,9 @@ class NewEndpoint(BaseModel):
 
     url: EndpointUrl
     description: Description | None = None
-    events: list[str] = Field(default_factory=lambda: [one.value for one in DEFAULT_EVENTS], max_length=50)
+    events: list[_Subscribed] = Field(
+        default_factory=lambda: [one.value for one in DEFAULT_EVENTS], max_length=50, json_schema_extra={"minItems": 1}
+    )
     enabled: bool = True
 
 
@@ -31,7 +35,7 @@ class EndpointChange(BaseModel):
 
     url: EndpointUrl | None = None
     description: Description | None = None
-    events: list[str] | None = Field(default=None, max_length=50)
+    events: list[_Subscribed] | None = Field(default=None, max_length=50, json_schema_extra={"minItems": 1})
     enabled: bool | None = None
 
 

@@ -42,7 +42,8 @@ class Instance:
 
 @contextmanager
 def process(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    child = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    child = subprocess.Popen(command, text=True, **{**streams, **options})
     try:
         yield child
     finally:
@@ -61,8 +62,17 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def start_instance(stack: ExitStack, folder: Path, root: Path | None = None, **settings: str) -> Instance:
-    """``headgate up`` with one proxy worker and no rate limits; calls to 127.0.0.1 are allowed."""
+def start_instance(
+    stack: ExitStack,
+    folder: Path,
+    root: Path | None = None,
+    *,
+    log: Path | None = None,
+    descriptors: int | None = None,
+    **settings: str,
+) -> Instance:
+    """``headgate up`` with one proxy worker and no rate limits; calls to 127.0.0.1 are allowed. ``log``: a file for
+    what its parts print. ``descriptors``: the most files that each of them may open."""
     runtime_file = folder / "runtime.json"
     environment = {
         **os.environ,
@@ -75,7 +85,13 @@ def start_instance(stack: ExitStack, folder: Path, root: Path | None = None, **s
         environment["HEADGATE_UPSTREAM_CA_FILE"] = str(root)
     command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
     command += ["--runtime-file", str(runtime_file), "--api-port", "0", "--proxy-port", "0"]
-    stack.enter_context(process(command, env=environment))
+    if descriptors is not None:
+        command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(descriptors), *command]
+    printed: dict[str, Any] = {}
+    if log is not None:
+        file = stack.enter_context(log.open("w"))
+        printed = {"stdout": file, "stderr": file}
+    stack.enter_context(process(command, env=environment, **printed))
     wait_for(runtime_file.exists, 300)  # long where the tables of a kept folder get a new index
     runtime = json.loads(runtime_file.read_text())
     api = stack.enter_context(

@@ -164,7 +164,7 @@ export async function run(env) {
     const left = Math.floor((deadline - Date.now()) / 1000);
     if (left <= 0) throw new Refused(`nobody decided within ${minutes} minutes; approval ${action.approval_id} stays open`);
     const wait = Math.min(30, left);
-    action = await persist(deadline, () => client.ask(`/v1/actions/${submitted.id}?wait=${wait}`));
+    action = await persist(deadline, () => client.ask(`/v1/actions/${submitted.id}?expand=all&wait=${wait}`));
   }
   output(env, "status", action.status);
   if (!ALLOWED.has(action.status)) {

@@ -40,8 +40,8 @@ def action_digest(draft: ActionDraft, *, org_id: str, agent_id: str, connection_
 def covered_call(read_call: ReadCall) -> JsonObject:
     """The call as approvals cover it: path and query as sent, headers but for ``config/digest.yaml``.
 
-    ``body_sha256`` stands for the body's bytes; of a multipart body for its parts, whatever the boundary, and
-    of an MCP message for the message without its id and progress token.
+    ``body_sha256`` stands for the body's bytes, a multipart boundary included (decision 0044); of an MCP message for
+    the message without its id and progress token.
     """
     call = read_call.call
     return {

@@ -13,6 +13,7 @@ from typing import Final
 
 import re2
 
+from headgate.actions.markup_secrets import masked_markup
 from headgate.actions.masking_rules import MaskingRules, masking_rules
 from headgate.configuration.credentials import masked_credential
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
@@ -74,6 +75,7 @@ class Masker:
             any(map(rules.is_secret_name, names))
             or rules.credential.search(together) is not None
             or rules.assignment.search(together) is not None
+            or ("<" in together and any(pattern.search(together) is not None for pattern in rules.markup))
         )
 
     def _mask_value(self, value: JsonValue, work: _Work) -> JsonValue:
@@ -87,7 +89,11 @@ class Masker:
 
     def _mask_text(self, text: str, work: _Work) -> str:
         without_credentials = _substitute(self._rules.credential, masked_credential, text, work)
-        return _substitute(self._rules.assignment, self._mask_assignment, without_credentials, work)
+        masked = _substitute(self._rules.assignment, self._mask_assignment, without_credentials, work)
+        if "<" in masked:
+            for pattern in self._rules.markup:
+                masked = _substitute(pattern, self._mask_markup, masked, work)
+        return masked
 
     def _mask_items(self, items: list[JsonValue], work: _Work) -> list[JsonValue]:
         masked: list[JsonValue] = []
@@ -117,6 +123,12 @@ class Masker:
         bare = name.rstrip(" \t\r\n\"'\\:=")
         harmless = value == MASK or _SAYS_NOTHING.fullmatch(value) or self._rules.harmless_name.search(bare) is not None
         return str(match.group(0)) if harmless else f"{name}{MASK}"
+
+    def _mask_markup(self, match: re2._Match) -> str:
+        bare = match.group("value").strip("\"' \t\r\n")
+        if bare == MASK or _SAYS_NOTHING.fullmatch(bare) or self._rules.harmless_name.search(match.group("name")):
+            return str(match.group(0))
+        return masked_markup(match)
 
 
 def _names_and_texts(value: JsonValue) -> tuple[set[str], list[str]]:

@@ -10,6 +10,7 @@ from typing import Final
 
 import re2
 
+from headgate.actions.markup_secrets import compile_markup, markup_in_json
 from headgate.configuration.credentials import WORD_BOUNDARY, compile_credentials, credential_patterns
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -18,7 +19,9 @@ from headgate.kernel.secrets import MASK
 
 _SEPARATOR: Final = "[_. -]?"
 _NAME_SOURCE: Final = re.compile(r"[a-z0-9_]+")
-_ASSIGNMENT_TAIL: Final = r"""s?\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+# How forms write a member of a member: user[password], password[], and percent-encoded.
+_BRACKETS: Final = r"(?:\]|\[[0-9]*\]|%5[BbDd])*"
+_ASSIGNMENT_TAIL: Final = "s?" + _BRACKETS + r"""\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
 
 
 def _not_masked_yet() -> str:
@@ -29,8 +32,14 @@ def _not_masked_yet() -> str:
 
 # What follows a name that a value is assigned to, in canonical JSON and in texts inside it (where quotes are
 # escaped once for each level). A value that is masked already, or empty, is no reason to look closer.
-_ASSIGNED: Final = (r"""s?(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|NOT_MASKED)|[^"'\\ \[]|NOT_MASKED)""").replace(
-    "NOT_MASKED", _not_masked_yet()
+_ASSIGNED: Final = (
+    "s?"
+    + _BRACKETS
+    + (
+        r"""(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|NOT_MASKED)|[^"'\\ \[]|NOT_MASKED)""".replace(
+            "NOT_MASKED", _not_masked_yet()
+        )
+    )
 )
 
 
@@ -39,12 +48,14 @@ class MaskingRules:
     """``may_hold_secret`` runs on canonical JSON and never misses what the other patterns find in its values.
 
     ``assignment`` finds ``password=…`` in a text; its groups are the name with what follows it, and the value.
+    ``markup`` finds ``<password>…</password>`` and such (``headgate.actions.markup_secrets``).
     """
 
     may_hold_secret: re2._Regexp
     secret_name: re2._Regexp
     harmless_name: re2._Regexp
     assignment: re2._Regexp
+    markup: tuple[re2._Regexp, ...]
     credential: re2._Regexp
 
     def is_secret_name(self, name: str) -> bool:
@@ -68,9 +79,12 @@ def compile_rules(document: Section) -> MaskingRules:
     loose = "|".join(f"(?:{pattern.replace(WORD_BOUNDARY, '')})" for pattern in patterns)
     try:
         return MaskingRules(
-            may_hold_secret=_compile_bytes(f"(?i:(?:{names}|{whole}){_ASSIGNED})|{loose}"),
-            secret_name=re2.compile(f"(?i)(?:(?:{names})|^(?:{whole}))s?$"),
-            harmless_name=re2.compile(f"(?i)(?:{harmless})s?$"),
+            may_hold_secret=_compile_bytes(
+                f"(?i:(?:{names}|{whole}){_ASSIGNED}|{markup_in_json(f'{names}|{whole}')})|{loose}"
+            ),
+            secret_name=re2.compile(rf"(?i)(?:(?:{names})|(?:^|\[)(?:{whole}))s?{_BRACKETS}$"),
+            harmless_name=re2.compile(f"(?i)(?:{harmless})s?{_BRACKETS}$"),
+            markup=compile_markup(names, whole),
             assignment=re2.compile(f"(?i)([a-z0-9_.-]*(?:{names}|{whole}){_ASSIGNMENT_TAIL}"),
             credential=compile_credentials(patterns, document.where),
         )

@@ -48,14 +48,6 @@ def move(action_id: str, current: ActionStatus, target: ActionStatus) -> ActionS
     return target
 
 
-def parse_status(text: str) -> ActionStatus | None:
-    """A status as a client filters by it: the reference's ``succeeded`` is ``completed``. None: unknown."""
-    try:
-        return ActionStatus("completed" if text == "succeeded" else text)
-    except ValueError:
-        return None
-
-
 class ExecutionStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"

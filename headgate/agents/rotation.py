@@ -6,11 +6,8 @@ from typing import Final
 from headgate.agents.model import ApiKey, KeyStatus
 
 ROTATE_AFTER: Final = timedelta(days=90)
-
 REMIND_BEFORE_END: Final = timedelta(days=7)
 """A key with an end is reminded of so long before it; one that lasts two weeks or less is not."""
-
-DEFAULT_LIFETIME_DAYS: Final = 90
 
 
 def is_due(key: ApiKey, now: datetime) -> bool:

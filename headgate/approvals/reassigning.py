@@ -72,14 +72,10 @@ def reassigned(
 ) -> Approval:
     """The approval with these assignees, in the requirement of ``policy_id`` or (None) in all of them.
 
-    Who may decide it may give it away. Raises ForbiddenError, ConflictError (decided already), ValidationError (no
-    reason; fewer people than are needed), NotFoundError (no such requirement).
+    Who may decide it may give it away. Raises ForbiddenError, ConflictError (decided already), ValidationError (a
+    reason that is too long; fewer people than are needed), NotFoundError (no such requirement).
     """
-    if not checked_reason(VoteDecision.APPROVE, reason):
-        raise ValidationError(
-            "say why somebody else should decide: the record keeps it",
-            details={"field": "comment", "reason": "required to reassign"},
-        )
+    checked_reason(reason, is_required=False)
     check_right(approval, votes, voter, parties, VoteDecision.DENY)
     check_open(approval, now)
     if policy_id is not None and policy_id not in {one.policy_id for one in approval.requirements}:

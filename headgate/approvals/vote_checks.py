@@ -6,7 +6,7 @@ Each says what the state is and who made it so, when. Pure.
 from collections.abc import Sequence
 from datetime import datetime
 
-from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, Vote, VoteDecision, state_at
+from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, Vote, state_at
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ValidationError
 
@@ -70,12 +70,13 @@ def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
     raise ConflictError(f"look at the action as it is now, and say so with its digest {digest}{by}", details=details)
 
 
-def checked_reason(decision: VoteDecision, reason: str | None) -> str | None:
+def checked_reason(reason: str | None, *, is_required: bool) -> str | None:
     """Without surrounding space; None where there is none. Raises ValidationError."""
     reason = reason.strip() if reason is not None else None
-    if decision is VoteDecision.DENY and not reason:
+    if is_required and not reason:
         raise ValidationError(
-            "a denial needs a reason: the agent is told it", details={"field": "reason", "reason": "required to deny"}
+            "A reason is required to deny. The agent sees it.",
+            details={"field": "reason", "reason": "required to deny"},
         )
     if reason is not None and len(reason) > REASON_MAX_CHARACTERS:
         raise ValidationError(

@@ -83,13 +83,14 @@ def cast_vote(
     now: datetime,
     parties: Parties = NOBODY,
     seen_digest: bytes | None = None,
+    denial_needs_reason: bool = True,
 ) -> Outcome:
     """What this vote makes of the approval. ``seen_digest``: of the action that the voter has seen, where they say.
 
     Raises ValidationError (reason), ForbiddenError (not this voter's to decide) and ConflictError (decided
     or expired already, this approver has voted, or has seen another action than what is asked about now).
     """
-    reason = checked_reason(decision, reason)
+    reason = checked_reason(reason, is_required=decision is VoteDecision.DENY and denial_needs_reason)
     cast = check_right(approval, votes, voter, parties, decision)
     check_open(approval, now)
     check_first_vote(approval, votes, voter.voter_id, voter.also)

@@ -31,6 +31,8 @@ class FaultReason(StrEnum):
     NOT_AS_SIGNED = "not_as_signed"
     FORKED = "forked"
     CHECKPOINT_INVALID = "checkpoint_invalid"
+    # Of the tables that lists show, which the events tell of (``headgate.reconciliation``).
+    TABLES_DIFFER = "tables_differ"
 
 
 @dataclass(frozen=True, slots=True)

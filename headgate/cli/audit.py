@@ -94,7 +94,8 @@ def verify(
         else:
             dates = (("start_date", start_date), ("end_date", end_date))
             body: dict[str, object] = {name: value for name, value in dates if value is not None}
-            answer = ApiClient(find_target(runtime_file)).post("/admin/audit/verify", {**body, "checkpoints": texts})
+            client = ApiClient(find_target(runtime_file))
+            answer = client.post_long("/admin/audit/verify", {**body, "checkpoints": texts})
     except HeadgateError as error:
         raise NotLookedAtError(error.message) from error
     show_verification(answer, as_json)

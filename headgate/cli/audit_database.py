@@ -19,15 +19,17 @@ from headgate.audit.chain_store import range_of
 from headgate.audit.chain_verifier import FaultReason, Verification
 from headgate.audit.insertion_check import inserted_event
 from headgate.cli.progress import Progress, progress_bar
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
 from headgate.evidence.checkpoint import Checkpoint
 from headgate.evidence.note import KeyKind, VerifierKey
 from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys
 from headgate.evidence.tree_store import chain_length, sample_checkpoints
 from headgate.evidence.verify_record import RecordVerification, read_points, verify_numbers, verify_record
+from headgate.evidence.verify_tables import with_tables
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
+from headgate.reconciliation.window_store import count_actions
 
 _SEGMENTS_EACH: Final = 8
 _STORED_CHECKPOINTS: Final = 200
@@ -92,24 +94,39 @@ async def _verify(
     segments: int,
 ) -> RecordVerification:
     async with _database(dsn) as database, database.transaction(org_id) as connection:
-        length = await chain_length(connection, org_id)
-        stored = await sample_checkpoints(connection, org_id, 1, max(length, 1), _STORED_CHECKPOINTS) if keys else []
-        points, fault = read_points([*texts, *(one.note for one in stored)], keys, org_id)
-        if fault is not None:
-            return RecordVerification(Verification(fault, 0))
-        run = await range_of(connection, org_id, start, end)
-        with progress_bar(0 if run is None else run[1] - run[0] + 1, "events") as progress:
-            if segments == 1 or run is None:
-                return await verify_record(connection, org_id, points, start=start, end=end, progress=progress)
-            first = 1 if start is None and end is None else run[0]
-            task = _Task(dsn.reveal(), org_id, tuple(points), run[1])
-            found = await asyncio.to_thread(_in_processes, task, first, run[1], segments, progress)
-            if found is None:
-                return await verify_record(connection, org_id, points, start=start, end=end)
-            if found.chain.valid and start is None and end is None and points and points[-1].size > run[1]:
-                return await verify_record(connection, org_id, points)  # says what is missing at the end
-            fault = found.chain.fault or await inserted_event(connection, org_id, start, end)
-            return replace(found, chain=replace(found.chain, fault=fault))
+        found = await _events(dsn, connection, org_id, texts, keys, start, end, segments)
+        with progress_bar(await count_actions(connection), "actions") as progress:
+            return await with_tables(connection, org_id, found, start=start, end=end, progress=progress)
+
+
+async def _events(
+    dsn: Secret,
+    connection: Connection,
+    org_id: str,
+    texts: Sequence[str],
+    keys: Sequence[VerifierKey],
+    start: datetime | None,
+    end: datetime | None,
+    segments: int,
+) -> RecordVerification:
+    length = await chain_length(connection, org_id)
+    stored = await sample_checkpoints(connection, org_id, 1, max(length, 1), _STORED_CHECKPOINTS) if keys else []
+    points, fault = read_points([*texts, *(one.note for one in stored)], keys, org_id)
+    if fault is not None:
+        return RecordVerification(Verification(fault, 0))
+    run = await range_of(connection, org_id, start, end)
+    with progress_bar(0 if run is None else run[1] - run[0] + 1, "events") as progress:
+        if segments == 1 or run is None:
+            return await verify_record(connection, org_id, points, start=start, end=end, progress=progress)
+        first = 1 if start is None and end is None else run[0]
+        task = _Task(dsn.reveal(), org_id, tuple(points), run[1])
+        found = await asyncio.to_thread(_in_processes, task, first, run[1], segments, progress)
+        if found is None:
+            return await verify_record(connection, org_id, points, start=start, end=end)
+        if found.chain.valid and start is None and end is None and points and points[-1].size > run[1]:
+            return await verify_record(connection, org_id, points)  # says what is missing at the end
+        fault = found.chain.fault or await inserted_event(connection, org_id, start, end)
+        return replace(found, chain=replace(found.chain, fault=fault))
 
 
 def _in_processes(task: _Task, first: int, last: int, processes: int, progress: Progress) -> RecordVerification | None:

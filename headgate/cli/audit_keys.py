@@ -16,15 +16,23 @@ from headgate.kernel.errors import UnavailableError
 def key(context: click.Context) -> None:
     """The keys that sign checkpoints of the record: show (the default), rotate, retire."""
     if context.invoked_subcommand is None:
-        context.invoke(key_show, as_json=False, runtime_file=None)
+        context.invoke(key_show, organization=None, as_json=False, runtime_file=None)
 
 
 @key.command("show")
+@click.option("--organization", help="Whose log; default: your own.")
 @json_option
 @runtime_file_option
-def key_show(as_json: bool, runtime_file: Path | None) -> None:
-    """Print the verifier keys of an instance: hand them to those who check proof packs."""
-    answer = ApiClient(find_target(runtime_file)).get("/.well-known/headgate-keys")
+def key_show(organization: str | None, as_json: bool, runtime_file: Path | None) -> None:
+    """Print the verifier keys of a log: hand them to those who check its checkpoints and proof packs.
+
+    Each organization has a log of its own, whose keys bear its name (C2SP signed-note).
+    """
+    client = ApiClient(find_target(runtime_file))
+    if organization is None:
+        answer = client.get("/admin/audit/keys")
+    else:
+        answer = client.get("/.well-known/headgate-keys", {"organization": organization})
     if as_json:
         show_json(answer)
         return
@@ -43,10 +51,13 @@ def key_rotate(signer: str | None) -> None:
 
 
 @key.command("retire")
-@click.argument("key_id")
-def key_retire(key_id: str) -> None:
-    """Stop signing with KEY_ID and forget its private part; what it signed stays verifiable."""
-    _show_keys(_source().retire(key_id))
+@click.argument("verifier_key")
+def key_retire(verifier_key: str) -> None:
+    """Stop signing with a key and forget its private part; what it signed stays verifiable.
+
+    VERIFIER_KEY is what headgate audit key show prints of it, or its identifier as rotate prints it.
+    """
+    _show_keys(_source().retire(verifier_key))
 
 
 def _source() -> SigningKeySource:
@@ -64,5 +75,8 @@ def _source() -> SigningKeySource:
 
 
 def _show_keys(keys: SigningKeys) -> None:
-    for one in keys.verifier_keys(keys.log_name):
-        click.echo(one.text)
+    """By their identifiers in the file, which knows of no organization, and so of no log."""
+    retired_from = len(keys.signers)
+    for at, one in enumerate(keys.verifier_keys(keys.log_name)):
+        click.echo(f"{one.key_id.hex()}  {'current' if at == 0 else 'signing' if at < retired_from else 'retired'}")
+    click.echo("headgate audit key show prints the verifier keys of a log.", err=True)

@@ -4,12 +4,13 @@ one that was tampered with, nor a time in which nothing was sealed for a valid r
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import click
 
 from headgate.cli.tables import safe, show_json
+from headgate.reconciliation.model import Difference
 
 
 class NotLookedAtError(click.ClickException):
@@ -33,7 +34,7 @@ def show_verification(answer: Mapping[str, Any], as_json: bool) -> None:
         for line in _valid(answer):
             click.echo(line)
     elif not answer["valid"]:
-        click.echo(_broken(answer["fault"]), err=True)
+        click.echo("\n".join(_differing(answer["differences"]) or [_broken(answer["fault"])]), err=True)
     if not answer["valid"]:
         sys.exit(1)
     if not answer["events_verified"]:
@@ -49,6 +50,15 @@ def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{verified}; NO signed checkpoint was compared, so all of it could have been written anew"
     if answer["payloads_erased"]:
         yield f"{answer['payloads_erased']} payloads were erased, each by an event of the record (body.erased)"
+    if answer["actions_reconciled"]:
+        yield f"{answer['actions_reconciled']} actions, their approvals, votes and executions are as it tells them"
+
+
+def _differing(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not found:
+        return []
+    rows = [Difference(one["table"], one["id"], one["column"], one["expected"], one["found"]) for one in found]
+    return ["THE TABLES ARE NOT WHAT THE RECORD TELLS:", *(f"  {safe(one.describe())}" for one in rows)]
 
 
 def _broken(fault: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient, Document
 from headgate.cli.tables import safe
 from headgate.cli.target import find_target, runtime_file_option
@@ -44,8 +43,7 @@ def _set(agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, 
         raise click.UsageError("--agent or --tool, not both")
     scope = "agent" if agent is not None else "tool" if tool is not None else "organization"
     client = ApiClient(find_target(runtime_file))
-    target = agent_id_if_named(client, agent) or tool
-    body = {"scope": scope, "target": target, "reason": reason, "stopped": is_stopped}
+    body = {"scope": scope, "target": agent or tool, "reason": reason, "stopped": is_stopped}
     answer = client.put(_PATH, body)
     for one in answer["stops"]:
         click.echo(safe(describe(one)))

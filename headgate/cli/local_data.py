@@ -9,6 +9,7 @@ import click
 from headgate.cli.target import LOCAL_DATA, find_instance
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.kernel.errors import UnavailableError
+from headgate.runtime.instance_pointer import last_started
 
 
 def data_dir_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
@@ -25,6 +26,8 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
         # The layout puts the certificate into a folder of the data directory (configuration.data_directory).
         return DataDirectory(Path(find_instance(runtime_file).ca_cert).parent.parent)
     folders = [named.absolute()] if named else [LOCAL_DATA.absolute(), default_data_directory()]
+    if named is None and (last := last_started()) is not None:
+        folders.append(last.parent)  # the runtime file that an instance is found by lies in its data directory
     for folder in folders:
         data = DataDirectory(folder)
         if data.is_used:

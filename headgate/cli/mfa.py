@@ -67,7 +67,10 @@ def recover(runtime_file: Path | None) -> None:
     """Use a recovery code: the authenticator is removed, and other sessions are closed."""
     code = click.prompt("Recovery code", err=True, hide_input=True)
     answer = ApiClient(find_target(runtime_file)).post(f"{_CODES}/verify", {"code": code})
-    click.echo(f"{answer['factors_removed']} factors removed, {answer['codes_left']} codes left; other sessions closed")
+    click.echo(
+        f"{answer['factors_removed']} factors removed, {answer['codes_voided']} other codes purged,"
+        " other sessions closed"
+    )
 
 
 @mfa.command()

@@ -11,7 +11,7 @@ from headgate.cli.api_client import ApiClient, ApiError, Document
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.detectors.assess import EmbeddedModel, assess
-from headgate.nlp_policies.model import DEFAULT_THRESHOLD, Outcome
+from headgate.nlp_policies.model import DEFAULT_THRESHOLD, LOCAL_PROVIDERS, Outcome
 from headgate.nlp_policies.report import Answer, LabelledContent, Report, parse_labelled
 
 _WAIT_MAX_SECONDS: Final = 120
@@ -76,8 +76,7 @@ def _asking_policy(client: ApiClient, policy: str) -> _Ask:
     def ask(one: LabelledContent) -> Answer:
         answer = _patiently(client, f"/admin/nlp-policies/{policy}/test", {"content": one.content})
         details = answer["details"]
-        embedded = details["provider"] == "embedded"
-        cost = 0.0 if embedded else details["usage"]["cost_usd"]
+        cost = 0.0 if details["provider"] in LOCAL_PROVIDERS else details["usage"]["cost_usd"]
         return Answer(one.expected, Outcome(details["outcome"]), answer["latency_ms"], cost)
 
     return ask

@@ -7,6 +7,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.kernel.canonical_json import JsonValue
 from headgate.organizations.model import GRANTABLE_ROLES
 
 _PATH = "/admin/organizations"
@@ -125,3 +126,42 @@ def invitations(org_id: str, as_json: bool, runtime_file: Path | None) -> None:
             for one in answer["data"]
         ),
     )
+
+
+@org.command("private-destinations")
+@click.argument("org_id")
+@click.option("--allow", "allowed", metavar="HOST[:PORT]", multiple=True, help="Repeatable; replaces the list.")
+@click.option("--none", "is_none", is_flag=True, help="Allow none: an empty list.")
+@json_option
+@runtime_file_option
+def private_destinations(
+    org_id: str, allowed: tuple[str, ...], is_none: bool, as_json: bool, runtime_file: Path | None
+) -> None:
+    """Show or replace the private addresses that an organization's allowlist may open.
+
+    HOST is an address, a network (10.1.0.0/16) or a name; IPv6 with a port in brackets: [fd00::1]:8443.
+    """
+    if allowed and is_none:
+        raise click.UsageError("--allow or --none, not both")
+    client, path = ApiClient(find_target(runtime_file)), f"{_PATH}/{org_id}/private-destinations"
+    if allowed or is_none:
+        answer = client.put(path, {"destinations": [_destination(one) for one in allowed]})
+    else:
+        answer = client.get(path)
+    if as_json:
+        show_json(answer)
+    elif answer["unrestricted"]:
+        click.echo("every private address that the organization's allowlist names")
+    elif not answer["destinations"]:
+        click.echo("no private address")
+    else:
+        rows = ((one["host"], ", ".join(map(str, one["ports"])) or "all") for one in answer["destinations"])
+        show_table(("HOST", "PORTS"), rows)
+
+
+def _destination(text: str) -> dict[str, JsonValue]:
+    """An IPv6 address without brackets has no port."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or (":" in host and not host.endswith("]")):
+        return {"host": text}
+    return {"host": host.strip("[]"), "ports": [int(port)]}

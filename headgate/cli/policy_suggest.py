@@ -13,7 +13,7 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 
 
 @click.command()
-@click.option("--agent", metavar="NAME|ID", help="Default: all agents, each by itself.")
+@click.option("--agent", metavar="NAME|ID", help="Default: each agent separately.")
 @click.option("--name", default="Suggested", show_default=True)
 @click.option("--from", "start_date", help="ISO 8601; default: a week before --to.")
 @click.option("--to", "end_date", help="ISO 8601; default: now.")

@@ -1,8 +1,8 @@
 """Which instance a client command speaks to.
 
 In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
-current folder (where ``make up`` puts it), the data directory of this user. HEADGATE_TOKEN without an address, or with
-the instance's own: that person, at the instance that is found.
+current folder (where ``make up`` puts it), the data directory of this user, the instance that this user started last.
+HEADGATE_TOKEN without an address, or with the instance's own: that person, at the instance that is found.
 """
 
 import os
@@ -16,6 +16,7 @@ import click
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.runtime.instance_pointer import last_started
 from headgate.runtime.runtime_file import RuntimeInformation, read_runtime_file
 
 LOCAL_DATA: Final = Path(".headgate")
@@ -66,8 +67,8 @@ def find_instance(
     found = default_runtime_file(environment)
     if found is None:
         raise UnavailableError(
-            "no running instance found: start one with headgate up, go to the folder where make up was called, or name"
-            f" one with --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
+            "no running instance found: start one with headgate up, or name one with --runtime-file PATH (or"
+            f" HEADGATE_RUNTIME_FILE){other_ways}"
         )
     return read_runtime_file(found)
 
@@ -76,7 +77,10 @@ def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | 
     """Where an instance is found that nobody named, if there is one."""
     configured = _path(environment.get("HEADGATE_DATA_DIR"))
     folders = [configured] if configured else [LOCAL_DATA.absolute(), default_data_directory(environment)]
-    return next((file for folder in folders if (file := DataDirectory(folder).runtime_file).exists()), None)
+    files = [DataDirectory(folder).runtime_file for folder in folders]
+    if not configured and (last := last_started(environment)) is not None:
+        files.append(last)
+    return next((file for file in files if file.exists()), None)
 
 
 def _path(text: str | None) -> Path | None:

@@ -1,6 +1,8 @@
 """``headgate up``: a whole instance in the foreground."""
 
 import asyncio
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +53,9 @@ def up(
     )
     configure_logs(settings)
     check_report_fonts(settings)
+    if sys.stderr.isatty() and "HEADGATE_LOG_LEVEL" not in os.environ:
+        # On a terminal the parts report warnings only: a line for each request would scroll the text below away.
+        settings = replace(settings, log_level="warning")
     target = None if runtime_file is None else runtime_file.absolute()
     asyncio.run(Instance(settings, target, lambda ready, address: _announce(settings, ready, target, address)).run())
 
@@ -67,13 +72,16 @@ def _announce(
         f"  API        {ready.api_url}\n"
         f"  proxy      {ready.proxy_url}\n"
         f"  data       {settings.data_dir}\n"
-        f"In another shell, to send a program's calls through the gate:\n"
-        f'  eval "$({name} env{which})"      or:  {name} run{which} -- COMMAND …\n'
-        f"To see and decide what waits:  {name} approvals list{which}"
+        f"Run a program through the gate, from another shell:\n"
+        f'  {name} run{which} -- COMMAND …      or:  eval "$({name} env{which})"\n'
+        f"List the requests that wait for a decision:\n"
+        f"  {name} approvals list{which}\n"
+        f"Log lines for each request: set HEADGATE_LOG_LEVEL=info"
     )
     if first_sign_in is not None:
         click.echo(
-            f"To sign in with a browser as the first administrator, once, within an hour:\n  {first_sign_in.reveal()}"
+            f"Sign in with a browser as the first administrator. The link works once, within an hour:\n"
+            f"  {first_sign_in.reveal()}"
         )
 
 

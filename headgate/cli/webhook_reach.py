@@ -22,7 +22,7 @@ def warn_where_refused(client: ApiClient, url: str) -> None:
     """After the endpoint was made and its secret shown: it stands, whatever this person may read."""
     try:
         allowlist, _ = read_allowlist(client)
-        reason = refused_because(url, parse_allowlist(json.dumps(allowlist)))
+        reason = refused_because(url, parse_allowlist(json.dumps(allowlist), None))
     except HeadgateError:
         return
     if reason is not None:

@@ -127,7 +127,7 @@ class AsyncClient:
         while True:
             left = until - time.monotonic()
             wait = int(min(max(left, 0), POLL_SECONDS))
-            action = await self.send(operations.get_action(action_id, wait=wait))
+            action = await self.send(operations.get_action(action_id, wait=wait, expand="all"))
             if action["status"] not in UNDECIDED or left <= 1:
                 return action
 

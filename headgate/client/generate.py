@@ -33,9 +33,6 @@ def _segment(text: str) -> str:
 def _path(text: str) -> str:
     return "/".join(_segment(one) for one in text.split("/"))
 '''
-_VERBS: Final = {"get": "get", "put": "put", "patch": "update", "delete": "delete", "options": "ask", "post": "create"}
-_ACTS: Final = frozenset({"process", "process-all"})
-"""What ends in s and is no collection."""
 
 
 def modules(document: Json) -> dict[str, str]:
@@ -69,7 +66,7 @@ def operations_module(document: Json) -> str:
         for method, operation in sorted(operations.items()):
             if _LEFT_OUT.search(path):
                 continue
-            name = operation_name(method, path, operation, document)
+            name = operation["operationId"]
             if name in names:
                 raise ValueError(f"{method} {path} and {names[name]} would both be called {name}")
             names[name] = f"{method} {path}"
@@ -91,38 +88,6 @@ def operations_module(document: Json) -> str:
     ]
     tail = [_SEGMENT]
     return "\n".join([*head, *functions, *tail])
-
-
-def operation_name(method: str, path: str, operation: Json, document: Json) -> str:
-    """``GET /admin/agents`` is list_agents, ``GET …/{id}`` get_agent, ``POST …/{id}/suspend`` suspend_agent."""
-    parts = [part for part in path.split("/") if part not in ("", "v1", "admin")]
-    words = [
-        _words(_singular(part) if at + 1 < len(parts) and parts[at + 1].startswith("{") else part)
-        for at, part in enumerate(parts)
-        if not part.startswith("{")
-    ]
-    if not words:
-        return f"{_VERBS[method]}_root"
-    last = parts[-1]
-    if method == "post" and not last.startswith("{") and len(words) > 1 and (not last.endswith("s") or last in _ACTS):
-        return "_".join([words[-1], *words[:-1]])
-    if method == "post":
-        return "_".join(["create", *words[:-1], _words(_singular(last))])
-    verb = "list" if method == "get" and _is_list(operation, document) else _VERBS[method]
-    return "_".join([verb, *words])
-
-
-def _is_list(operation: Json, document: Json) -> bool:
-    return _has_pages(_answer_schema(operation) or {}, document)
-
-
-def _has_pages(schema: Json, document: Json) -> bool:
-    """Also where it is one of several shapes of a page."""
-    named = schema.get("$ref", "").rpartition("/")[2]
-    schema = document["components"]["schemas"].get(named, schema)
-    return "pagination" in schema.get("properties", {}) or any(
-        _has_pages(one, document) for one in schema.get("anyOf", [])
-    )
 
 
 def _answer_schema(operation: Json) -> Json | None:
@@ -250,12 +215,6 @@ def _identifier(name: str) -> str:
 
 def _words(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_")
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies"):
-        return word[:-3] + "y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _formatted(text: str) -> str:

@@ -39,17 +39,33 @@ from headgate.client.types import (
     ConnectionUsageAnswer,
     ConsistencyAnswer,
     Content,
+    CountedPageAbsenceAnswer,
+    CountedPageCamelPolicyAnswer,
+    CountedPageConnectionAnswer,
+    CountedPageDeliveryAnswer,
+    CountedPageDocumentAnswer,
+    CountedPageDocumentVersionAnswer,
+    CountedPageEndpointAnswer,
+    CountedPageGroupAnswer,
+    CountedPageInvitationAnswer,
+    CountedPageKeptReplayAnswer,
+    CountedPageNlpPolicyAnswer,
+    CountedPagePolicyAnswer,
+    CountedPagePolicyVersionAnswer,
+    CountedPageReportAnswer,
+    CountedPageSettingVersionAnswer,
+    CountedPageUserAnswer,
     CreatedAgentAnswer,
     CredentialsAnswer,
     DatabaseAnswer,
     DecisionRequest,
+    DeletedAnswer,
     DeliveryAnswer,
     DemoAnswer,
     DeniedAnswer,
     DenyRequest,
     DestinationsAnswer,
     DiffAnswer,
-    DifferenceAnswer,
     DocumentAnswer,
     DocumentRestoration,
     DryRunAnswer,
@@ -64,6 +80,7 @@ from headgate.client.types import (
     EvaluationAnswer,
     EventDetailAnswer,
     EventPages,
+    ExchangeDifferenceAnswer,
     ExecutionDetail,
     FiguresAnswer,
     FunnelAnswer,
@@ -122,36 +139,20 @@ from headgate.client.types import (
     OrganizationAnswer,
     OrganizationsAnswer,
     OutcomeBody,
-    PageAbsenceAnswerPagination,
     PageActionAnswerCamelPagination,
     PageActionAnswerCursorPagination,
     PageAgentAnswerCamelPagination,
     PageAgentAnswerCursorPagination,
     PageApprovalAnswerCursorPagination,
     PageCamelApprovalAnswerCamelPagination,
-    PageCamelPolicyAnswerPagination,
-    PageConnectionAnswerPagination,
-    PageDeliveryAnswerPagination,
-    PageDocumentAnswerPagination,
-    PageDocumentVersionAnswerPagination,
-    PageEndpointAnswerPagination,
     PageExecutionItemCamelPagination,
     PageExecutionItemCursorPagination,
     PageGlassAnswerCamelPagination,
     PageGlassAnswerCursorPagination,
     PageGrantAnswerCamelPagination,
     PageGrantAnswerCursorPagination,
-    PageGroupAnswerPagination,
-    PageInvitationAnswerPagination,
-    PageKeptReplayAnswerPagination,
     PageKeyAnswerCamelPagination,
     PageKeyAnswerCursorPagination,
-    PageNlpPolicyAnswerPagination,
-    PagePolicyAnswerPagination,
-    PagePolicyVersionAnswerPagination,
-    PageReportAnswerPagination,
-    PageSettingVersionAnswerPagination,
-    PageUserAnswerPagination,
     PlatformAnswer,
     PlatformsAnswer,
     PoliciesToTest,
@@ -160,6 +161,8 @@ from headgate.client.types import (
     PolicyDetailAnswer,
     PolicyReplacement,
     PolicyToCheck,
+    PrivateDestinations,
+    PrivateDestinationsAnswer,
     ProcessAnswer,
     ProcessBody,
     ProviderAnswer,
@@ -218,9 +221,9 @@ from headgate.client.types import (
 )
 
 
-def get_well_known_headgate_keys() -> Call[KeysAnswer]:
-    """Signing Keys. ``GET /.well-known/headgate-keys``"""
-    return Call("GET", "/.well-known/headgate-keys")
+def get_well_known_headgate_keys(*, organization: str | None = None) -> Call[KeysAnswer]:
+    """The public keys that checkpoints of one log are verified with, those before a rotation too. ``GET /.well-known/headgate-keys``"""
+    return Call("GET", "/.well-known/headgate-keys", parameters={"organization": organization})
 
 
 def list_agents(
@@ -295,7 +298,7 @@ def create_agent_key(agent_id: str, body: NewAgentKey | None = None) -> Call[Iss
 
 
 def delete_agent_key(agent_id: str, key_id: str) -> Call[KeyAnswer]:
-    """It stops working now, inside open tunnels too. ``DELETE /admin/agents/{agent_id}/keys/{key_id}``"""
+    """Delete agent key. ``DELETE /admin/agents/{agent_id}/keys/{key_id}``"""
     return Call("DELETE", f"/admin/agents/{_segment(agent_id)}/keys/{_segment(key_id)}")
 
 
@@ -323,6 +326,7 @@ def list_agent_actions(
     id: str,
     *,
     status: str | None = None,
+    expand: str | None = None,
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
@@ -337,6 +341,7 @@ def list_agent_actions(
         f"/admin/agents/{_segment(id)}/actions",
         parameters={
             "status": status,
+            "expand": expand,
             "limit": limit,
             "offset": offset,
             "total": total,
@@ -363,7 +368,7 @@ def resume_agent(id: str, body: StatusReason | None = None) -> Call[AgentAnswer]
     return Call("POST", f"/admin/agents/{_segment(id)}/resume", body=body)
 
 
-def rotate_key_agent(id: str, body: KeyRotation | None = None) -> Call[RotatedKeyAnswer]:
+def rotate_agent_key(id: str, body: KeyRotation | None = None) -> Call[RotatedKeyAnswer]:
     """A new key in the place of the agent's keys, which stop now or after ``overlap_seconds``. ``POST /admin/agents/{id}/rotate-key``"""
     return Call("POST", f"/admin/agents/{_segment(id)}/rotate-key", body=body)
 
@@ -373,16 +378,33 @@ def suspend_agent(id: str, body: StatusReason | None = None) -> Call[AgentAnswer
     return Call("POST", f"/admin/agents/{_segment(id)}/suspend", body=body)
 
 
-def decision_approval(approval_id: str, body: DecisionRequest) -> Call[ApprovedAnswer | DeniedAnswer]:
+def decide_approval(approval_id: str, body: DecisionRequest) -> Call[ApprovedAnswer | DeniedAnswer]:
     """Approve or deny. ``POST /admin/approvals/{approval_id}/decision``"""
     return Call("POST", f"/admin/approvals/{_segment(approval_id)}/decision", body=body)
 
 
 def list_approver_groups(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageGroupAnswerPagination]:
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageGroupAnswer]:
     """All groups of approvers, by name. ``GET /admin/approver-groups``"""
-    return Call("GET", "/admin/approver-groups", parameters={"limit": limit, "offset": offset, "total": total})
+    return Call(
+        "GET",
+        "/admin/approver-groups",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def create_approver_group(body: NewGroup) -> Call[GroupAnswer]:
@@ -410,7 +432,7 @@ def put_approver_group(name: str, body: GroupBody, *, if_match: str | None = Non
     )
 
 
-def list_audit(
+def list_audit_events(
     *,
     shape: str | None = None,
     limit: int | None = None,
@@ -419,6 +441,7 @@ def list_audit(
     cursor: str | None = None,
     page: int | None = None,
     pagesize: int | None = None,
+    search: str | None = None,
     start_date: str | None = None,
     end_date: str | None = None,
     event_type: str | None = None,
@@ -429,9 +452,8 @@ def list_audit(
     tool: str | None = None,
     operation: str | None = None,
     decision: str | None = None,
-    search: str | None = None,
 ) -> Call[EventPages]:
-    """Newest first. ``GET /admin/audit``"""
+    """List audit events. ``GET /admin/audit``"""
     return Call(
         "GET",
         "/admin/audit",
@@ -443,6 +465,7 @@ def list_audit(
             "cursor": cursor,
             "page": page,
             "pageSize": pagesize,
+            "search": search,
             "start_date": start_date,
             "end_date": end_date,
             "event_type": event_type,
@@ -453,7 +476,6 @@ def list_audit(
             "tool": tool,
             "operation": operation,
             "decision": decision,
-            "search": search,
         },
     )
 
@@ -490,7 +512,7 @@ def get_audit_export(
     decision: str | None = None,
     search: str | None = None,
 ) -> Call[bytes]:
-    """Newest first. ``GET /admin/audit/export``"""
+    """Get audit export. ``GET /admin/audit/export``"""
     return Call(
         "GET",
         "/admin/audit/export",
@@ -512,6 +534,11 @@ def get_audit_export(
     )
 
 
+def get_audit_keys() -> Call[KeysAnswer]:
+    """The same of the caller's own log. ``GET /admin/audit/keys``"""
+    return Call("GET", "/admin/audit/keys")
+
+
 def list_audit_reports(
     *,
     type: str | None = None,
@@ -519,12 +546,24 @@ def list_audit_reports(
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
-) -> Call[PageReportAnswerPagination]:
-    """Newest first. ``GET /admin/audit/reports``"""
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageReportAnswer]:
+    """List audit reports. ``GET /admin/audit/reports``"""
     return Call(
         "GET",
         "/admin/audit/reports",
-        parameters={"type": type, "status": status, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "type": type,
+            "status": status,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -533,7 +572,7 @@ def create_audit_report(body: NewReport) -> Call[ReportAnswer]:
     return Call("POST", "/admin/audit/reports", body=body)
 
 
-def delete_audit_report(report_id: str) -> Call[None]:
+def delete_audit_report(report_id: str) -> Call[DeletedAnswer]:
     """With its file. ``DELETE /admin/audit/reports/{report_id}``"""
     return Call("DELETE", f"/admin/audit/reports/{_segment(report_id)}")
 
@@ -553,7 +592,9 @@ def verify_audit(body: VerifyRequest | None = None) -> Call[VerificationAnswer]:
     return Call("POST", "/admin/audit/verify", body=body)
 
 
-def get_audit(id: str, *, shape: str | None = None) -> Call[EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer]:
+def get_audit_event(
+    id: str, *, shape: str | None = None
+) -> Call[EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer]:
     """Get. ``GET /admin/audit/{id}``"""
     return Call("GET", f"/admin/audit/{_segment(id)}", parameters={"shape": shape})
 
@@ -569,7 +610,7 @@ def list_break_glass(
     page: int | None = None,
     pagesize: int | None = None,
 ) -> Call[PageGlassAnswerCursorPagination | PageGlassAnswerCamelPagination]:
-    """Newest first. ``GET /admin/break-glass``"""
+    """List break glass. ``GET /admin/break-glass``"""
     return Call(
         "GET",
         "/admin/break-glass",
@@ -615,7 +656,7 @@ def list_grants(
     page: int | None = None,
     pagesize: int | None = None,
 ) -> Call[PageGrantAnswerCursorPagination | PageGrantAnswerCamelPagination]:
-    """Newest first. ``GET /admin/grants``"""
+    """List grants. ``GET /admin/grants``"""
     return Call(
         "GET",
         "/admin/grants",
@@ -656,14 +697,31 @@ def confirm_grant(id: str) -> Call[GrantAnswer]:
 
 
 def list_invitations(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageInvitationAnswerPagination]:
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageInvitationAnswer]:
     """Newest first, those that are over among them. ``GET /admin/invitations``"""
-    return Call("GET", "/admin/invitations", parameters={"limit": limit, "offset": offset, "total": total})
+    return Call(
+        "GET",
+        "/admin/invitations",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def create_invitation(body: NewInvitation) -> Call[MadeInvitationAnswer]:
-    """An address for whoever proves this e-mail. ``POST /admin/invitations``"""
+    """Create invitation. ``POST /admin/invitations``"""
     return Call("POST", "/admin/invitations", body=body)
 
 
@@ -715,7 +773,7 @@ def revoke_matching_keys(body: Leaked) -> Call[RevokedKeysAnswer]:
 
 
 def delete_key(id: str) -> Call[KeyAnswer]:
-    """It stops working now, inside open tunnels too. ``DELETE /admin/keys/{id}``"""
+    """Delete key. ``DELETE /admin/keys/{id}``"""
     return Call("DELETE", f"/admin/keys/{_segment(id)}")
 
 
@@ -730,16 +788,33 @@ def take_over_key(id: str) -> Call[KeyAnswer]:
 
 
 def list_nlp_policies(
-    *, enabled: bool | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageNlpPolicyAnswerPagination]:
+    *,
+    enabled: bool | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageNlpPolicyAnswer]:
     """Oldest first. ``GET /admin/nlp-policies``"""
     return Call(
-        "GET", "/admin/nlp-policies", parameters={"enabled": enabled, "limit": limit, "offset": offset, "total": total}
+        "GET",
+        "/admin/nlp-policies",
+        parameters={
+            "enabled": enabled,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def create_nlp_policy(body: NewNlpPolicy) -> Call[NlpPolicyAnswer]:
-    """A new policy, in force with the next decision. ``POST /admin/nlp-policies``"""
+    """Create nlp policy. ``POST /admin/nlp-policies``"""
     return Call("POST", "/admin/nlp-policies", body=body)
 
 
@@ -792,8 +867,11 @@ def list_notifications(
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
-) -> Call[PageDeliveryAnswerPagination]:
-    """Newest first, each with every attempt. ``GET /admin/notifications``"""
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List notifications. ``GET /admin/notifications``"""
     return Call(
         "GET",
         "/admin/notifications",
@@ -805,6 +883,9 @@ def list_notifications(
             "limit": limit,
             "offset": offset,
             "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
         },
     )
 
@@ -835,18 +916,32 @@ def get_organization(id: str) -> Call[OrganizationAnswer]:
 
 
 def list_organization_invitations(
-    id: str, *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageInvitationAnswerPagination]:
+    id: str,
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageInvitationAnswer]:
     """Those that are open, were accepted or taken back. ``GET /admin/organizations/{id}/invitations``"""
     return Call(
         "GET",
         f"/admin/organizations/{_segment(id)}/invitations",
-        parameters={"limit": limit, "offset": offset, "total": total},
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def create_organization_invitation(id: str, body: NewInvitation) -> Call[MadeInvitationAnswer]:
-    """An address for whoever proves this e-mail. ``POST /admin/organizations/{id}/invitations``"""
+    """Create organization invitation. ``POST /admin/organizations/{id}/invitations``"""
     return Call("POST", f"/admin/organizations/{_segment(id)}/invitations", body=body)
 
 
@@ -856,19 +951,43 @@ def delete_organization_invitation(id: str, invitation_id: str) -> Call[Invitati
 
 
 def list_organization_members(
-    id: str, *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageUserAnswerPagination]:
+    id: str,
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageUserAnswer]:
     """Who belongs to an organization, and with which roles. ``GET /admin/organizations/{id}/members``"""
     return Call(
         "GET",
         f"/admin/organizations/{_segment(id)}/members",
-        parameters={"limit": limit, "offset": offset, "total": total},
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def put_organization_member_roles(id: str, user_id: str, body: GrantedRoles) -> Call[UserAnswer]:
     """The roles that a person has there besides those of their token. ``PUT /admin/organizations/{id}/members/{user_id}/roles``"""
     return Call("PUT", f"/admin/organizations/{_segment(id)}/members/{_segment(user_id)}/roles", body=body)
+
+
+def get_organization_private_destinations(id: str) -> Call[PrivateDestinationsAnswer]:
+    """The private destinations that the organization's allowlist may open. ``GET /admin/organizations/{id}/private-destinations``"""
+    return Call("GET", f"/admin/organizations/{_segment(id)}/private-destinations")
+
+
+def put_organization_private_destinations(id: str, body: PrivateDestinations) -> Call[PrivateDestinationsAnswer]:
+    """Replace them. ``PUT /admin/organizations/{id}/private-destinations``"""
+    return Call("PUT", f"/admin/organizations/{_segment(id)}/private-destinations", body=body)
 
 
 def list_policies(
@@ -878,11 +997,13 @@ def list_policies(
     mode: str | None = None,
     priority: int | None = None,
     quarantined: bool | None = None,
-    shape: str | None = None,
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
-) -> Call[PagePolicyAnswerPagination | PageCamelPolicyAnswerPagination]:
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPagePolicyAnswer | CountedPageCamelPolicyAnswer]:
     """In the order in which they are asked. ``GET /admin/policies``"""
     return Call(
         "GET",
@@ -893,20 +1014,22 @@ def list_policies(
             "mode": mode,
             "priority": priority,
             "quarantined": quarantined,
-            "shape": shape,
             "limit": limit,
             "offset": offset,
             "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
         },
     )
 
 
 def create_policy(body: NewPolicy, *, shape: str | None = None) -> Call[SavedPolicyAnswer | SavedCamelPolicyAnswer]:
-    """A new policy, in force with the next decision. ``POST /admin/policies``"""
+    """Create policy. ``POST /admin/policies``"""
     return Call("POST", "/admin/policies", parameters={"shape": shape}, body=body)
 
 
-def create_policies_change(body: ChangesBody) -> Call[ChangesAnswer]:
+def change_policies(body: ChangesBody) -> Call[ChangesAnswer]:
     """All of them in one transaction, in force together with the next decision. ``POST /admin/policies/changes``"""
     return Call("POST", "/admin/policies/changes", body=body)
 
@@ -917,10 +1040,27 @@ def check_policies(body: PolicyToCheck) -> Call[CheckAnswer]:
 
 
 def list_policies_data(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDocumentAnswerPagination]:
-    """By path, without their content. ``GET /admin/policies/data``"""
-    return Call("GET", "/admin/policies/data", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDocumentAnswer]:
+    """List policies data. ``GET /admin/policies/data``"""
+    return Call(
+        "GET",
+        "/admin/policies/data",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def delete_policies_data(
@@ -964,21 +1104,52 @@ def restore_policies_data(path: str, body: DocumentRestoration, *, if_match: str
 
 
 def list_policies_data_versions(
-    path: str, *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDocumentVersionAnswerPagination]:
-    """Newest first. ``GET /admin/policies/data/{path}/versions``"""
+    path: str,
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDocumentVersionAnswer]:
+    """List policies data versions. ``GET /admin/policies/data/{path}/versions``"""
     return Call(
         "GET",
         f"/admin/policies/data/{_path(path)}/versions",
-        parameters={"limit": limit, "offset": offset, "total": total},
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def list_policies_modules(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDocumentAnswerPagination]:
-    """By path, without their content. ``GET /admin/policies/modules``"""
-    return Call("GET", "/admin/policies/modules", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDocumentAnswer]:
+    """List policies modules. ``GET /admin/policies/modules``"""
+    return Call(
+        "GET",
+        "/admin/policies/modules",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def delete_policies_module(
@@ -1009,7 +1180,7 @@ def put_policies_module(path: str, body: NewModule, *, if_match: str | None = No
 
 
 def restore_policies_module(path: str, body: DocumentRestoration, *, if_match: str | None = None) -> Call[ModuleAnswer]:
-    """What an old version said, as the next version. ``POST /admin/policies/modules/{path}/restore``"""
+    """Restore policies module. ``POST /admin/policies/modules/{path}/restore``"""
     return Call(
         "POST",
         f"/admin/policies/modules/{_path(path)}/restore",
@@ -1019,13 +1190,27 @@ def restore_policies_module(path: str, body: DocumentRestoration, *, if_match: s
 
 
 def list_policies_module_versions(
-    path: str, *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDocumentVersionAnswerPagination]:
-    """Newest first. ``GET /admin/policies/modules/{path}/versions``"""
+    path: str,
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDocumentVersionAnswer]:
+    """List policies module versions. ``GET /admin/policies/modules/{path}/versions``"""
     return Call(
         "GET",
         f"/admin/policies/modules/{_path(path)}/versions",
-        parameters={"limit": limit, "offset": offset, "total": total},
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -1035,10 +1220,27 @@ def replay_policies(body: ReplayBody) -> Call[bytes]:
 
 
 def list_policies_replays(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageKeptReplayAnswerPagination]:
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageKeptReplayAnswer]:
     """Kept reports, newest first. ``GET /admin/policies/replays``"""
-    return Call("GET", "/admin/policies/replays", parameters={"limit": limit, "offset": offset, "total": total})
+    return Call(
+        "GET",
+        "/admin/policies/replays",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def get_policies_replay(id: str) -> Call[KeptReplayAnswer]:
@@ -1112,7 +1314,7 @@ def get_policy_index(id: str) -> Call[IndexAnswer]:
 def restore_policy(
     id: str, body: Restoration, *, if_match: str | None = None
 ) -> Call[SavedPolicyAnswer | SavedCamelPolicyAnswer]:
-    """What an old version said, as the next version. ``POST /admin/policies/{id}/restore``"""
+    """Restore policy. ``POST /admin/policies/{id}/restore``"""
     return Call(
         "POST",
         f"/admin/policies/{_segment(id)}/restore",
@@ -1127,11 +1329,27 @@ def simulate_policy(id: str, body: SimulationBody) -> Call[SimulationAnswer]:
 
 
 def list_policy_versions(
-    id: str, *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PagePolicyVersionAnswerPagination]:
-    """Newest first. ``GET /admin/policies/{id}/versions``"""
+    id: str,
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPagePolicyVersionAnswer]:
+    """List policy versions. ``GET /admin/policies/{id}/versions``"""
     return Call(
-        "GET", f"/admin/policies/{_segment(id)}/versions", parameters={"limit": limit, "offset": offset, "total": total}
+        "GET",
+        f"/admin/policies/{_segment(id)}/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -1165,7 +1383,7 @@ def get_settings_allowlist() -> Call[bytes]:
     return Call("GET", "/admin/settings/allowlist", reads="bytes")
 
 
-def put_settings_allowlist(body: Any, *, if_match: str | None = None) -> Call[bytes]:
+def put_settings_allowlist(body: dict[str, Any], *, if_match: str | None = None) -> Call[bytes]:
     """Replace the allowlist. ``PUT /admin/settings/allowlist``"""
     return Call(
         "PUT",
@@ -1181,7 +1399,7 @@ def get_settings_captures() -> Call[bytes]:
     return Call("GET", "/admin/settings/captures", reads="bytes")
 
 
-def put_settings_captures(body: Any, *, if_match: str | None = None) -> Call[bytes]:
+def put_settings_captures(body: dict[str, Any], *, if_match: str | None = None) -> Call[bytes]:
     """In place of all rules. ``PUT /admin/settings/captures``"""
     return Call(
         "PUT",
@@ -1197,18 +1415,18 @@ def get_settings_credentials() -> Call[CredentialsAnswer]:
     return Call("GET", "/admin/settings/credentials")
 
 
-def put_settings_credentials(body: Any) -> Call[CredentialsAnswer]:
+def put_settings_credentials(body: dict[str, Any]) -> Call[CredentialsAnswer]:
     """``{'credentials'. ``PUT /admin/settings/credentials``"""
     return Call("PUT", "/admin/settings/credentials", body=body)
 
 
 def get_settings_discord() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/discord``"""
+    """Get settings discord. ``GET /admin/settings/discord``"""
     return Call("GET", "/admin/settings/discord")
 
 
-def put_settings_discord(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/discord``"""
+def put_settings_discord(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings discord. ``PUT /admin/settings/discord``"""
     return Call(
         "PUT",
         "/admin/settings/discord",
@@ -1218,37 +1436,67 @@ def put_settings_discord(body: dict[str, Any], *, if_match: str | None = None) -
 
 
 def list_settings_discord_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/discord/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings discord deliveries. ``GET /admin/settings/discord/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/discord/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_discord_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/discord/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings discord delivery. ``POST /admin/settings/discord/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/discord/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_discord_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/discord/receipts``"""
+    """Get settings discord receipts. ``GET /admin/settings/discord/receipts``"""
     return Call("GET", "/admin/settings/discord/receipts", parameters={"limit": limit})
 
 
 def test_settings_discord() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/discord/test``"""
+    """Test settings discord. ``POST /admin/settings/discord/test``"""
     return Call("POST", "/admin/settings/discord/test")
 
 
 def list_settings_discord_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/discord/versions``"""
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings discord versions. ``GET /admin/settings/discord/versions``"""
     return Call(
-        "GET", "/admin/settings/discord/versions", parameters={"limit": limit, "offset": offset, "total": total}
+        "GET",
+        "/admin/settings/discord/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -1257,7 +1505,7 @@ def get_settings_executions() -> Call[bytes]:
     return Call("GET", "/admin/settings/executions", reads="bytes")
 
 
-def put_settings_executions(body: Any, *, if_match: str | None = None) -> Call[bytes]:
+def put_settings_executions(body: dict[str, Any], *, if_match: str | None = None) -> Call[bytes]:
     """In place of all limits. ``PUT /admin/settings/executions``"""
     return Call(
         "PUT",
@@ -1269,12 +1517,12 @@ def put_settings_executions(body: Any, *, if_match: str | None = None) -> Call[b
 
 
 def get_settings_github() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/github``"""
+    """Get settings github. ``GET /admin/settings/github``"""
     return Call("GET", "/admin/settings/github")
 
 
-def put_settings_github(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/github``"""
+def put_settings_github(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings github. ``PUT /admin/settings/github``"""
     return Call(
         "PUT",
         "/admin/settings/github",
@@ -1284,12 +1532,12 @@ def put_settings_github(body: dict[str, Any], *, if_match: str | None = None) ->
 
 
 def get_settings_github_actions() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/github-actions``"""
+    """Get settings github actions. ``GET /admin/settings/github-actions``"""
     return Call("GET", "/admin/settings/github-actions")
 
 
-def put_settings_github_actions(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/github-actions``"""
+def put_settings_github_actions(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings github actions. ``PUT /admin/settings/github-actions``"""
     return Call(
         "PUT",
         "/admin/settings/github-actions",
@@ -1299,80 +1547,142 @@ def put_settings_github_actions(body: dict[str, Any], *, if_match: str | None = 
 
 
 def list_settings_github_actions_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/github-actions/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings github actions deliveries. ``GET /admin/settings/github-actions/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/github-actions/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_github_actions_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/github-actions/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings github actions delivery. ``POST /admin/settings/github-actions/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/github-actions/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_github_actions_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/github-actions/receipts``"""
+    """Get settings github actions receipts. ``GET /admin/settings/github-actions/receipts``"""
     return Call("GET", "/admin/settings/github-actions/receipts", parameters={"limit": limit})
 
 
 def test_settings_github_actions() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/github-actions/test``"""
+    """Test settings github actions. ``POST /admin/settings/github-actions/test``"""
     return Call("POST", "/admin/settings/github-actions/test")
 
 
 def list_settings_github_actions_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/github-actions/versions``"""
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings github actions versions. ``GET /admin/settings/github-actions/versions``"""
     return Call(
-        "GET", "/admin/settings/github-actions/versions", parameters={"limit": limit, "offset": offset, "total": total}
+        "GET",
+        "/admin/settings/github-actions/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def list_settings_github_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/github/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings github deliveries. ``GET /admin/settings/github/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/github/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_github_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/github/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings github delivery. ``POST /admin/settings/github/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/github/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_github_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/github/receipts``"""
+    """Get settings github receipts. ``GET /admin/settings/github/receipts``"""
     return Call("GET", "/admin/settings/github/receipts", parameters={"limit": limit})
 
 
 def test_settings_github() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/github/test``"""
+    """Test settings github. ``POST /admin/settings/github/test``"""
     return Call("POST", "/admin/settings/github/test")
 
 
 def list_settings_github_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/github/versions``"""
-    return Call("GET", "/admin/settings/github/versions", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings github versions. ``GET /admin/settings/github/versions``"""
+    return Call(
+        "GET",
+        "/admin/settings/github/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def get_settings_jira() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/jira``"""
+    """Get settings jira. ``GET /admin/settings/jira``"""
     return Call("GET", "/admin/settings/jira")
 
 
-def put_settings_jira(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/jira``"""
+def put_settings_jira(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings jira. ``PUT /admin/settings/jira``"""
     return Call(
         "PUT",
         "/admin/settings/jira",
@@ -1382,36 +1692,68 @@ def put_settings_jira(body: dict[str, Any], *, if_match: str | None = None) -> C
 
 
 def list_settings_jira_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/jira/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings jira deliveries. ``GET /admin/settings/jira/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/jira/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_jira_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/jira/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings jira delivery. ``POST /admin/settings/jira/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/jira/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_jira_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/jira/receipts``"""
+    """Get settings jira receipts. ``GET /admin/settings/jira/receipts``"""
     return Call("GET", "/admin/settings/jira/receipts", parameters={"limit": limit})
 
 
 def test_settings_jira() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/jira/test``"""
+    """Test settings jira. ``POST /admin/settings/jira/test``"""
     return Call("POST", "/admin/settings/jira/test")
 
 
 def list_settings_jira_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/jira/versions``"""
-    return Call("GET", "/admin/settings/jira/versions", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings jira versions. ``GET /admin/settings/jira/versions``"""
+    return Call(
+        "GET",
+        "/admin/settings/jira/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def get_settings_kill_switch() -> Call[KillSwitchAnswer]:
@@ -1425,12 +1767,12 @@ def put_settings_kill_switch(body: KillSwitch) -> Call[KillSwitchAnswer]:
 
 
 def get_settings_linear() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/linear``"""
+    """Get settings linear. ``GET /admin/settings/linear``"""
     return Call("GET", "/admin/settings/linear")
 
 
-def put_settings_linear(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/linear``"""
+def put_settings_linear(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings linear. ``PUT /admin/settings/linear``"""
     return Call(
         "PUT",
         "/admin/settings/linear",
@@ -1440,36 +1782,68 @@ def put_settings_linear(body: dict[str, Any], *, if_match: str | None = None) ->
 
 
 def list_settings_linear_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/linear/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings linear deliveries. ``GET /admin/settings/linear/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/linear/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_linear_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/linear/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings linear delivery. ``POST /admin/settings/linear/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/linear/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_linear_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/linear/receipts``"""
+    """Get settings linear receipts. ``GET /admin/settings/linear/receipts``"""
     return Call("GET", "/admin/settings/linear/receipts", parameters={"limit": limit})
 
 
 def test_settings_linear() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/linear/test``"""
+    """Test settings linear. ``POST /admin/settings/linear/test``"""
     return Call("POST", "/admin/settings/linear/test")
 
 
 def list_settings_linear_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/linear/versions``"""
-    return Call("GET", "/admin/settings/linear/versions", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings linear versions. ``GET /admin/settings/linear/versions``"""
+    return Call(
+        "GET",
+        "/admin/settings/linear/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def get_settings_nlp_providers() -> Call[dict[str, ProviderAnswer]]:
@@ -1477,7 +1851,7 @@ def get_settings_nlp_providers() -> Call[dict[str, ProviderAnswer]]:
     return Call("GET", "/admin/settings/nlp-providers")
 
 
-def put_settings_nlp_providers(body: Any, *, if_match: str | None = None) -> Call[dict[str, ProviderAnswer]]:
+def put_settings_nlp_providers(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, ProviderAnswer]]:
     """In place of all that were set. ``PUT /admin/settings/nlp-providers``"""
     return Call(
         "PUT",
@@ -1497,8 +1871,8 @@ def get_settings_notifications() -> Call[bytes]:
     return Call("GET", "/admin/settings/notifications", reads="bytes")
 
 
-def put_settings_notifications(body: Any, *, if_match: str | None = None) -> Call[bytes]:
-    """In place of all that was set. ``PUT /admin/settings/notifications``"""
+def put_settings_notifications(body: dict[str, Any], *, if_match: str | None = None) -> Call[bytes]:
+    """Put settings notifications. ``PUT /admin/settings/notifications``"""
     return Call(
         "PUT",
         "/admin/settings/notifications",
@@ -1514,11 +1888,26 @@ def test_settings_notifications(body: ChannelTest) -> Call[DeliveryAnswer]:
 
 
 def list_settings_notifications_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/notifications/versions``"""
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings notifications versions. ``GET /admin/settings/notifications/versions``"""
     return Call(
-        "GET", "/admin/settings/notifications/versions", parameters={"limit": limit, "offset": offset, "total": total}
+        "GET",
+        "/admin/settings/notifications/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -1527,7 +1916,7 @@ def get_settings_retention() -> Call[bytes]:
     return Call("GET", "/admin/settings/retention", reads="bytes")
 
 
-def put_settings_retention(body: Any, *, if_match: str | None = None) -> Call[bytes]:
+def put_settings_retention(body: dict[str, Any], *, if_match: str | None = None) -> Call[bytes]:
     """In place of the policy before. ``PUT /admin/settings/retention``"""
     return Call(
         "PUT",
@@ -1539,12 +1928,12 @@ def put_settings_retention(body: Any, *, if_match: str | None = None) -> Call[by
 
 
 def get_settings_servicenow() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/servicenow``"""
+    """Get settings servicenow. ``GET /admin/settings/servicenow``"""
     return Call("GET", "/admin/settings/servicenow")
 
 
-def put_settings_servicenow(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/servicenow``"""
+def put_settings_servicenow(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings servicenow. ``PUT /admin/settings/servicenow``"""
     return Call(
         "PUT",
         "/admin/settings/servicenow",
@@ -1554,37 +1943,67 @@ def put_settings_servicenow(body: dict[str, Any], *, if_match: str | None = None
 
 
 def list_settings_servicenow_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/servicenow/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings servicenow deliveries. ``GET /admin/settings/servicenow/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/servicenow/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_servicenow_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/servicenow/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings servicenow delivery. ``POST /admin/settings/servicenow/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/servicenow/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_servicenow_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/servicenow/receipts``"""
+    """Get settings servicenow receipts. ``GET /admin/settings/servicenow/receipts``"""
     return Call("GET", "/admin/settings/servicenow/receipts", parameters={"limit": limit})
 
 
 def test_settings_servicenow() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/servicenow/test``"""
+    """Test settings servicenow. ``POST /admin/settings/servicenow/test``"""
     return Call("POST", "/admin/settings/servicenow/test")
 
 
 def list_settings_servicenow_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/servicenow/versions``"""
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings servicenow versions. ``GET /admin/settings/servicenow/versions``"""
     return Call(
-        "GET", "/admin/settings/servicenow/versions", parameters={"limit": limit, "offset": offset, "total": total}
+        "GET",
+        "/admin/settings/servicenow/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
@@ -1593,8 +2012,8 @@ def get_settings_siem() -> Call[StreamsAnswer]:
     return Call("GET", "/admin/settings/siem")
 
 
-def put_settings_siem(body: Any, *, if_match: str | None = None) -> Call[StreamsAnswer]:
-    """In place of all that was set. ``PUT /admin/settings/siem``"""
+def put_settings_siem(body: dict[str, Any], *, if_match: str | None = None) -> Call[StreamsAnswer]:
+    """Put settings siem. ``PUT /admin/settings/siem``"""
     return Call(
         "PUT",
         "/admin/settings/siem",
@@ -1604,12 +2023,12 @@ def put_settings_siem(body: Any, *, if_match: str | None = None) -> Call[Streams
 
 
 def get_settings_slack() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/slack``"""
+    """Get settings slack. ``GET /admin/settings/slack``"""
     return Call("GET", "/admin/settings/slack")
 
 
-def put_settings_slack(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/slack``"""
+def put_settings_slack(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings slack. ``PUT /admin/settings/slack``"""
     return Call(
         "PUT",
         "/admin/settings/slack",
@@ -1619,45 +2038,77 @@ def put_settings_slack(body: dict[str, Any], *, if_match: str | None = None) -> 
 
 
 def list_settings_slack_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/slack/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings slack deliveries. ``GET /admin/settings/slack/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/slack/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_slack_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/slack/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings slack delivery. ``POST /admin/settings/slack/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/slack/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_slack_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/slack/receipts``"""
+    """Get settings slack receipts. ``GET /admin/settings/slack/receipts``"""
     return Call("GET", "/admin/settings/slack/receipts", parameters={"limit": limit})
 
 
 def test_settings_slack() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/slack/test``"""
+    """Test settings slack. ``POST /admin/settings/slack/test``"""
     return Call("POST", "/admin/settings/slack/test")
 
 
 def list_settings_slack_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/slack/versions``"""
-    return Call("GET", "/admin/settings/slack/versions", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings slack versions. ``GET /admin/settings/slack/versions``"""
+    return Call(
+        "GET",
+        "/admin/settings/slack/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def get_settings_teams() -> Call[dict[str, Any]]:
-    """What is set, and which secrets are there. ``GET /admin/settings/teams``"""
+    """Get settings teams. ``GET /admin/settings/teams``"""
     return Call("GET", "/admin/settings/teams")
 
 
-def put_settings_teams(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of what was set. ``PUT /admin/settings/teams``"""
+def put_settings_teams(body: Any, *, if_match: str | None = None) -> Call[dict[str, Any]]:
+    """Put settings teams. ``PUT /admin/settings/teams``"""
     return Call(
         "PUT",
         "/admin/settings/teams",
@@ -1667,39 +2118,71 @@ def put_settings_teams(body: dict[str, Any], *, if_match: str | None = None) -> 
 
 
 def list_settings_teams_deliveries(
-    *, approval_id: str | None = None, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageDeliveryAnswerPagination]:
-    """What was opened and told there, newest first, with every attempt. ``GET /admin/settings/teams/deliveries``"""
+    *,
+    approval_id: str | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List settings teams deliveries. ``GET /admin/settings/teams/deliveries``"""
     return Call(
         "GET",
         "/admin/settings/teams/deliveries",
-        parameters={"approval_id": approval_id, "limit": limit, "offset": offset, "total": total},
+        parameters={
+            "approval_id": approval_id,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
     )
 
 
 def redeliver_settings_teams_delivery(delivery_id: str) -> Call[DeliveryAnswer]:
-    """What was delivered, parked or cancelled is tried once more, for a day. ``POST /admin/settings/teams/deliveries/{delivery_id}/redeliver``"""
+    """Redeliver settings teams delivery. ``POST /admin/settings/teams/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/settings/teams/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def get_settings_teams_receipts(*, limit: int | None = None) -> Call[ReceiptsAnswer]:
-    """What came in and meant something, newest first, and what became of it. ``GET /admin/settings/teams/receipts``"""
+    """Get settings teams receipts. ``GET /admin/settings/teams/receipts``"""
     return Call("GET", "/admin/settings/teams/receipts", parameters={"limit": limit})
 
 
 def test_settings_teams() -> Call[IntegrationTestAnswer]:
-    """Asks the platform who we are. ``POST /admin/settings/teams/test``"""
+    """Test settings teams. ``POST /admin/settings/teams/test``"""
     return Call("POST", "/admin/settings/teams/test")
 
 
 def list_settings_teams_versions(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageSettingVersionAnswerPagination]:
-    """Newest first. ``GET /admin/settings/teams/versions``"""
-    return Call("GET", "/admin/settings/teams/versions", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageSettingVersionAnswer]:
+    """List settings teams versions. ``GET /admin/settings/teams/versions``"""
+    return Call(
+        "GET",
+        "/admin/settings/teams/versions",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
-def list_traffic(
+def list_exchanges(
     *,
     limit: int | None = None,
     offset: int | None = None,
@@ -1747,12 +2230,12 @@ def list_traffic(
     )
 
 
-def get_traffic_diff(*, left: str, right: str) -> Call[DifferenceAnswer]:
+def compare_exchanges(*, left: str, right: str) -> Call[ExchangeDifferenceAnswer]:
     """What differs between two exchanges. ``GET /admin/traffic/diff``"""
     return Call("GET", "/admin/traffic/diff", parameters={"left": left, "right": right})
 
 
-def get_traffic_export(
+def export_exchanges(
     *,
     format: str | None = None,
     ids: str | None = None,
@@ -1815,21 +2298,38 @@ def get_traffic_timeline(
     )
 
 
-def delete_traffic(id: str) -> Call[None]:
-    """Its key is deleted, and all text of it. ``DELETE /admin/traffic/{id}``"""
+def erase_exchange(id: str) -> Call[DeletedAnswer]:
+    """Deletes its key, and all text of it. ``DELETE /admin/traffic/{id}``"""
     return Call("DELETE", f"/admin/traffic/{_segment(id)}")
 
 
-def get_traffic(id: str, *, view: str | None = None) -> Call[WholeExchangeAnswer]:
+def get_exchange(id: str, *, view: str | None = None) -> Call[WholeExchangeAnswer]:
     """Heads and bodies. ``GET /admin/traffic/{id}``"""
     return Call("GET", f"/admin/traffic/{_segment(id)}", parameters={"view": view})
 
 
 def list_users(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageUserAnswerPagination]:
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageUserAnswer]:
     """In the order of their first sign-in. ``GET /admin/users``"""
-    return Call("GET", "/admin/users", parameters={"limit": limit, "offset": offset, "total": total})
+    return Call(
+        "GET",
+        "/admin/users",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def deactivate_user(id: str) -> Call[StandingAnswer]:
@@ -1868,10 +2368,27 @@ def unlock_user(id: str) -> Call[UnlockedAnswer]:
 
 
 def list_webhooks(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageEndpointAnswerPagination]:
-    """Newest first. ``GET /admin/webhooks``"""
-    return Call("GET", "/admin/webhooks", parameters={"limit": limit, "offset": offset, "total": total})
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageEndpointAnswer]:
+    """List webhooks. ``GET /admin/webhooks``"""
+    return Call(
+        "GET",
+        "/admin/webhooks",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def create_webhook(body: NewEndpoint) -> Call[EndpointWithSecretAnswer]:
@@ -1879,7 +2396,7 @@ def create_webhook(body: NewEndpoint) -> Call[EndpointWithSecretAnswer]:
     return Call("POST", "/admin/webhooks", body=body)
 
 
-def delete_webhook(webhook_id: str) -> Call[None]:
+def delete_webhook(webhook_id: str) -> Call[DeletedAnswer]:
     """Nothing more is sent to it. ``DELETE /admin/webhooks/{webhook_id}``"""
     return Call("DELETE", f"/admin/webhooks/{_segment(webhook_id)}")
 
@@ -1903,8 +2420,11 @@ def list_webhook_deliveries(
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
-) -> Call[PageDeliveryAnswerPagination]:
-    """Newest first, each with every attempt. ``GET /admin/webhooks/{webhook_id}/deliveries``"""
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageDeliveryAnswer]:
+    """List webhook deliveries. ``GET /admin/webhooks/{webhook_id}/deliveries``"""
     return Call(
         "GET",
         f"/admin/webhooks/{_segment(webhook_id)}/deliveries",
@@ -1915,6 +2435,9 @@ def list_webhook_deliveries(
             "limit": limit,
             "offset": offset,
             "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
         },
     )
 
@@ -1929,7 +2452,7 @@ def redeliver_webhook_delivery(webhook_id: str, delivery_id: str) -> Call[Delive
     return Call("POST", f"/admin/webhooks/{_segment(webhook_id)}/deliveries/{_segment(delivery_id)}/redeliver")
 
 
-def rotate_secret_webhook(webhook_id: str, body: SecretRotation | None = None) -> Call[EndpointWithSecretAnswer]:
+def rotate_webhook_secret(webhook_id: str, body: SecretRotation | None = None) -> Call[EndpointWithSecretAnswer]:
     """A new secret, shown this once. ``POST /admin/webhooks/{webhook_id}/rotate-secret``"""
     return Call("POST", f"/admin/webhooks/{_segment(webhook_id)}/rotate-secret", body=body)
 
@@ -1944,9 +2467,29 @@ def backchannel_logout_auth() -> Call[bytes]:
     return Call("POST", "/auth/backchannel-logout", reads="bytes")
 
 
-def get_auth_callback() -> Call[bytes]:
+def get_auth_callback(
+    *,
+    code: str | None = None,
+    state: str | None = None,
+    iss: str | None = None,
+    error: str | None = None,
+    error_description: str | None = None,
+    further: str | None = None,
+) -> Call[bytes]:
     """Where the provider sends the browser back to. ``GET /auth/callback``"""
-    return Call("GET", "/auth/callback", reads="bytes")
+    return Call(
+        "GET",
+        "/auth/callback",
+        parameters={
+            "code": code,
+            "state": state,
+            "iss": iss,
+            "error": error,
+            "error_description": error_description,
+            "further": further,
+        },
+        reads="bytes",
+    )
 
 
 def get_auth_local(ticket: str) -> Call[bytes]:
@@ -1954,24 +2497,63 @@ def get_auth_local(ticket: str) -> Call[bytes]:
     return Call("GET", f"/auth/local/{_segment(ticket)}", reads="bytes")
 
 
-def create_auth_ticket(ticket: str) -> Call[bytes]:
+def redeem_sign_in_link(ticket: str) -> Call[bytes]:
     """From that page's button. ``POST /auth/local/{ticket}``"""
     return Call("POST", f"/auth/local/{_segment(ticket)}", reads="bytes")
 
 
-def get_auth_login() -> Call[bytes]:
+def sign_in(
+    *,
+    return_to: str | None = None,
+    issuer: str | None = None,
+    invitation: str | None = None,
+    organization: str | None = None,
+    signed_out: str | None = None,
+) -> Call[bytes]:
     """To the provider. ``GET /auth/login``"""
-    return Call("GET", "/auth/login", reads="bytes")
+    return Call(
+        "GET",
+        "/auth/login",
+        parameters={
+            "return_to": return_to,
+            "issuer": issuer,
+            "invitation": invitation,
+            "organization": organization,
+            "signed_out": signed_out,
+        },
+        reads="bytes",
+    )
 
 
-def logout_auth() -> Call[bytes]:
+def sign_out() -> Call[bytes]:
     """The session of this browser ends. ``POST /auth/logout``"""
     return Call("POST", "/auth/logout", reads="bytes")
 
 
-def get_auth_provider_callback(provider: str) -> Call[bytes]:
+def get_auth_provider_callback(
+    provider: str,
+    *,
+    code: str | None = None,
+    state: str | None = None,
+    iss: str | None = None,
+    error: str | None = None,
+    error_description: str | None = None,
+    further: str | None = None,
+) -> Call[bytes]:
     """The same for a provider that has an address of its own (`login.redirect_name`). ``GET /auth/providers/{provider}/callback``"""
-    return Call("GET", f"/auth/providers/{_segment(provider)}/callback", reads="bytes")
+    return Call(
+        "GET",
+        f"/auth/providers/{_segment(provider)}/callback",
+        parameters={
+            "code": code,
+            "state": state,
+            "iss": iss,
+            "error": error,
+            "error_description": error_description,
+            "further": further,
+        },
+        reads="bytes",
+    )
 
 
 def get_auth_session() -> Call[WhoAnswer]:
@@ -1994,9 +2576,9 @@ def delete_auth_session(id: str) -> Call[EndedAnswer]:
     return Call("DELETE", f"/auth/sessions/{_segment(id)}")
 
 
-def get_auth_signed_out() -> Call[bytes]:
+def get_auth_signed_out(*, state: str | None = None, further: str | None = None) -> Call[bytes]:
     """Where the provider sends the browser back to after signing out there. ``GET /auth/signed-out``"""
-    return Call("GET", "/auth/signed-out", reads="bytes")
+    return Call("GET", "/auth/signed-out", parameters={"state": state, "further": further}, reads="bytes")
 
 
 def get_ca_pem() -> Call[bytes]:
@@ -2039,9 +2621,9 @@ def get_health_platform_stats() -> Call[PlatformAnswer]:
     return Call("GET", "/health/platform-stats")
 
 
-def ask_health_platform_stats() -> Call[None]:
+def ask_health_platform_stats() -> Call[bytes]:
     """A browser's question before it asks from another origin. ``OPTIONS /health/platform-stats``"""
-    return Call("OPTIONS", "/health/platform-stats")
+    return Call("OPTIONS", "/health/platform-stats", reads="bytes")
 
 
 def get_health_ready() -> Call[HealthAnswer]:
@@ -2085,10 +2667,27 @@ def get_skill_md() -> Call[bytes]:
 
 
 def list_absences(
-    *, limit: int | None = None, offset: int | None = None, total: str | None = None
-) -> Call[PageAbsenceAnswerPagination]:
+    *,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageAbsenceAnswer]:
     """Those that are not over. ``GET /v1/absences``"""
-    return Call("GET", "/v1/absences", parameters={"limit": limit, "offset": offset, "total": total})
+    return Call(
+        "GET",
+        "/v1/absences",
+        parameters={
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
+        },
+    )
 
 
 def create_absence(body: NewAbsence) -> Call[AbsenceAnswer]:
@@ -2105,6 +2704,7 @@ def list_actions(
     *,
     status: str | None = None,
     agent_id: str | None = None,
+    expand: str | None = None,
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
@@ -2113,13 +2713,14 @@ def list_actions(
     page: int | None = None,
     pagesize: int | None = None,
 ) -> Call[PageActionAnswerCursorPagination | PageActionAnswerCamelPagination]:
-    """Newest first. ``GET /v1/actions``"""
+    """List actions. ``GET /v1/actions``"""
     return Call(
         "GET",
         "/v1/actions",
         parameters={
             "status": status,
             "agent_id": agent_id,
+            "expand": expand,
             "limit": limit,
             "offset": offset,
             "total": total,
@@ -2136,19 +2737,19 @@ def create_action(body: dict[str, Any]) -> Call[SubmittedAnswer]:
     return Call("POST", "/v1/actions", body=body)
 
 
-def get_action(id: str, *, wait: int | None = None) -> Call[ActionDetailAnswer]:
+def get_action(id: str, *, wait: int | None = None, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """One action. ``GET /v1/actions/{id}``"""
-    return Call("GET", f"/v1/actions/{_segment(id)}", parameters={"wait": wait})
+    return Call("GET", f"/v1/actions/{_segment(id)}", parameters={"wait": wait, "expand": expand})
 
 
-def cancel_action(id: str, body: CancelBody | None = None) -> Call[ActionDetailAnswer]:
+def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """Take an action back that waits for its approval, or in the queue. ``POST /v1/actions/{id}/cancel``"""
-    return Call("POST", f"/v1/actions/{_segment(id)}/cancel", body=body)
+    return Call("POST", f"/v1/actions/{_segment(id)}/cancel", parameters={"expand": expand}, body=body)
 
 
-def outcome_action(id: str, body: OutcomeBody) -> Call[ActionDetailAnswer]:
+def report_action_outcome(id: str, body: OutcomeBody, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """How an action ended that its agent carried out itself. ``POST /v1/actions/{id}/outcome``"""
-    return Call("POST", f"/v1/actions/{_segment(id)}/outcome", body=body)
+    return Call("POST", f"/v1/actions/{_segment(id)}/outcome", parameters={"expand": expand}, body=body)
 
 
 def list_approvals(
@@ -2169,7 +2770,7 @@ def list_approvals(
     page: int | None = None,
     pagesize: int | None = None,
 ) -> Call[PageApprovalAnswerCursorPagination | PageCamelApprovalAnswerCamelPagination]:
-    """Newest first. ``GET /v1/approvals``"""
+    """List approvals. ``GET /v1/approvals``"""
     return Call(
         "GET",
         "/v1/approvals",
@@ -2193,12 +2794,12 @@ def list_approvals(
     )
 
 
-def bulk_decision_approvals(body: BulkDecisionRequest) -> Call[BulkDecisionAnswer]:
+def decide_approvals(body: BulkDecisionRequest) -> Call[BulkDecisionAnswer]:
     """One vote on each, in order. ``POST /v1/approvals/bulk-decision``"""
     return Call("POST", "/v1/approvals/bulk-decision", body=body)
 
 
-def get_approvals_events(*, last_event_id: str | None = None) -> Call[bytes]:
+def stream_approval_events(*, last_event_id: str | None = None) -> Call[bytes]:
     """Everything that happens to approvals from now on, or from behind ``Last-Event-ID`` on. ``GET /v1/approvals/events``"""
     return Call(
         "GET",
@@ -2243,8 +2844,11 @@ def list_connections(
     limit: int | None = None,
     offset: int | None = None,
     total: str | None = None,
-) -> Call[PageConnectionAnswerPagination]:
-    """Newest first. ``GET /v1/connections``"""
+    shape: str | None = None,
+    page: int | None = None,
+    pagesize: int | None = None,
+) -> Call[CountedPageConnectionAnswer]:
+    """List connections. ``GET /v1/connections``"""
     return Call(
         "GET",
         "/v1/connections",
@@ -2255,6 +2859,9 @@ def list_connections(
             "limit": limit,
             "offset": offset,
             "total": total,
+            "shape": shape,
+            "page": page,
+            "pageSize": pagesize,
         },
     )
 
@@ -2264,12 +2871,12 @@ def create_connection(body: NewConnection) -> Call[ConnectionAnswer]:
     return Call("POST", "/v1/connections", body=body)
 
 
-def bluesky_connections(body: NewBluesky) -> Call[ConnectionAnswer]:
+def connect_bluesky(body: NewBluesky) -> Call[ConnectionAnswer]:
     """Signs in with an app password (AT Protocol) at once. ``POST /v1/connections/bluesky``"""
     return Call("POST", "/v1/connections/bluesky", body=body)
 
 
-def mastodon_connections(body: NewMastodon) -> Call[ConnectionAnswer]:
+def connect_mastodon(body: NewMastodon) -> Call[ConnectionAnswer]:
     """With a token that its owner has made. ``POST /v1/connections/mastodon``"""
     return Call("POST", "/v1/connections/mastodon", body=body)
 
@@ -2294,7 +2901,7 @@ def get_connections_platforms() -> Call[PlatformsAnswer]:
     return Call("GET", "/v1/connections/platforms")
 
 
-def delete_connection(connection_id: str) -> Call[None]:
+def delete_connection(connection_id: str) -> Call[DeletedAnswer]:
     """Its secret is forgotten, and no call carries it from the next decision on. ``DELETE /v1/connections/{connection_id}``"""
     return Call("DELETE", f"/v1/connections/{_segment(connection_id)}")
 
@@ -2375,7 +2982,7 @@ def evaluate_demo(body: dict[str, Any]) -> Call[DemoAnswer]:
     return Call("POST", "/v1/demo/evaluate", body=body)
 
 
-def create_dry_run(body: DryRunBody) -> Call[DryRunAnswer]:
+def dry_run(body: DryRunBody) -> Call[DryRunAnswer]:
     """What all policies would decide of this call now, and what each of them says. ``POST /v1/dry-run``"""
     return Call("POST", "/v1/dry-run", body=body)
 
@@ -2397,7 +3004,7 @@ def list_executions(
     page: int | None = None,
     pagesize: int | None = None,
 ) -> Call[PageExecutionItemCursorPagination | PageExecutionItemCamelPagination]:
-    """Newest first. ``GET /v1/executions``"""
+    """List executions. ``GET /v1/executions``"""
     return Call(
         "GET",
         "/v1/executions",

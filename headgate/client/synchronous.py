@@ -123,7 +123,7 @@ class Client:
         while True:
             left = until - time.monotonic()
             wait = int(min(max(left, 0), POLL_SECONDS))
-            action = self.send(operations.get_action(action_id, wait=wait))
+            action = self.send(operations.get_action(action_id, wait=wait, expand="all"))
             if action["status"] not in UNDECIDED or left <= 1:
                 return action
 

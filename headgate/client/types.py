@@ -22,7 +22,7 @@ AbsenceAnswer = TypedDict(
 
 
 class ActionAnswer(TypedDict):
-    agent_id: str
+    agent_id: NotRequired[str | None]
     approval_id: str | None
     created_at: str
     decision: DecisionAnswer
@@ -37,30 +37,30 @@ class ActionAnswer(TypedDict):
 
 class ActionApprovalAnswer(TypedDict):
     approver_id: str | None
-    comment: str | None
+    comment: NotRequired[str | None]
     decided_at: str | None
-    edited_at: str | None
-    edited_by: str | None
+    edited_at: NotRequired[str | None]
+    edited_by: NotRequired[str | None]
     expires_at: str
     id: str
     status: str
 
 
 class ActionDetailAnswer(TypedDict):
-    agent_id: str
+    agent_id: NotRequired[str | None]
     approval: ActionApprovalAnswer | None
     approval_id: str | None
-    approved_params: JsonObjectOutput | None
-    body: str
+    approved_params: NotRequired[JsonObjectOutput | None]
+    body: NotRequired[str | None]
     created_at: str
     decision: DecisionAnswer
-    delegation: DelegationAnswer | None
+    delegation: NotRequired[DelegationAnswer | None]
     delegation_count: int
     execution: ExecutionAnswer | None
     id: str
     is_duplicate: bool | None
     operation: str
-    parent_action_id: str | None
+    parent_action_id: NotRequired[str | None]
     request: RequestAnswer
     status: str
     tool: str
@@ -76,6 +76,9 @@ class ActionSeen(TypedDict):
     params: dict[str, Any]
     source: str
     tool: str
+
+
+type ActionStatus = Literal["allowed", "denied", "pending_approval", "approved", "executing", "completed", "failed"]
 
 
 class ActorAnswer(TypedDict):
@@ -209,6 +212,7 @@ class ApproveRequest(TypedDict):
     comment: NotRequired[Reason | None]
     digest: NotRequired[Digest | None]
     params: NotRequired[JsonObjectInput | None]
+    reason: NotRequired[Reason | None]
 
 
 class ApprovedAnswer(TypedDict):
@@ -602,6 +606,86 @@ class ContextAnswer(TypedDict):
     why: list[ReasonContext]
 
 
+class CountedPageAbsenceAnswer(TypedDict):
+    data: list[AbsenceAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageCamelPolicyAnswer(TypedDict):
+    data: list[CamelPolicyAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageConnectionAnswer(TypedDict):
+    data: list[ConnectionAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageDeliveryAnswer(TypedDict):
+    data: list[DeliveryAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageDocumentAnswer(TypedDict):
+    data: list[DocumentAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageDocumentVersionAnswer(TypedDict):
+    data: list[DocumentVersionAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageEndpointAnswer(TypedDict):
+    data: list[EndpointAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageGroupAnswer(TypedDict):
+    data: list[GroupAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageInvitationAnswer(TypedDict):
+    data: list[InvitationAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageKeptReplayAnswer(TypedDict):
+    data: list[KeptReplayAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageNlpPolicyAnswer(TypedDict):
+    data: list[NlpPolicyAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPagePolicyAnswer(TypedDict):
+    data: list[PolicyAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPagePolicyVersionAnswer(TypedDict):
+    data: list[PolicyVersionAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageReportAnswer(TypedDict):
+    data: list[ReportAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageSettingVersionAnswer(TypedDict):
+    data: list[SettingVersionAnswer]
+    pagination: Pagination | CamelPagination
+
+
+class CountedPageUserAnswer(TypedDict):
+    data: list[UserAnswer]
+    pagination: Pagination | CamelPagination
+
+
 class CoverageAnswer(TypedDict):
     """Rules that held in a case, or that a passed test depends on."""
 
@@ -676,8 +760,9 @@ class DecisionAnswer(TypedDict):
 
 
 class DecisionRequest(TypedDict):
-    """POST /admin/approvals/{approval_id}/decision; ``reason`` is required to deny."""
+    """POST /admin/approvals/{approval_id}/decision; ``reason`` is optional, also to deny."""
 
+    comment: NotRequired[Reason | None]
     decision: VoteDecision
     digest: NotRequired[Digest | None]
     params: NotRequired[JsonObjectInput | None]
@@ -722,6 +807,13 @@ class DeletePolicy(TypedDict):
     change: Literal["delete_policy"]
     policy_id: str
     version: NotRequired[int | None]
+
+
+class DeletedAnswer(TypedDict):
+    """The deleted record."""
+
+    deleted: NotRequired[Literal[True]]
+    id: str
 
 
 class DeliveryAnswer(TypedDict):
@@ -769,9 +861,10 @@ class DeniedAnswer(TypedDict):
 
 
 class DenyRequest(TypedDict):
-    """The agent is told the reason."""
+    """``reason`` (or ``comment``) is required; the agent sees it."""
 
-    reason: Reason
+    comment: NotRequired[Reason | None]
+    reason: NotRequired[Reason | None]
 
 
 type Description = StorableText
@@ -808,10 +901,13 @@ DiffAnswer = TypedDict("DiffAnswer", {"changes": "dict[str, Any]", "diff": "str"
 
 
 class DifferenceAnswer(TypedDict):
-    left: ExchangeAnswer
-    request: MessageDifference
-    response: MessageDifference
-    right: ExchangeAnswer
+    """Where a table does not say what the events say. ``column`` null: the row is there and no event tells of it, or the other way round; in the table ``audit_events`` it is the type of a missing event. Secrets are masked."""
+
+    column: str | None
+    expected: str | None
+    found: str | None
+    id: str
+    table: str
 
 
 type Direction = Literal["request", "response", "both"]
@@ -904,7 +1000,20 @@ class EndpointChange(TypedDict):
 
     description: NotRequired[Description | None]
     enabled: NotRequired[bool | None]
-    events: NotRequired[list[str] | None]
+    events: NotRequired[
+        list[
+            Literal[
+                "approval.created",
+                "approval.approved",
+                "approval.denied",
+                "approval.expired",
+                "approval.escalated",
+                "execution.completed",
+                "execution.failed",
+            ]
+        ]
+        | None
+    ]
     url: NotRequired[EndpointUrl | None]
 
 
@@ -1053,6 +1162,13 @@ class ExchangeAnswer(TypedDict):
     tool: str
 
 
+class ExchangeDifferenceAnswer(TypedDict):
+    left: ExchangeAnswer
+    request: MessageDifference
+    response: MessageDifference
+    right: ExchangeAnswer
+
+
 class ExecutionAction(TypedDict):
     """The action that is carried out, secrets masked."""
 
@@ -1124,6 +1240,9 @@ class ExecutionItem(TypedDict):
 
 
 type ExecutionStatus = Literal["queued", "running", "succeeded", "failed"]
+
+
+type Expansion = Literal["all"] | None
 
 
 class ExportAnswer(TypedDict):
@@ -1311,7 +1430,7 @@ class GroupBody(TypedDict):
     """``members`` are users' ids and e-mail addresses."""
 
     description: NotRequired[StorableText | None]
-    members: list[StorableText]
+    members: list[Member]
 
 
 class HashInputAnswer(TypedDict):
@@ -1515,7 +1634,7 @@ type KeyStatus = Literal["active", "expired", "revoked", "stopped"]
 
 
 class KeysAnswer(TypedDict):
-    """An organization's log is called ``{log}/{organization}``; the key's name in its checkpoints is the same."""
+    """The keys of one organization's log. ``log`` is its origin, and the name of its keys."""
 
     keys: list[SigningKeyAnswer]
     log: str
@@ -1737,7 +1856,19 @@ class NewEndpoint(TypedDict):
 
     description: NotRequired[Description | None]
     enabled: NotRequired[bool]
-    events: NotRequired[list[str]]
+    events: NotRequired[
+        list[
+            Literal[
+                "approval.created",
+                "approval.approved",
+                "approval.denied",
+                "approval.expired",
+                "approval.escalated",
+                "execution.completed",
+                "execution.failed",
+            ]
+        ]
+    ]
     url: EndpointUrl
 
 
@@ -1758,7 +1889,7 @@ class NewGrant(TypedDict):
 
 class NewGroup(TypedDict):
     description: NotRequired[StorableText | None]
-    members: list[StorableText]
+    members: list[Member]
     name: str
 
 
@@ -1777,7 +1908,20 @@ class NewKey(TypedDict):
     expires_in_days: NotRequired[LifetimeDays | None]
     kind: NotRequired[Literal["admin", "webhook"]]
     name: KeyName
-    scopes: NotRequired[list[str]]
+    scopes: NotRequired[
+        list[
+            Literal[
+                "actions:read",
+                "actions:write",
+                "admin:*",
+                "approvals:read",
+                "approvals:write",
+                "audit:read",
+                "policies:read",
+                "policies:write",
+            ]
+        ]
+    ]
 
 
 class NewMastodon(TypedDict):
@@ -1809,6 +1953,7 @@ class NewNlpPolicy(TypedDict):
     name: str
     on_error: NotRequired[Literal["deny", "require_approval"]]
     on_match: NotRequired[Literal["deny", "require_approval"]]
+    on_unscannable: NotRequired[Literal["deny", "require_approval", "allow"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str]
     scope: NotRequired[ScopeBody]
@@ -1854,6 +1999,7 @@ class NlpPolicyAnswer(TypedDict):
     name: str
     on_error: str
     on_match: str
+    on_unscannable: str | None
     prompt: str | None
     provider: str
     scope: ScopeBody
@@ -1872,6 +2018,7 @@ class NlpPolicyChange(TypedDict):
     name: NotRequired[str | None]
     on_error: NotRequired[Literal["deny", "require_approval"] | None]
     on_match: NotRequired[Literal["deny", "require_approval"] | None]
+    on_unscannable: NotRequired[Literal["deny", "require_approval", "allow"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str | None]
     scope: NotRequired[ScopeBody | None]
@@ -1927,7 +2074,9 @@ class OAuthStart(TypedDict):
     issuer: NotRequired[Url | None]
     name: NotRequired[str]
     needs_placeholder: NotRequired[bool]
-    platform: str
+    platform: Literal[
+        "atlassian", "bluesky", "generic", "github", "gitlab", "google", "linear", "mastodon", "notion", "slack"
+    ]
     redirect_uri: Url
     scopes: NotRequired[Scopes | None]
     token_url: NotRequired[Url | None]
@@ -1991,11 +2140,6 @@ class OutcomeBody(TypedDict):
 type Owner = StorableText
 
 
-class PageAbsenceAnswerPagination(TypedDict):
-    data: list[AbsenceAnswer]
-    pagination: Pagination
-
-
 class PageActionAnswerCamelPagination(TypedDict):
     data: list[ActionAnswer]
     pagination: CamelPagination
@@ -2029,36 +2173,6 @@ class PageCamelApprovalAnswerCamelPagination(TypedDict):
 class PageCamelEventAnswerOpenCamelPagination(TypedDict):
     data: list[CamelEventAnswer]
     pagination: OpenCamelPagination
-
-
-class PageCamelPolicyAnswerPagination(TypedDict):
-    data: list[CamelPolicyAnswer]
-    pagination: Pagination
-
-
-class PageConnectionAnswerPagination(TypedDict):
-    data: list[ConnectionAnswer]
-    pagination: Pagination
-
-
-class PageDeliveryAnswerPagination(TypedDict):
-    data: list[DeliveryAnswer]
-    pagination: Pagination
-
-
-class PageDocumentAnswerPagination(TypedDict):
-    data: list[DocumentAnswer]
-    pagination: Pagination
-
-
-class PageDocumentVersionAnswerPagination(TypedDict):
-    data: list[DocumentVersionAnswer]
-    pagination: Pagination
-
-
-class PageEndpointAnswerPagination(TypedDict):
-    data: list[EndpointAnswer]
-    pagination: Pagination
 
 
 class PageEventAnswerCursorPagination(TypedDict):
@@ -2096,21 +2210,6 @@ class PageGrantAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageGroupAnswerPagination(TypedDict):
-    data: list[GroupAnswer]
-    pagination: Pagination
-
-
-class PageInvitationAnswerPagination(TypedDict):
-    data: list[InvitationAnswer]
-    pagination: Pagination
-
-
-class PageKeptReplayAnswerPagination(TypedDict):
-    data: list[KeptReplayAnswer]
-    pagination: Pagination
-
-
 class PageKeyAnswerCamelPagination(TypedDict):
     data: list[KeyAnswer]
     pagination: CamelPagination
@@ -2121,39 +2220,9 @@ class PageKeyAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageNlpPolicyAnswerPagination(TypedDict):
-    data: list[NlpPolicyAnswer]
-    pagination: Pagination
-
-
-class PagePolicyAnswerPagination(TypedDict):
-    data: list[PolicyAnswer]
-    pagination: Pagination
-
-
-class PagePolicyVersionAnswerPagination(TypedDict):
-    data: list[PolicyVersionAnswer]
-    pagination: Pagination
-
-
-class PageReportAnswerPagination(TypedDict):
-    data: list[ReportAnswer]
-    pagination: Pagination
-
-
 class PageSchemaEventAnswerCursorPagination(TypedDict):
     data: list[SchemaEventAnswer]
     pagination: CursorPagination
-
-
-class PageSettingVersionAnswerPagination(TypedDict):
-    data: list[SettingVersionAnswer]
-    pagination: Pagination
-
-
-class PageUserAnswerPagination(TypedDict):
-    data: list[UserAnswer]
-    pagination: Pagination
 
 
 class Pagination(TypedDict):
@@ -2238,13 +2307,13 @@ class PolicyChange(TypedDict):
 
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
-    enabled: NotRequired[KeptAnnotatedBoolStrictStrictTrue]
-    mode: NotRequired[KeptPolicyMode]
-    name: NotRequired[KeptStrMinLenMinLength1]
-    priority: NotRequired[KeptAnnotatedIntStrictStrictTrueGeGe0]
+    enabled: NotRequired[bool]
+    mode: NotRequired[PolicyMode]
+    name: NotRequired[str]
+    priority: NotRequired[int]
     quarantine: NotRequired[None]
-    rego_policy: NotRequired[KeptStrMinLenMinLength1]
-    rules: NotRequired[KeptListDictStrAny]
+    rego_policy: NotRequired[str]
+    rules: NotRequired[list[dict[str, Any]]]
     version: NotRequired[int | None]
 
 
@@ -2356,6 +2425,27 @@ class PoolAnswer(TypedDict):
 type Precision = Literal["exact", "fields"]
 
 
+class PrivateDestination(TypedDict):
+    """A private address, network or name; without ``ports`` every port."""
+
+    host: StorableText
+    note: NotRequired[StorableText]
+    ports: NotRequired[list[int]]
+
+
+class PrivateDestinations(TypedDict):
+    """PUT …/private-destinations: the private destinations that its allowlist may open; an empty list: none."""
+
+    destinations: list[PrivateDestination]
+
+
+class PrivateDestinationsAnswer(TypedDict):
+    """``unrestricted``: every private address, the default of the operator's own organization."""
+
+    destinations: list[PrivateDestination]
+    unrestricted: bool
+
+
 class ProcessAnswer(TypedDict):
     """``execution_id`` is null where nothing waits."""
 
@@ -2417,7 +2507,7 @@ class ReasonContext(TypedDict):
 
 
 class ReassignRequest(TypedDict):
-    """``assignees`` are users' ids, e-mail addresses and groups (``group:name``); they take the place of those before. ``comment`` (or ``reason``, the same under another name) says why; ``policy_id`` restricts this to what that policy demands."""
+    """``assignees`` are users' ids, e-mail addresses and groups (``group:name``); they take the place of those before. ``comment`` (or ``reason``) says why; ``policy_id`` restricts this to what that policy demands."""
 
     assignees: list[StorableText]
     comment: NotRequired[Reason | None]
@@ -2446,7 +2536,7 @@ class ReceiptsAnswer(TypedDict):
 class RecoveryAnswer(TypedDict):
     """The person signs in with their password alone from now on, until they enrol anew."""
 
-    codes_left: int
+    codes_voided: int
     factors_removed: int
     other_sessions_closed: NotRequired[Literal[True]]
     verified: NotRequired[Literal[True]]
@@ -2546,12 +2636,12 @@ type ReportType = Literal["compliance", "activity", "approvals", "policy_changes
 
 
 class RequestAnswer(TypedDict):
-    """What was asked for, with secrets masked; ``http`` where Headgate makes the call."""
+    """What was asked for, with secrets masked."""
 
     agent_id: str
     context: JsonObjectOutput | None
-    delegation: JsonObjectOutput | None
-    http: JsonObjectOutput | None
+    delegation: NotRequired[JsonObjectOutput | None]
+    http: NotRequired[JsonObjectOutput | None]
     operation: str
     params: JsonObjectOutput
     tool: str
@@ -2689,6 +2779,7 @@ class ScopeBody(TypedDict):
 
     agents: NotRequired[list[str]]
     direction: NotRequired[Direction]
+    except_headers: NotRequired[list[str]]
     operations: NotRequired[list[str]]
     tools: NotRequired[list[str]]
 
@@ -3082,7 +3173,7 @@ class TrafficPageAnswer(TypedDict):
     data: list[ExchangeAnswer]
     filtered_from: NotRequired[int | None]
     not_captured: list[LossAnswer]
-    pagination: CursorPagination
+    pagination: CursorPagination | OpenCamelPagination
 
 
 class TrafficTimelineAnswer(TypedDict):
@@ -3157,9 +3248,11 @@ type Verdict = Literal["allow", "deny", "require_approval"]
 class VerificationAnswer(TypedDict):
     """Hashes and events are null where nothing was sealed in the range."""
 
+    actions_reconciled: int | None
     chain_end_hash: str | None
     chain_start_hash: str | None
     checkpoints_verified: int
+    differences: list[DifferenceAnswer]
     events_verified: int
     fault: FaultAnswer | None
     first_event: str | None
@@ -3222,6 +3315,9 @@ class VoteAnswer(TypedDict):
 
 
 type VoteDecision = Literal["approve", "deny"]
+
+
+type WantedStatus = ActionStatus | Literal["succeeded"]
 
 
 type WebhookEvent = Literal[
@@ -3304,19 +3400,7 @@ class WouldRequireAnswer(TypedDict):
 type Digest = str
 
 
-type KeptAnnotatedBoolStrictStrictTrue = bool | None
-
-
-type KeptAnnotatedIntStrictStrictTrueGeGe0 = int | None
-
-
-type KeptPolicyMode = PolicyMode | None
-
-
-type KeptListDictStrAny = list[dict[str, Any]] | None
-
-
-type KeptStrMinLenMinLength1 = str | None
+type Member = StorableText
 
 
 type Reason = StorableText

@@ -13,6 +13,7 @@ from typing import Any, Final
 import structlog
 
 from headgate.configuration.credentials import known_credentials, masked_credential
+from headgate.configuration.sampled_lines import SampledLines
 from headgate.configuration.settings import Settings
 from headgate.kernel.secrets import MASK, Secret
 
@@ -78,6 +79,7 @@ def configure_logs(settings: Settings) -> None:
         structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if is_text else structlog.processors.JSONRenderer()
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(SampledLines())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -108,6 +108,11 @@ class Settings:
         "HEADGATE_UPSTREAM_CA_FILE", None,
         "A file of certificates (PEM) that upstream servers may chain to, beside the public roots.", existing_file,
     )  # fmt: skip
+    classifiers_dir: Path | None = variable(
+        "HEADGATE_CLASSIFIERS_DIR", None,
+        "The folder of local classifiers for policies about content, one folder for each"
+        " (docs/reference/nlp.md). Set it for the API, the proxies and the workers.", path,
+    )  # fmt: skip
     hold_seconds: int = variable(
         "HEADGATE_HOLD_SECONDS", "50", "How long a call that needs approval is held, where its policy says nothing.",
         positive,
@@ -119,6 +124,10 @@ class Settings:
     grant_max_seconds: int = variable(
         "HEADGATE_GRANT_MAX_SECONDS", "2592000", "How long a grant may last at most (30 days).", positive
     )
+    key_lifetime_days: int | None = variable(
+        "HEADGATE_KEY_LIFETIME_DAYS", None, "Lifetime of an API key whose request names no end; unset: no end.",
+        positive,
+    )  # fmt: skip
     delegation_depth: int = variable(
         "HEADGATE_DELEGATION_DEPTH", "8", "How many actions may stand above one (`parentActionId`); deeper: 400.",
         positive,
@@ -133,6 +142,9 @@ class Settings:
         "HEADGATE_RATE_LIMIT_ADMIN", "50/60", "Requests to the routes of administrators, for each key or person.",
         request_quota,
     )  # fmt: skip
+    rate_limit_decisions: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_DECISIONS", "100/60", "Approvals and denials, for each person or key.", request_quota
+    )
     rate_limit_webhooks: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_WEBHOOKS", "1000/60", "What a platform sends to us, for each connection.", request_quota
     )
@@ -160,8 +172,8 @@ class Settings:
     )  # fmt: skip
     buffer_budget_bytes: int = variable(
         "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
-        "How many bytes of request bodies, and of answers that policies look at, one proxy process keeps in memory at"
-        " once, at most half for one agent; beyond: 503, and the answer is withheld.", size_bytes,
+        "Memory of one proxy process for request bodies, their parsed form during a decision, and answers that policies"
+        " inspect; at most half for one agent. Beyond it, requests get 503 and answers are withheld.", size_bytes,
     )  # fmt: skip
     inspected_answer_limit_bytes: int = variable(
         "HEADGATE_INSPECTED_ANSWER_LIMIT_BYTES", "1MiB",

@@ -6,6 +6,7 @@
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +24,7 @@ from headgate.outgoing.model import OutgoingRequest, OutgoingResponse
 VERIFY_PATH: Final = "/api/v1/accounts/verify_credentials"
 INSTANCE_PATH: Final = "/api/v2/instance"
 BATCH_MAX: Final = 20
+_STATUS_ID: Final = re.compile(r"[0-9]{1,32}")
 """``methods/statuses``: as many as one question names without a token; more are asked in several."""
 _APPLICATION: Final = "Headgate"
 
@@ -86,7 +88,7 @@ def read_account(document: JsonObject, instance: Host) -> Account:
 
 def statuses_path(status_ids: Sequence[str]) -> str:
     """Raises ValidationError."""
-    if not 1 <= len(status_ids) <= BATCH_MAX or not all(one.isdigit() and len(one) <= 32 for one in status_ids):
+    if not 1 <= len(status_ids) <= BATCH_MAX or not all(_STATUS_ID.fullmatch(one) for one in status_ids):
         raise invalid("ids", f"1 to {BATCH_MAX} identifiers of statuses, in digits")
     return "/api/v1/statuses?" + urlencode([("id[]", one) for one in status_ids])
 

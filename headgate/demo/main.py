@@ -38,7 +38,8 @@ def run_demo(say: Callable[[str], None]) -> bool:
 
 
 def _start(folder: Path, root: Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "HEADGATE_UPSTREAM_CA_FILE": str(root)}
+    # Client commands in other shells go on finding the user's own instance.
+    environment = {**os.environ, "HEADGATE_UPSTREAM_CA_FILE": str(root), "XDG_STATE_HOME": str(folder)}
     # The demonstration's instance uses its own servers, whatever this shell is set up for.
     for name in [name for name in environment if name.endswith("_DATABASE_URL") or name == "HEADGATE_REDIS_URL"]:
         del environment[name]
@@ -53,7 +54,14 @@ def _wait_until_ready(instance: subprocess.Popen[bytes], runtime_file: Path, log
     while time.monotonic() < deadline and instance.poll() is None:
         if runtime_file.exists():
             runtime = json.loads(runtime_file.read_text())
-            return Gate(**{name: runtime[name] for name in Gate.__dataclass_fields__})
+            return Gate(
+                api_url=runtime["api_url"],
+                proxy_url=runtime["proxy_url"],
+                ca_cert=runtime["ca_cert"],
+                agent_key=runtime["agent_key"],
+                admin_token=runtime["admin_token"],
+                runtime_file=runtime_file,
+            )
         time.sleep(0.05)
     last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-10:])
     raise UnavailableError(f"the instance did not start; the end of its log:\n{last_lines}")

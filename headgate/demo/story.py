@@ -1,20 +1,27 @@
-"""What the demonstration plays: an agent's read, its deletion, its payment, and the record of all three.
+"""What the demonstration plays: an agent's read, its model's completion, its deletion, its payment, and their record.
 
 Every line of it really happens: an unmodified HTTP client with a proxy setting, the gate's own API, and a
 service that says what reached it.
 """
 
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
+from headgate.demo.completions import COMPLETIONS, Completion
 from headgate.demo.service import InvoiceService
 
+_COMPLETION: Final = {"model": "demo", "messages": [{"role": "user", "content": "Say hello."}], "stream": True}
 _PAYMENT: Final = {"to": "Globex", "amount": 9000}
 _IMPATIENT_POLICY: Final = """package demo.impatient
 
@@ -37,12 +44,14 @@ class Gate:
     ca_cert: str
     agent_key: str
     admin_token: str
+    runtime_file: Path
 
 
 class Story:
     """Plays and tells. ``say`` prints one line."""
 
     def __init__(self, gate: Gate, service: InvoiceService, say: Callable[[str], None]) -> None:
+        self._gate = gate
         self._service = service
         self._say = say
         proxy = httpx.Proxy(gate.proxy_url, auth=("agent", gate.agent_key))
@@ -55,7 +64,14 @@ class Story:
     def play(self) -> bool:
         """Returns whether everything went as it should."""
         self._prepare()
-        steps = [self._read, self._delete, self._held_and_approved, self._told_to_come_back, self._record]
+        steps = [
+            self._read,
+            self._complete,
+            self._delete,
+            self._held_and_approved,
+            self._told_to_come_back,
+            self._record,
+        ]
         went_well = [step() for step in steps]
         self._agent.close()
         self._admin.close()
@@ -75,14 +91,40 @@ class Story:
         answer = self._call("GET", "/invoices")
         return self._check(answer.status_code == 200, "allowed, recorded, forwarded")
 
+    def _complete(self) -> bool:
+        self._heading("2. The agent asks its model, streamed")
+        installed = [one for one in COMPLETIONS if find_spec(one.package) is not None]
+        if not installed:
+            answer = self._call("POST", "/v1/chat/completions", _COMPLETION)
+            return self._check(answer.status_code == 200, "allowed without a person: a completion by a listed server")
+        texts = [self._complete_with(one) for one in installed]
+        return self._check(
+            all(text == "Hello from a local model." for text in texts),
+            "allowed without a person: completions by a listed server, recorded like every call",
+        )
+
+    def _complete_with(self, completion: Completion) -> str:
+        """In a program of its own, as ``headgate run`` starts it."""
+        self._say(f" > headgate run -- python -m {completion.module}")
+        run = [sys.executable, "-m", "headgate.cli.main", "run", "--runtime-file", str(self._gate.runtime_file), "--"]
+        done = subprocess.run(
+            [*run, sys.executable, "-m", completion.module],
+            env={**os.environ, **completion.environment(self._service.url)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self._say(f" < {done.stdout.strip() or done.stderr.strip()[-300:]}")
+        return done.stdout.strip()
+
     def _delete(self) -> bool:
-        self._heading("2. The agent deletes")
+        self._heading("3. The agent deletes")
         answer = self._call("DELETE", "/invoices/42")
         refused = answer.status_code == 403 and "DELETE /invoices/42" not in self._service.received
         return self._check(refused, "denied by policy; the service saw nothing")
 
     def _held_and_approved(self) -> bool:
-        self._heading("3. The agent writes, and a human agrees while it waits")
+        self._heading("4. The agent writes, and a human agrees while it waits")
         reviewer = threading.Thread(target=self._approve_next, name="demo-reviewer")
         reviewer.start()
         answer = self._call("POST", "/invoices", _PAYMENT)
@@ -90,7 +132,7 @@ class Story:
         return self._check(answer.status_code == 201, "held, approved, forwarded: the agent noticed only the wait")
 
     def _told_to_come_back(self) -> bool:
-        self._heading("4. Nobody answers in time; the agent sends the same call again later")
+        self._heading("5. Nobody answers in time; the agent sends the same call again later")
         first = self._call("POST", "/payments", _PAYMENT)
         pending = first.status_code == 403 and first.json()["error"]["code"] == "APPROVAL_PENDING"
         self._say(f"   Retry-After: {first.headers.get('retry-after')}; the approval stays open")
@@ -102,7 +144,7 @@ class Story:
         )
 
     def _record(self) -> bool:
-        self._heading("5. The record")
+        self._heading("6. The record")
         verified = self._admin.post("/admin/audit/verify", json={}).json()
         events = self._admin.get("/admin/audit", params={"limit": 60}).json()["data"]
         for event in reversed(events):

@@ -1,13 +1,17 @@
 """The models of the provider ``embedded``: a text to a judgement, in the words in which a language model answers.
 
-``pii``, ``secrets`` and ``keywords`` find what they name, by form and checksum. ``safety`` and ``intent`` are
-heuristics: they say so (``engine``), and never claim much confidence.
+``pii``, ``secrets`` and ``keywords`` find what they name, by form and checksum. ``safety``, ``intent`` and
+``injection`` are heuristics: they say so (``engine``), and never claim much confidence. All three look for injected
+instructions.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from headgate.detectors.document import Attachment, JoinedText
+from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
@@ -28,12 +32,27 @@ class EmbeddedModel(StrEnum):
     SECRETS = "secrets"
     SAFETY = "safety"
     INTENT = "intent"
+    INJECTION = "injection"
     KEYWORDS = "keywords"
+
+
+EXACT_MODELS: Final = (EmbeddedModel.SECRETS, EmbeddedModel.KEYWORDS)
+"""They know what they look for exactly enough to read texts of several places as one."""
 
 
 class Engine(StrEnum):
     DETECTOR = "detector"
     HEURISTIC = "heuristic"
+
+
+HEURISTICS: Final = frozenset((EmbeddedModel.SAFETY, EmbeddedModel.INTENT, EmbeddedModel.INJECTION))
+_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
+    EmbeddedModel.PII: (find_personal_data,),
+    EmbeddedModel.SECRETS: (find_secrets,),
+    EmbeddedModel.SAFETY: (find_unsafe, find_injections),
+    EmbeddedModel.INTENT: (find_intent, find_injections),
+    EmbeddedModel.INJECTION: (find_injections,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +68,17 @@ class Assessment:
 
 
 def assess(
-    model: EmbeddedModel, value: JsonValue, keywords: str | None = None, limits: Limits = DEFAULT_LIMITS
+    model: EmbeddedModel,
+    value: JsonValue,
+    keywords: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    attachments: Sequence[Attachment] = (),
+    joined: Sequence[JoinedText] = (),
 ) -> Assessment:
     """Takes milliseconds: run it in a thread. Raises ValidationError for keywords that cannot be used."""
-    inspection = inspect(value, [_detector(model, keywords)], limits)
-    heuristic = model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT)
+    together = joined if model in EXACT_MODELS else None
+    inspection = inspect(value, _detectors(model, keywords), limits, attachments, together)
+    heuristic = model in HEURISTICS
     risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
     confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
     return Assessment(
@@ -66,15 +91,10 @@ def assess(
     )
 
 
-def _detector(model: EmbeddedModel, keywords: str | None) -> Detector:
+def _detectors(model: EmbeddedModel, keywords: str | None) -> Sequence[Detector]:
     if model is EmbeddedModel.KEYWORDS:
-        return parse_keywords(keywords or "").find
-    return {
-        EmbeddedModel.PII: find_personal_data,
-        EmbeddedModel.SECRETS: find_secrets,
-        EmbeddedModel.SAFETY: find_unsafe,
-        EmbeddedModel.INTENT: find_intent,
-    }[model]
+        return (parse_keywords(keywords or "").find,)
+    return _DETECTORS[model]
 
 
 def _combined(inspection: Inspection) -> float:

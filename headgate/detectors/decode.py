@@ -1,34 +1,80 @@
 """Decoding first: what a text holds in other encodings becomes texts of its own, level by level, up to a budget."""
 
-from collections.abc import Iterator
+import binascii
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import re2
 
 from headgate.detectors import encodings
-from headgate.detectors.document import ROOT, Document, Node, Origin
+from headgate.detectors.containers import Member, UnscannableError, container_of, members
+from headgate.detectors.digits import Spelled, spelled_digits
+from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Node, Origin
+from headgate.detectors.joined import joined_texts
 from headgate.detectors.limits import Budget
+from headgate.detectors.markup import is_marked_up, without_markup
 from headgate.detectors.model import GapReason
+from headgate.detectors.pdf_text import pdf_members
+from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.skeleton import ascii_skeleton
+from headgate.detectors.spelled import spelled, turned
 from headgate.detectors.visible import visible
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
 _INTEGER_MIN: Final = 100_000
 _LONG_NAME: Final = 8
+_CODES_MIN: Final = 8
+_CODE_END: Final = 0xD800
 _JSON_STARTS: Final = ("{", "[")
-_PERCENT: Final = re2.compile(rb"[!-;=?-~]*%[0-9A-Fa-f]{2}[!-;=?-~]*")
-_ESCAPES: Final = re2.compile(rb"""\\(?:u00[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|["/])""")
-_LINE_WITH_ESCAPE: Final = re2.compile(rb"""[^\x00\n]*\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|["/])[^\x00\n]*""")
-_BASE64: Final = re2.compile(rb"(?:[A-Za-z0-9+/]{60,76}\r?\n[ \t]*)*[A-Za-z0-9+/_-]{16,}={0,2}")
+_PERCENT: Final = re2.compile(rb"[!-;=?-~]*%(?:u[0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})[!-;=?-~]*")
+_ESCAPES: Final = re2.compile(
+    rb"""\\(?:u[0-9A-Fa-f]{4}|u\{|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[0-9a-f]{2} |["/])"""
+)
+_ENTITIES: Final = re2.compile(rb"[!-~]*&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31});?[!-~]*")
+_TAG: Final = re2.compile(rb"<[^<>]*>")
+_INLINE_TAGS: Final = re2.compile(  # what cuts a word and shows no gap
+    rb"(?i)[^\s<>\x00]+(?:(?:</?(?:b|i|u|s|em|strong|span|font|wbr|a|sub|sup|mark|code|small|big|tt|kbd|w:[a-z]+)"
+    rb"(?:\s[^<>\x00]*)?/?>|<!--[^<>\x00]*-->)+[^\s<>\x00]+)+"
+)
+_QUOTED: Final = re2.compile(rb"[!-<>-~]*(?:=(?:[0-9A-F]{2}|[ \t]*\r?\n)[!-<>-~]*)+")
+_CODE_POINTS: Final = re2.compile(rb"(?:[Uu]\+[0-9A-Fa-f]{4,6}[ \t\r\n,;]{0,3}){4,}")
+_EDGE: Final = 4
+_TURNS: Final = frozenset(("reversed", "rot13"))
+_LINE_WITH_ESCAPE: Final = re2.compile(
+    rb"""[^\x00\n]*\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}"""
+    rb"""|[0-9a-f]{2} |["/])[^\x00\n]*"""
+)
+_BASE64: Final = re2.compile(rb"(?:[A-Za-z0-9+/]{16,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]{1,}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2}")
 _BASE64_PART_MIN: Final = 16
+_CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
+"""Containers whose first bytes hardly come by chance."""
+
+_PARTS: Final = re.compile(rb"[/\n]")
 _PLAIN_WORD: Final = re2.compile(rb"[a-z_/-]*|[A-Z_/-]*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
 
 
-def document_of(value: JsonValue, budget: Budget) -> Document:
-    """All texts in ``value``, a text or any JSON value, with what is encoded in them."""
+def document_of(
+    value: JsonValue,
+    budget: Budget,
+    attachments: Sequence[Attachment] = (),
+    joined: Sequence[JoinedText] | None = None,
+) -> Document:
+    """All texts in ``value``, a text or any JSON value, and in the attachments, with what is encoded in them.
+
+    ``joined``: what they make together with texts of before; not None: what several of them make together is added too.
+    """
     document = Document()
     _add_value(document, value, ROOT, budget)
-    budget.know_size(document.size)
+    budget.know_size(document.size + sum(len(one.data) for one in attachments))
+    for attachment in attachments:
+        _add_attachment(document, attachment, budget)
+    if joined is not None:
+        for origin, text in joined_texts(document, joined):
+            if budget.allows_decoded(len(text)):
+                document.add(text, origin, folded=False)
     first = 0
     while first < len(document.pieces):
         next_level = len(document.pieces)
@@ -50,6 +96,8 @@ def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Bud
         one, node = stack.pop()
         if isinstance(one, str):
             _add_text(document, one, Origin(origin.outer, origin.step, node), budget)
+        elif isinstance(one, list) and len(one) >= _CODES_MIN and (spelled_out := _from_codes(one)) is not None:
+            _add_text(document, spelled_out, Origin(origin.outer, origin.step, node), budget)
         elif isinstance(one, int | float) and abs(one) >= _INTEGER_MIN and one == one // 1:
             _add_text(document, str(int(one)), Origin(origin.outer, origin.step, node), budget)
         else:
@@ -59,6 +107,14 @@ def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Bud
                 stack.extend((member, Node(node, name)) for name, member in reversed(one.items()))
             elif isinstance(one, list):
                 stack.extend((item, Node(node, position)) for position, item in reversed(list(enumerate(one))))
+
+
+def _from_codes(items: list[JsonValue]) -> str | None:
+    """A list of the codes of characters, or of single characters, as the text that it spells."""
+    if all(type(item) is int and 9 <= item < _CODE_END for item in items):
+        text = "".join(map(chr, items))  # type: ignore[arg-type]  # checked above
+        return text if encodings.as_text(text.encode("utf-8", "replace")) is not None else None
+    return None
 
 
 def _is_worth_naming(document: Document, name: str) -> bool:
@@ -85,6 +141,9 @@ def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> 
     if not complete:
         budget.note(GapReason.COMBINING_MARKS, "a run of combining marks was cut")
     document.add(seen, origin, folded=seen is not text and seen != text)
+    bare = None if seen.isascii() or origin.step == "skeleton" else ascii_skeleton(seen)
+    if bare is not None and budget.allows_decoded(len(bare)):
+        document.add(bare, Origin(origin, "skeleton", None, size=len(bare)), folded=False)
 
 
 def _has_more(document: Document, first: int) -> bool:
@@ -95,40 +154,155 @@ def _decode_level(document: Document, first: int, budget: Budget) -> None:
     base = document.pieces[first].start
     buffer = document.buffer(first)
     budget.new_pass(len(buffer))
+    whole: list[tuple[int, int]] = []
+    known = bytearray()
     for start, end, step, encoded in _decoded(buffer):
         if not budget.allows_candidate() or not budget.allows_decoded(len(encoded)):
             return
         outer = document.piece_at(base + start).origin
         origin = Origin(outer, step, None, base + start, base + end, len(encoded))
         _add_decoded(document, encoded, origin, budget)
+        if step != "quoted-printable":  # in a query "=41" is no encoding
+            whole.append((start, end))
+        known += encoded + b"\0"
+    whole = _merged(whole)
+    budget.new_pass(len(buffer))
+    for start, end, step, encoded in _loosely_decoded(buffer):
+        if _is_within(whole, start, end):  # what it was decoded to is looked at in the next level
+            continue
+        if known.find(encoded[_EDGE:-_EDGE]) >= 0:  # the same, with a digit of something else before it or after it
+            continue
+        known += encoded + b"\0"
+        outer = document.piece_at(base + start).origin
+        if step in _TURNS and outer.has_step(_TURNS):
+            continue
+        if not budget.allows_candidate() or not budget.allows_decoded(len(encoded)):
+            return
+        _add_decoded(document, encoded, Origin(outer, step, None, base + start, base + end, len(encoded)), budget)
+
+
+def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """In order, without overlaps."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _is_within(places: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether one of the places, which are merged, holds all from start to end."""
+    at = bisect_right(places, start, key=lambda place: place[0]) - 1
+    return at >= 0 and end <= places[at][1]
 
 
 def _add_decoded(document: Document, data: bytes, origin: Origin, budget: Budget) -> None:
-    if encodings.is_compressed(data):
-        plain = encodings.decompress(data, budget.decoded_bytes_left)
-        if plain is not None:
-            content, all_of_it = plain
-            if not all_of_it:
-                budget.note(GapReason.DECODED_SIZE, "what is compressed inside is larger than what may be decoded")
-            if budget.allows_decoded(len(content)) and (text := encodings.as_text(content)) is not None:
-                _add_text(document, text, Origin(origin, "gzip", None, size=len(content)), budget)
-            return
+    kind = container_of(data)
+    if kind is not None and _add_container(document, data, kind, origin, budget, is_certain=kind in _CERTAIN):
+        return
     text = encodings.as_text(data)
     if text is not None:
         _add_text(document, text, origin, budget)
 
 
+def _add_attachment(document: Document, attachment: Attachment, budget: Budget) -> None:
+    """What is not text is a container, or its printable stretches are all that can be read."""
+    origin = Origin(None, None, attachment.node())
+    _add_bytes(document, attachment.data, origin, budget)
+
+
+def _add_bytes(document: Document, data: bytes, origin: Origin, budget: Budget) -> None:
+    text = encodings.as_text(data)
+    if text is not None:
+        _add_text(document, text, origin, budget)
+        if is_marked_up(text) and budget.allows_decoded(len(data)):
+            _add_text(document, without_markup(text), Origin(origin, "markup", None, size=len(data)), budget)
+        return
+    kind = container_of(data)
+    if kind is not None and _add_container(document, data, kind, origin, budget, is_certain=True):
+        return
+    stretches = encodings.printable_stretches(data)
+    if stretches and budget.allows_decoded(len(stretches)):
+        _add_text(document, stretches, Origin(origin, "strings", None, size=len(data)), budget)
+    if data:
+        budget.note(GapReason.UNSCANNABLE, "a file in a form that cannot be opened")
+
+
+def _add_container(
+    document: Document, data: bytes, kind: str, origin: Origin, budget: Budget, *, is_certain: bool
+) -> bool:
+    """Whether it is one. ``is_certain``: one that cannot be opened leaves a gap, and is not merely something else."""
+    if origin.depth >= budget.limits.decoding_depth_max:
+        budget.note(GapReason.DECODING_DEPTH, "packed more often than is opened")
+        return True
+    opened = 0
+    try:
+        for member in _members(kind, data, budget):
+            opened += 1
+            if not budget.allows_decoded(len(member.data)):
+                return True
+            if not member.is_whole:
+                budget.note(GapReason.DECODED_SIZE, "what is compressed inside is larger than what may be decoded")
+            inner = Origin(origin, kind, None, size=len(member.data))
+            if member.name:
+                _add_text(document, member.name, inner, budget)
+            if member.data:
+                _add_bytes(document, member.data, inner, budget)
+            if not budget.has_time():
+                return True
+    except UnscannableError as error:
+        if not opened and not is_certain:
+            return False
+        stretches = encodings.printable_stretches(data)
+        if stretches and budget.allows_decoded(len(stretches)):
+            _add_text(document, stretches, Origin(origin, "strings", None, size=len(data)), budget)
+        budget.note(GapReason.UNSCANNABLE, str(error))
+    return True
+
+
+def _members(kind: str, data: bytes, budget: Budget) -> Iterator[Member]:
+    if kind == "pdf":
+        return pdf_members(data, budget.decoded_bytes_left)
+    return members(kind, data, budget.decoded_bytes_left)
+
+
 def _decoded(buffer: bytes) -> Iterator[tuple[int, int, str, bytes]]:
-    """What is encoded in the buffer: from where to where, how, and the bytes that it encodes. Cheap tests first."""
-    if b"%" in buffer:
-        for match in _PERCENT.finditer(buffer):
-            yield match.start(), match.end(), "url", encodings.from_percent(match[0])
+    """What is encoded in the buffer: from where to where, how, and the bytes that it encodes."""
+    for found in _in_known_forms(buffer):
+        if found[3] != buffer[found[0] : found[1]]:
+            yield found
+
+
+def _in_known_forms(buffer: bytes) -> Iterator[tuple[int, int, str, bytes]]:
+    """Cheap tests first."""
     if b"\\" in buffer and _ESCAPES.search(buffer) is not None:
         for match in _LINE_WITH_ESCAPE.finditer(buffer):
             text = match[0].decode("utf-8", "replace")
             yield match.start(), match.end(), "escapes", encodings.from_escapes(text).encode("utf-8", "replace")
+    for sign, pattern, step, decoded in _FORMS:
+        if sign in buffer:
+            for match in pattern.finditer(buffer):
+                yield match.start(), match.end(), step, decoded(match[0])
     for match in _BASE64.finditer(buffer):
         yield from _from_token(match.start(), match[0])
+
+
+_FORMS: Final[tuple[tuple[bytes, re2._Regexp, str, Callable[[bytes], bytes]], ...]] = (
+    (b"%", _PERCENT, "url", encodings.from_percent),
+    (b"<", _INLINE_TAGS, "markup", lambda found: bytes(_TAG.sub(b"", found))),
+    (b"&", _ENTITIES, "entities", encodings.from_entities),
+    (b"=", _QUOTED, "quoted-printable", binascii.a2b_qp),
+    (b"+", _CODE_POINTS, "escapes", encodings.from_code_points),
+)
+
+
+def _loosely_decoded(buffer: bytes) -> Iterator[Spelled]:
+    """What has no certain form: digits with anything between them, lists of numbers, texts backwards."""
+    yield from spelled_digits(buffer)
+    yield from spelled(buffer)
+    yield from turned(buffer, secret_formats().beginnings)
 
 
 def _from_token(start: int, token: bytes) -> Iterator[tuple[int, int, str, bytes]]:
@@ -141,13 +315,13 @@ def _from_token(start: int, token: bytes) -> Iterator[tuple[int, int, str, bytes
     whole = encodings.from_base64(token)
     if whole is not None and _is_worth(whole):
         yield start, start + len(token), "base64", whole
-    elif b"/" in token:  # a path, one part of which may be base64
+    elif b"/" in token or b"\n" in token:  # a path, or a list, one part of which may be base64
         at = start
-        for part in token.split(b"/"):
+        for part in _PARTS.split(token):
             if len(part) >= _BASE64_PART_MIN and (data := encodings.from_base64(part)) is not None and _is_worth(data):
                 yield at, at + len(part), "base64", data
             at += len(part) + 1
 
 
 def _is_worth(data: bytes) -> bool:
-    return encodings.is_compressed(data) or encodings.as_text(data) is not None
+    return container_of(data) is not None or encodings.as_text(data) is not None

@@ -6,6 +6,7 @@ member's name stands before its value as a label does in a form: ``iban: DE…``
 
 import re
 from bisect import bisect_right
+from collections.abc import Container
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -38,8 +39,10 @@ class Node(NamedTuple):
     def label(self) -> str:
         """The name; where it says nothing by itself (``value``), with the one above."""
         name = self.name()
-        if name.lower() in _GENERIC_NAMES and self.parent is not None and (above := self.parent.name()) != name:
-            return f"{above} {name}"
+        if name.lower() in _GENERIC_NAMES and self.parent is not None:
+            above = self.parent.name()
+            if above != name and len(above) <= _NAME_MAX:
+                return f"{above} {name}"
         return name
 
 
@@ -75,8 +78,31 @@ class Origin(NamedTuple):
     def depth(self) -> int:
         return 0 if self.outer is None else self.outer.depth + 1
 
+    def has_step(self, steps: Container[str | None]) -> bool:
+        return self.step in steps or (self.outer is not None and self.outer.has_step(steps))
+
 
 ROOT: Final = Origin(None, None, None)
+
+
+class Attachment(NamedTuple):
+    """What is not text, at its place in the inspected value: ``("body", 2)`` is ``$.body[2]``."""
+
+    path: tuple[str | int, ...]
+    data: bytes
+
+    def node(self) -> Node | None:
+        node: Node | None = None
+        for key in self.path:
+            node = Node(node, key)
+        return node
+
+
+class JoinedText(NamedTuple):
+    """``text`` after what came before it elsewhere: what is found counts where it reaches into ``text``."""
+
+    before: tuple[str, ...]
+    text: str
 
 
 class Piece(NamedTuple):
@@ -92,17 +118,18 @@ class Piece(NamedTuple):
 class Document:
     """The buffer while it grows, and the way back from it."""
 
-    __slots__ = ("_chunks", "_names", "_starts", "pieces", "size")
+    __slots__ = ("_chunks", "_long_names", "_names", "_starts", "pieces", "size")
 
     def __init__(self) -> None:
         self._names: set[str] = set()
+        self._long_names: set[str] = set()
         self._chunks: list[bytes] = []
         self._starts: list[int] = []
         self.pieces: list[Piece] = []
         self.size = 0
 
     def add(self, text: str, origin: Origin, *, folded: bool) -> None:
-        label = b"" if origin.node is None else _label(origin.node.label())
+        label = b"" if origin.node is None else self._label(origin.node)
         value = text.encode("utf-8", "replace")
         start = self.size
         self._starts.append(start)
@@ -110,6 +137,19 @@ class Document:
         end = start + len(label) + len(value)
         self.pieces.append(Piece(origin, folded, start, start + len(label), end))
         self.size = end + len(SEPARATOR)
+
+    def _label(self, node: Node) -> bytes:
+        """A name of megabytes stands before the first of its values only: each of a thousand would repeat it."""
+        name = node.label()
+        if len(name) > _NAME_MAX and not self._is_new_long_name(name):
+            name = name[:_NAME_MAX]
+        return _label(name)
+
+    def _is_new_long_name(self, name: str) -> bool:
+        if name in self._long_names:
+            return False
+        self._long_names.add(name)
+        return True
 
     def is_new_name(self, name: str) -> bool:
         """Whether nobody has asked about it before."""

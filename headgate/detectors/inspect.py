@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from headgate.detectors.decode import document_of
-from headgate.detectors.document import Document, Places
+from headgate.detectors.document import Attachment, Document, JoinedText, Places
+from headgate.detectors.joined import JOINED_STEPS, counts_joined
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
 from headgate.detectors.prepare import prepare
@@ -16,11 +17,20 @@ _MATCHES_PER_FINDING: Final = 4  # some overlap, and one place is one finding
 type Detector = Callable[[bytes, Budget], Iterable[Match]]
 
 
-def inspect(value: JsonValue, detectors: Sequence[Detector], limits: Limits = DEFAULT_LIMITS) -> Inspection:
-    """Decode, then let each detector look at all of it. Takes milliseconds: run it in a thread where a loop waits."""
+def inspect(
+    value: JsonValue,
+    detectors: Sequence[Detector],
+    limits: Limits = DEFAULT_LIMITS,
+    attachments: Sequence[Attachment] = (),
+    joined: Sequence[JoinedText] | None = None,
+) -> Inspection:
+    """Decode, then let each detector look at all of it. Takes milliseconds: run it in a thread where a loop waits.
+
+    ``joined``: as ``document_of`` takes it. Only what is exact is found there (``detectors.joined``).
+    """
     prepare()
     budget = Budget(limits)
-    document = document_of(value, budget)
+    document = document_of(value, budget, attachments, joined)
     buffer = document.buffer()
     matches: list[Match] = []
     for detector in detectors:
@@ -38,11 +48,17 @@ def inspect(value: JsonValue, detectors: Sequence[Detector], limits: Limits = DE
 def _findings(document: Document, buffer: bytes, matches: list[Match], budget: Budget) -> list[Finding]:
     findings: list[Finding] = []
     places = Places(document, buffer)
+    known: set[tuple[str, str]] = set()
     for match in sorted(in_one_piece(document, matches), key=lambda one: one.start):
         if len(findings) >= budget.limits.findings_max:
             budget.note(GapReason.FINDINGS, f"more than {budget.limits.findings_max} findings")
             break
         text = buffer[match.start : match.end].decode("utf-8", "replace")
+        if document.piece_at(match.start).origin.has_step(JOINED_STEPS) and (
+            (match.kind, text) in known or not counts_joined(document, match)
+        ):
+            continue
+        known.add((match.kind, text))
         findings.append(Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)))
     return findings
 

@@ -27,6 +27,7 @@ class GapReason(StrEnum):
     TIME = "time"
     COMBINING_MARKS = "combining_marks"
     MASKED = "masked"
+    UNSCANNABLE = "unscannable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,11 @@ class Inspection:
     @property
     def complete(self) -> bool:
         return not self.gaps
+
+    @property
+    def only_unscannable(self) -> bool:
+        """Whether all omitted content is unscannable, and no bound was met."""
+        return bool(self.gaps) and all(gap.reason is GapReason.UNSCANNABLE for gap in self.gaps)
 
     @property
     def kinds(self) -> tuple[str, ...]:

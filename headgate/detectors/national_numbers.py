@@ -17,7 +17,8 @@ from headgate.kernel.errors import ValidationError
 
 _NEAR: Final = 0.95
 _STRICT: Final = 0.75
-_DIGITS_MIN_UNCHECKED: Final = 4
+_COUNTRY_CODE: Final = re2.compile(rb"\+[1-9][0-9]{0,2}[ -]?$")
+_DIGITS_MIN_UNCHECKED: Final = 2
 _REACH_BYTES: Final = 48  # from the word to the number
 _LONGEST_BYTES: Final = 32
 
@@ -33,7 +34,7 @@ class NationalNumber:
 
     def is_valid(self, text: str) -> bool:
         if self.check is not None:
-            return self.check(text)
+            return self.check(text) or self.check(text.replace(" ", ""))
         return sum(one.isdigit() for one in text) >= _DIGITS_MIN_UNCHECKED
 
 
@@ -79,7 +80,7 @@ def _find(
         if not budget.allows_candidate():
             return
         start, end = match.span()
-        if stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
+        if _stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
             near = words.near(number.kind, start, end, buffer)
             yield Match(number.kind, start, end, _NEAR if near else _STRICT)
 
@@ -100,5 +101,10 @@ def _after_words(
             searched = end
             if not words.before(number.kind, start, buffer, within=_REACH_BYTES):
                 continue
-            if stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
+            if _stands_alone(buffer, start, end) and number.is_valid(buffer[start:end].decode()):
                 yield Match(number.kind, start, end, _NEAR)
+
+
+def _stands_alone(buffer: bytes, start: int, end: int) -> bool:
+    """And is not the rest of a telephone number."""
+    return stands_alone(buffer, start, end) and _COUNTRY_CODE.search(buffer[max(0, start - 5) : start]) is None

@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 _CARD: Final = re2.compile(
     rb"\b(?:[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{13,19})\b"
 )
+_CARD_LOOSE: Final = re2.compile(rb"[1-9][0-9]{3}(?:[ .-]?[0-9]{1,7}){1,6}")
+_CARD_REACH_BYTES: Final = 64
+_CARD_BEHIND_BYTES: Final = 24
+_CARD_BYTES: Final = 24
+_ISSUERS: Final = (
+    (("4",), frozenset((13, 16, 18, 19))),  # Visa; 18: Switch
+    (("51", "52", "53", "54", "55"), frozenset((16,))),
+    (tuple(map(str, range(222, 273))), frozenset((16,))),  # Mastercard's second range, and a few beside it
+    (("220",), frozenset(range(16, 20))),  # Mir
+    (("34", "37"), frozenset((15,))),
+    (("2131", "1800", "2014", "2149", "1"), frozenset((15,))),  # JCB, enRoute, UATP
+    (("35",), frozenset(range(15, 20))),
+    (("30", "36", "38", "39"), frozenset(range(14, 20))),
+    (("50", "56", "57", "58", "6"), frozenset(range(12, 20))),  # Maestro, Discover, UnionPay, RuPay, Verve, Elo, Troy
+    (("81", "82", "86", "9704", "9792", "98"), frozenset(range(16, 20))),  # RuPay, UzCard, Napas, Troy, Humo
+)
+"""ISO/IEC 7812-1: what numbers of cards begin with, and how many digits they have."""
+
 _IBAN: Final = re2.compile(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
 _DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 _STRUCTURE: Final = re.compile("([1-9][0-9]*)!([nac])")  # ISO 13616-1, 5.1
@@ -47,6 +65,31 @@ def _cards(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match
             yield Match("payment_card", start, end, 0.97)
         elif sure:
             yield Match("payment_card", start, end, 0.75)
+    yield from _cards_of_any_issuer(buffer, words, budget)
+
+
+def _cards_of_any_issuer(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
+    """Beside a word for cards: any issuer, length and grouping; going from word to word."""
+    searched = 0
+    for word_end in words.ends.get("payment_card", ()):
+        begin = max(searched, word_end - _CARD_BEHIND_BYTES - _CARD_BYTES)
+        stop = min(len(buffer), word_end + _CARD_REACH_BYTES + _CARD_BYTES)
+        for match in _CARD_LOOSE.finditer(buffer, begin, stop):
+            if not budget.allows_candidate():
+                return
+            start, end = match.span()
+            if start > word_end + _CARD_REACH_BYTES:
+                break
+            searched = end
+            if stands_alone(buffer, start, end) and words.near("payment_card", start, end, buffer):
+                number = match[0].translate(None, b" .-").decode()
+                if is_issued(number) and passes_luhn(number):
+                    yield Match("payment_card", start, end, 0.96)
+
+
+def is_issued(number: str) -> bool:
+    """Whether some issuer has numbers that begin so and are so long."""
+    return any(number.startswith(beginnings) and len(number) in lengths for beginnings, lengths in _ISSUERS)
 
 
 def passes_luhn(number: str) -> bool:

@@ -3,9 +3,11 @@
 from functools import cache
 
 from headgate.detectors.context_words import context_words
+from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.phrases import phrases
 from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.visible import visible
 
 
@@ -15,6 +17,8 @@ def prepare() -> None:
     secret_formats()
     national_numbers()
     context_words(b"")
+    injection_words()
     phrases("intent")
     phrases("safety")
     visible("\u00e9")
+    ascii_skeleton("\u00e9")

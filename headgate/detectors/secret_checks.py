@@ -25,6 +25,10 @@ _CODE: Final = re.compile(r"[A-Za-z_$]+(?:(?:\.|::|->)[A-Za-z_$]+)+[;,)]*")
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_.]+\[")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[_.\-/:][A-Za-z]+)*")
+_BASE64_OR_URL_SAFE: Final = re.compile(r"[A-Za-z0-9+/_.~-]+={0,2}")
+_NAME_AND_NUMBERS: Final = re.compile(r"[A-Za-z]{0,12}[0-9]{0,10}(?:[-_.:][A-Za-z]{0,12}[0-9]{0,10})+")
+_CALL: Final = re.compile(r"[A-Za-z_$][\w.]*\(")
+_SERVICE_BITS_MIN: Final = 2.5
 _DATE_OR_VERSION: Final = re.compile(r"v?[0-9]+(?:[.:\-/T][0-9]+)*Z?")
 
 
@@ -83,9 +87,11 @@ def basic_pair(value: str, placeholders: Placeholders) -> float:
 def chosen_password(value: str, placeholders: Placeholders) -> float:
     """What a person would choose, and no placeholder, variable or piece of code."""
     value = value.strip("\"'`").rstrip(".,;)]")
-    if len(value) < 5 or value[0] in "$<{[(@&" or placeholders.hold(value):
+    if len(value) < 5 or value[0] in "$<{[(@&" or (value[0] == value[-1] == "%") or placeholders.hold(value):
         return NO
-    if _CODE.fullmatch(value) is not None or _DATE_OR_VERSION.fullmatch(value) is not None or "(" in value:
+    if _CODE.fullmatch(value) is not None or _DATE_OR_VERSION.fullmatch(value) is not None:
+        return NO
+    if _CALL.match(value) is not None:
         return NO
     if _SUBSCRIPT.match(value) is not None or (_WORDS.fullmatch(value) is not None and not _is_mixed(value, 0.4)):
         return NO
@@ -107,12 +113,74 @@ def opaque_token(value: str, placeholders: Placeholders) -> float:
         return 0.85 if len(value) >= 32 and bits_per_character(value) >= 3.0 and not value.isdigit() else NO
     if not any(one.isdigit() for one in value) or not any(one.isalpha() for one in value):
         return NO
+    if _NAME_AND_NUMBERS.fullmatch(value) is not None:
+        return NO
     return 0.85 if bits_per_character(value) >= 3.3 and _is_mixed(value) else NO
 
 
+def unmistakable_token(value: str, placeholders: Placeholders) -> float:
+    """For names that many things have (``key``, ``auth``): no hash, no identifier in words, no path."""
+    value = value.rstrip(".,;)")
+    if len(value) < 20 or _HEXADECIMAL.fullmatch(value) is not None or not _BASE64_OR_URL_SAFE.fullmatch(value):
+        return NO
+    if _character_classes(value) < 3 or bits_per_character(value) < 3.9 or not _is_mixed(value, 0.35):
+        return NO
+    return opaque_token(value, placeholders)
+
+
+def is_credential_of_service(value: str, bits: float) -> bool:
+    """Of the right form; random enough, and no word."""
+    if not any(one.isdigit() for one in value):
+        return False
+    return bits_per_character(value) >= max(bits, _SERVICE_BITS_MIN)
+
+
+def is_in_words(value: str) -> bool:
+    """Whether a text without digits is written as a name is, and not as letters at random."""
+    return not any(one.isdigit() for one in value) and not _is_mixed(value, 0.3)
+
+
+def header_value(value: str, placeholders: Placeholders) -> float:
+    """What follows ``Authorization:`` or ``X-Api-Key:``. No check of its own where a scheme has one."""
+    if (
+        len(value) < 10
+        or placeholders.hold(value)
+        or (_WORDS.fullmatch(value) is not None and not _is_mixed(value, 0.4))
+    ):
+        return NO
+    if _CODE.fullmatch(value) is not None or _DATE_OR_VERSION.fullmatch(value) is not None:
+        return NO
+    return LIKELY if bits_per_character(value) >= 2.75 and _character_classes(value) >= 2 else NO
+
+
+def login_password(value: str, placeholders: Placeholders) -> float:
+    """What follows the user's name on a command line; short ones are passwords there too."""
+    value = value.strip("\"'")
+    if (
+        len(value) < 4
+        or value[0] in "$<{[*%"
+        or value[-1] == ">"
+        or placeholders.hold(value)
+        or (value.isdigit() and len(value) < 6)
+    ):
+        return NO
+    return LIKELY if bits_per_character(value) >= 1.9 else NO
+
+
+def kubernetes_value(value: str, placeholders: Placeholders) -> float:
+    """A member of a Secret's ``data``: base64, of something."""
+    try:
+        return NO if placeholders.hold(_unpadded(value.rstrip("=")).decode("utf-8", "replace")) else LIKELY
+    except ValueError:
+        return NO
+
+
 CHECKS: Final[Mapping[str, Check]] = {
-    check.__name__: check for check in (crc32_base62, json_web_token, basic_pair, chosen_password, opaque_token)
-}
+    check.__name__: check for check in (
+        crc32_base62, json_web_token, basic_pair, chosen_password, opaque_token, header_value, login_password,
+        kubernetes_value,
+    )
+}  # fmt: skip
 
 
 def _unpadded(text: str) -> bytes:

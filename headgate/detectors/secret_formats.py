@@ -1,6 +1,7 @@
-"""``config/detectors/secrets.yaml``, compiled once."""
+"""``config/detectors/secrets.yaml`` and ``gitleaks.yaml``, compiled once."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -15,31 +16,79 @@ from headgate.kernel.errors import ValidationError
 _WINDOW_BYTES: Final = 16 * 1024
 """How far from its keyword a credential may reach; a private key of 8192 bits has 6.4 KB."""
 
+_BEGINNING_BYTES_MIN: Final = 3
+"""What is shorter begins too much else."""
+
 
 @dataclass(frozen=True, slots=True)
 class SecretFormat:
-    """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword."""
+    """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
+    how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
+    that are no credentials."""
 
     kind: str
     pattern: re2._Regexp
     before: int
     check: Check | None
     bits: float
+    after: int = _WINDOW_BYTES
+    near: bool = False
+    allowed: re2._Regexp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceValue:
+    """How a service's credential looks where it is assigned to a name with the service's own in it."""
+
+    kind: str
+    value: re2._Regexp
+    bits: float
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A name to which a secret is assigned; ``by_person``: chosen by somebody, so that it may be short."""
+    """A name to which a secret is assigned; ``by_person``: chosen by somebody, so that it may be short; ``weak``: of
+    other things too, so that only what cannot be anything else counts."""
 
     by_person: bool
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """What one keyword is the beginning, or the name, of. ``beginnings`` only count at the beginning of a word."""
+
+    length: int
+    beginnings: tuple[SecretFormat, ...]
+    others: tuple[SecretFormat, ...]
+    assignment: Assignment | None
+    services: tuple[ServiceValue, ...]
+
+
+_ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
+    "weak": Assignment(by_person=False, weak=True),
+    "tokens": Assignment(by_person=False),
+    "passwords": Assignment(by_person=True),
+}
+
+
+@dataclass(slots=True)
+class _Entry:
+    formats: list[SecretFormat] = field(default_factory=list)
+    assignment: Assignment | None = None
+    services: list[ServiceValue] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFormats:
-    """``keywords`` finds (length, formats, assignment) in text that is ASCII-lowered bytes read as Latin-1."""
+    """``keywords`` finds a ``Keyword`` in text that is ASCII-lowered bytes read as Latin-1; ``beginnings``, what
+    formats with a beginning of their own begin with; ``allowed``, values that are no credentials."""
 
     keywords: ahocorasick.Automaton
+    beginnings: re2._Regexp
+    kinds: frozenset[str]
     placeholders: Placeholders
+    allowed: re2._Regexp
     harmless_endings: tuple[str, ...]
     harmless_beginnings: tuple[str, ...]
 
@@ -47,47 +96,96 @@ class SecretFormats:
 @cache
 def secret_formats() -> SecretFormats:
     """Raises ValidationError for a list that cannot be used."""
-    document = read_document(resource_path("detectors", "secrets.yaml"))
-    document.only("formats", "assignments", "placeholders")
-    by_keyword: dict[bytes, tuple[list[SecretFormat], Assignment | None]] = {}
-    formats = document.section("formats")
-    for kind in formats.members:
-        section = formats.section(kind)
-        made = _format(kind, section)
-        for keyword in section.strings("keywords"):
-            by_keyword.setdefault(keyword.lower().encode(), ([], None))[0].append(made)
-    assignments = document.section("assignments")
-    for key, by_person in (("passwords", True), ("tokens", False)):
+    own = read_document(resource_path("detectors", "secrets.yaml"))
+    own.only("formats", "assignments", "placeholders")
+    published = read_document(resource_path("detectors", "gitleaks.yaml"))
+    published.only("formats", "assigned", "allowed", "stopwords")
+    entries: dict[bytes, _Entry] = {}
+    for document in (published, own):
+        formats = document.section("formats")
+        for kind in formats.members:
+            section = formats.section(kind)
+            made = _format(kind, section)
+            for keyword in section.strings("keywords"):
+                entries.setdefault(keyword.lower().encode(), _Entry()).formats.append(made)
+    assigned = published.section("assigned")
+    for kind in assigned.members:
+        section = assigned.section(kind)
+        for name in section.strings("keywords"):
+            entries.setdefault(name.encode(), _Entry()).services.append(_service_value(kind, section))
+    assignments = own.section("assignments")
+    for key, assignment in _ASSIGNMENTS.items():
         for name in assignments.strings(key):
-            known = by_keyword.get(name.encode(), ([], None))[0]
-            by_keyword[name.encode()] = (known, Assignment(by_person))
-    automaton = ahocorasick.Automaton()
-    for keyword_bytes, (found, assignment) in by_keyword.items():
-        automaton.add_word(keyword_bytes.decode("latin-1"), (len(keyword_bytes), tuple(found), assignment))
-    automaton.make_automaton()
-    placeholders = document.section("placeholders")
+            entries.setdefault(name.encode(), _Entry()).assignment = assignment
+    placeholders = own.section("placeholders")
     return SecretFormats(
-        automaton,
+        _automaton(entries),
+        _beginnings(entries),
+        frozenset((*own.section("formats").members, *published.section("formats").members)),
         Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
+        _any_of(published, "allowed"),
         tuple(assignments.strings("harmless_endings")),
         tuple(assignments.strings("harmless_beginnings")),
     )
 
 
-def window_end(start: int, size: int) -> int:
-    return min(size, start + _WINDOW_BYTES)
+def _automaton(entries: dict[bytes, _Entry]) -> ahocorasick.Automaton:
+    automaton = ahocorasick.Automaton()
+    for word, entry in entries.items():
+        starts_word = word[:1].isalnum()
+        beginnings = [one for one in entry.formats if starts_word and one.before == 0]
+        others = [one for one in entry.formats if one not in beginnings]
+        found = Keyword(len(word), tuple(beginnings), tuple(others), entry.assignment, tuple(entry.services))
+        automaton.add_word(word.decode("latin-1"), found)
+    automaton.make_automaton()
+    return automaton
+
+
+def _beginnings(entries: dict[bytes, _Entry]) -> re2._Regexp:
+    words = [
+        word
+        for word, entry in entries.items()
+        if len(word) >= _BEGINNING_BYTES_MIN and any(one.before == 0 for one in entry.formats)
+    ]
+    return re2.compile(b"(?i)" + b"|".join(re2.escape(word) for word in sorted(words, key=len, reverse=True)))
+
+
+def _any_of(section: Section, key: str) -> re2._Regexp:
+    return _compiled(section, "|".join(f"(?:{one})" for one in section.strings(key)))
+
+
+def _service_value(kind: str, section: Section) -> ServiceValue:
+    section.only("keywords", "value", "bits", "allowed")
+    return ServiceValue(kind, _compiled(section, section.text("value")), _number(section, "bits", 0))
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
-    section.only("keywords", "pattern", "before", "check", "bits")
+    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed")
     check = section.members.get("check")
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")
-    before, bits = section.members.get("before", 0), section.members.get("bits", 0)
-    if not isinstance(before, int) or not isinstance(bits, int | float):
-        raise section.fail("before", "before and bits are numbers")
+    near = int(_number(section, "near", 0))
+    return SecretFormat(
+        kind,
+        _compiled(section, section.text("pattern")),
+        near or int(_number(section, "before", 0)),
+        None if check is None else CHECKS[str(check)],
+        _number(section, "bits", 0),
+        near or int(_number(section, "after", _WINDOW_BYTES)),
+        near > 0,
+        _any_of(section, "allowed") if "allowed" in section.members else None,
+    )
+
+
+def _number(section: Section, key: str, default: float) -> float:
+    value = section.members.get(key, default)
+    if not isinstance(value, int | float):
+        raise section.fail(key, "a number is required")
+    return value
+
+
+def _compiled(section: Section, pattern: str) -> re2._Regexp:
     try:
-        pattern = re2.compile(section.text("pattern").encode())
+        return re2.compile(pattern.encode())
     except re2.error as error:
         raise ValidationError(f"{section.where}: a pattern that RE2 does not accept: {error}") from error
-    return SecretFormat(kind, pattern, before, None if check is None else CHECKS[str(check)], float(bits))

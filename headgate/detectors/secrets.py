@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from typing import Final
 
-from headgate.detectors.assignments import assigned_value
+from headgate.detectors.assignments import assigned_value, begins_name, service_values
 from headgate.detectors.entropy import bits_per_character
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.detectors.secret_checks import LIKELY, NO
-from headgate.detectors.secret_formats import Assignment, SecretFormat, SecretFormats, secret_formats, window_end
+from headgate.detectors.secret_checks import LIKELY, NO, is_in_words
+from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretFormats, secret_formats
 
 _WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _SLICE_BYTES: Final = 64 * 1024
 _OVERLAP_BYTES: Final = 64
+_WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
 GENERIC: Final = ("password", "token")
 
 
@@ -20,21 +21,30 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """What looks like a credential, in no order, and perhaps one place more than once."""
     formats = secret_formats()
     budget.new_pass(len(buffer))
-    for end, (length, known, assignment) in _keywords(buffer, formats):
-        start = end - length
-        if not budget.allows_candidate():
+    weak = 0
+    for end, keyword in _keywords(buffer, formats):
+        start = end - keyword.length
+        known = keyword.others
+        if keyword.beginnings and (start == 0 or buffer[start - 1] not in _WORD):
+            known += keyword.beginnings
+        if not known and keyword.assignment is None and not keyword.services:
+            continue
+        is_weak = not known and not keyword.services and keyword.assignment is not None and keyword.assignment.weak
+        weak += is_weak
+        if (not is_weak or weak % _WEAK_PER_CANDIDATE == 0) and not budget.allows_candidate():
             return
         for one in known:
             match = _match(buffer, start, one, formats)
             if match is not None:
                 yield match
+        if keyword.services and begins_name(buffer, start, end):
+            yield from service_values(buffer, end, keyword.services, formats)
+        assignment = keyword.assignment
         if assignment is not None and (found := assigned_value(buffer, start, end, assignment, formats)) is not None:
             yield Match(GENERIC[0] if assignment.by_person else GENERIC[1], found.start, found.end, found.confidence)
 
 
-def _keywords(
-    buffer: bytes, formats: SecretFormats
-) -> Iterator[tuple[int, tuple[int, tuple[SecretFormat, ...], Assignment | None]]]:
+def _keywords(buffer: bytes, formats: SecretFormats) -> Iterator[tuple[int, Keyword]]:
     """Each keyword with the offset of its end; slice by slice, so that no call holds the interpreter for long."""
     lowered = buffer.lower()
     for at in range(0, len(lowered), _SLICE_BYTES):
@@ -46,25 +56,27 @@ def _keywords(
 
 
 def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretFormats) -> Match | None:
-    end = window_end(start, len(buffer))
+    end = min(len(buffer), start + wanted.after)
     if wanted.before == 0:
         found = wanted.pattern.match(buffer, start, end)
     else:
         found = wanted.pattern.search(buffer, max(0, start - wanted.before), end)
-        if found is not None and found.start() > start:
+        if found is not None and found.start() > start and not wanted.near:
             return None
     if found is None:
         return None
     if found.start() > 0 and buffer[found.start() - 1] in _WORD and buffer[found.start()] in _WORD:
         return None
-    group = 1 if found.re.groups and found.start(1) >= 0 else 0
+    group = found.lastindex or 0 if wanted.check is not None else int(found.re.groups > 0 and found.start(1) >= 0)
     raw: bytes = found[group]
     if wanted.bits and bits_per_character(raw) < wanted.bits:
+        return None
+    if wanted.allowed is not None and wanted.allowed.search(raw) is not None:
         return None
     confidence = LIKELY
     value = raw.decode("utf-8", "replace")
     if wanted.check is not None:
         confidence = wanted.check(value, formats.placeholders)
-    elif wanted.bits and formats.placeholders.hold(value):
+    elif wanted.bits and (formats.placeholders.hold(value) or is_in_words(value)):
         confidence = NO
     return None if confidence == NO else Match(wanted.kind, found.start(group), found.end(group), confidence)

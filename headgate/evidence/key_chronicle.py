@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class KeyChronicle:
-    """Any number of workers may have one. Keys are named as ``headgate audit key`` shows them: by their identifiers."""
+    """Any number of workers may have one. Keys are named by their identifiers in the keys' file."""
 
     database: Database
     keys: SigningKeySource
@@ -52,7 +52,7 @@ class KeyChronicle:
             before = await self._told_before(connection, org_id, keys)
             if before is None:
                 return 0
-            events = self._events(before, _signing(keys))
+            events = self._events(org_id, before, keys)
             await append(connection, org_id, events)
             await save_told_keys(connection, org_id, _signing(keys))
         for event in events:
@@ -83,12 +83,22 @@ class KeyChronicle:
         told = await load_told_keys(connection, org_id)
         return [_key_id(keys, one.public_key) for one in signed_by] if told is None else told
 
-    def _events(self, before: Sequence[str], now: Sequence[str]) -> list[Event]:
+    def _events(self, org_id: str, before: Sequence[str], keys: SigningKeys) -> list[Event]:
+        """``verifier_key``: as readers of this log know it; not there where the keys' file has lost it."""
+        now = _signing(keys)
+        named = {
+            _key_id(keys, one.public_key): one.text for one in keys.verifier_keys(origin_of(keys.log_name, org_id))
+        }
         changes = [(EventType.SIGNING_KEY_ROTATED, one) for one in now if one not in before]
         changes += [(EventType.SIGNING_KEY_RETIRED, one) for one in before if one not in now]
         at = self.clock()
         return [
-            Event(event_type, at, SYSTEM, {"key_id": key_id, "signing_key_ids": list(now)})
+            Event(
+                event_type,
+                at,
+                SYSTEM,
+                {"key_id": key_id, "signing_key_ids": list(now), "verifier_key": named.get(key_id)},
+            )
             for event_type, key_id in changes
         ]
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.db.database import Connection, Database
 from headgate.evidence import pack_verifier
 from headgate.evidence.attestation_store import AttestationKind, attestations_of, attested_size_from
+from headgate.evidence.checkpoint import origin_of
+from headgate.evidence.note import VerifierKey
 from headgate.evidence.pack_archive import write_archive
 from headgate.evidence.pack_members import PackSources, assemble, read_rows
 from headgate.evidence.pack_store import (
@@ -19,6 +21,7 @@ from headgate.evidence.pack_store import (
     stored_request,
 )
 from headgate.evidence.prove import prove_inclusion
+from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tree_store import first_checkpoint_from, get_checkpoint, load_tree
 from headgate.kernel.errors import NotFoundError, UnavailableError
 from headgate.retention.action_bodies import open_bodies
@@ -43,11 +46,13 @@ async def make_pack(
     action_id: str,
     catalogue: Mapping[str, bytes],
     vault: Vault,
+    keys: SigningKeySource,
     *,
     wait_seconds: float,
 ) -> ProofPack:
-    """``catalogue``: entries by digest (``CatalogueIndex.documents``); ``vault`` opens a request that was put away.
-    What was just recorded waits so long for its checkpoint. Raises NotFoundError, UnavailableError."""
+    """``catalogue``: entries by digest (``CatalogueIndex.documents``); ``vault`` opens a request that was put away;
+    ``keys``: the pack names those of them that signed its checkpoint. What was just recorded waits so long for its
+    checkpoint. Raises NotFoundError, UnavailableError."""
     loop = asyncio.get_running_loop()
     until = loop.time() + wait_seconds
     while True:
@@ -60,6 +65,7 @@ async def make_pack(
             size = await _covering_size(connection, org_id, max(own[-1].seq, 0 if dropped is None else dropped.seq))
             if size is not None:
                 sources = await _sources(connection, org_id, action_id, size, own, dropped, request, catalogue)
+                sources = replace(sources, keys=_public_keys(keys, org_id))
                 break
             tree = await load_tree(connection, org_id)
         if tree.problem is not None:
@@ -83,6 +89,15 @@ async def _request(connection: Connection, org_id: str, action_id: str, vault: V
     if state is BodyState.KEPT and bodies is None:
         raise UnavailableError("the action's bodies were put away, and are not where they should be")
     return state, None if bodies is None else bodies.request
+
+
+def _public_keys(source: SigningKeySource, org_id: str) -> list[VerifierKey]:
+    """None where they are not at hand: a pack stands on its signatures, and its reader has the keys."""
+    try:
+        keys = source.load()
+    except UnavailableError:
+        return []
+    return keys.verifier_keys(origin_of(keys.log_name, org_id))
 
 
 async def _covering_size(connection: Connection, org_id: str, events: int) -> int | None:

@@ -13,7 +13,7 @@ from typing import Final
 from headgate.evidence import pack_verifier
 from headgate.evidence.attestation_store import Attestation, AttestationKind
 from headgate.evidence.checkpoint import InclusionProof, parse_checkpoint
-from headgate.evidence.note import parse_note
+from headgate.evidence.note import VerifierKey, parse_note
 from headgate.evidence.pack_store import SealedRow
 from headgate.kernel.errors import UnavailableError
 
@@ -25,7 +25,7 @@ class PackSources:
     """``rows`` are the action's events and those of its policies' versions, by ``seq``, with a path for each.
 
     ``note`` is the checkpoint as it was signed; ``policies`` are texts by (id, version). ``request`` None: it was
-    forgotten, which one of the rows says.
+    forgotten, which one of the rows says. ``keys``: the log's, some of which signed.
     """
 
     action_id: str
@@ -36,6 +36,7 @@ class PackSources:
     request: str | None
     policies: Mapping[tuple[str, int], str]
     catalogue_entry: bytes | None
+    keys: Sequence[VerifierKey] = ()
 
 
 def assemble(sources: PackSources) -> dict[str, bytes]:
@@ -61,7 +62,10 @@ def assemble(sources: PackSources) -> dict[str, bytes]:
     for one in sources.attestations:
         if one.kind is AttestationKind.TIMESTAMP:
             members[f"timestamps/{one.name}.tsr"] = base64.b64decode(one.document)
-    checkpoint = parse_checkpoint(parse_note(note))
+    signed = parse_note(note)
+    if signing := [one.text for one in sources.keys if signed.signature_of(one) is not None]:
+        members["keys.txt"] = ("\n".join(signing) + "\n").encode()
+    checkpoint = parse_checkpoint(signed)
     head = {"origin": checkpoint.origin, "size": checkpoint.size, "root": checkpoint.root}
     members["verification.json"] = pack_verifier.verification(sources.action_id, events, head, members)
     return members

@@ -43,7 +43,10 @@ Json = dict[str, Any]
 StampCheck = Callable[[bytes, str], str]
 
 FORMAT = "headgate-proof-pack/v1"
-README_SHA256 = "c119ab8543165f42f4432344e90f4f625eccb070582d74a5f0c23ea0aa84ddca"
+READMES_SHA256 = (
+    "f61d66de87b489f02d3959edaeb7153564487f7fdbb418b58d665f7b1bc9f758",
+    "c119ab8543165f42f4432344e90f4f625eccb070582d74a5f0c23ea0aa84ddca",  # before packs had keys.txt
+)
 MAX_PACK_BYTES = 32 << 20
 MAX_MEMBER_BYTES = 24 << 20
 MAX_TOTAL_BYTES = 48 << 20
@@ -52,7 +55,7 @@ COMMENT_BYTES = 64
 
 REQUIRED = ("README.md", "action.json", "checkpoint.txt", "decision.json", "events.json", "policy.rego",
             "verification.json")  # fmt: skip
-OPTIONAL = ("approval.json", "catalogue.json", "request.json")
+OPTIONAL = ("approval.json", "catalogue.json", "keys.txt", "request.json")
 FURTHER_POLICY = re.compile(r"policies/(pol_[0-9a-f-]{36})@([1-9][0-9]{0,8})\.rego")
 TIME_STAMP = re.compile(r"timestamps/[a-z0-9][a-z0-9.-]{0,62}\.tsr")
 NO_POLICY = "# No policy spoke about this action: what nobody allows is denied.\n"
@@ -203,6 +206,21 @@ def verify_checkpoint(text: str, keys: Sequence[Key]) -> Json:
         raise InvalidError(f"no key of yours signed this checkpoint; it was signed by {names}")
     return {"origin": origin, "size": int(lines[1]), "root": root, "signed_by": signed_by, "cosigned_by": cosigned_by,
             "not_checked": others}  # fmt: skip
+
+
+def _verify_named_keys(text: str, checkpoint_text: str, origin: str) -> None:
+    """keys.txt names keys that signed, each once, one a line. They are the pack's word: nothing is checked by them."""
+    lines = text.split("\n")
+    if lines.pop() or not lines or len(set(lines)) != len(lines):
+        raise InvalidError("keys.txt does not hold verifier keys, one a line")
+    for line in lines:
+        try:
+            key = parse_key(line)
+        except RefusedError as error:
+            raise InvalidError(f"keys.txt: {error}") from error
+        if key.name != origin or key.kind != NOTE_KEY or line != line.strip():
+            raise InvalidError(f"keys.txt names a key that is not one of {origin}")
+        verify_checkpoint(checkpoint_text, [key])
 
 
 # --- 3. the events ----------------------------------------------------------------------------------------------
@@ -484,10 +502,12 @@ def _verify_pack(pack: bytes, keys: Sequence[Key], check_stamp: StampCheck | Non
     if not any(key.kind == NOTE_KEY for key in keys):
         raise RefusedError("a key of the service is needed (--key), and not only a witness's")
     members = read_members(pack)
-    if hashlib.sha256(members["README.md"]).hexdigest() != README_SHA256:
+    if hashlib.sha256(members["README.md"]).hexdigest() not in READMES_SHA256:
         raise InvalidError("README.md is not that of this format")
     checkpoint_text = _text(members["checkpoint.txt"], "checkpoint.txt")
     checkpoint = verify_checkpoint(checkpoint_text, keys)
+    if "keys.txt" in members:
+        _verify_named_keys(_text(members["keys.txt"], "keys.txt"), checkpoint_text, checkpoint["origin"])
     document = read_json(_text(members["events.json"], "events.json"), "events.json")
     events = verify_events(document, checkpoint_text, checkpoint["size"], checkpoint["root"])
     if member(document) != members["events.json"]:

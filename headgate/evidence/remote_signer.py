@@ -19,10 +19,11 @@ from headgate.evidence.note import KeyKind, parse_verifier_key
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
+from headgate.outgoing.httpx_transport import open_operator_client
 
 PREFIX: Final = "SIGNER+"
 _LINE: Final = re.compile(r"SIGNER\+([^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})\+(https?://\S+)")
-_TIMEOUT_SECONDS: Final = 5.0
+SIGNATURE_SECONDS: Final = 5.0
 _SIGNATURE_BYTES: Final = 64
 
 
@@ -40,7 +41,7 @@ class RemoteSigner:
         if self.token is not None:
             headers["authorization"] = f"Bearer {self.token.reveal()}"
         try:
-            async with httpx.AsyncClient(verify=public_roots(), trust_env=False, timeout=_TIMEOUT_SECONDS) as client:
+            async with open_operator_client(public_roots(), SIGNATURE_SECONDS) as client:
                 answer = await client.post(self.url, content=message, headers=headers)
         except httpx.HTTPError as error:
             raise UnavailableError(f"the signer at {self.url} does not answer: {type(error).__name__}") from error

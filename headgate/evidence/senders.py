@@ -5,6 +5,7 @@ and no proxy of the environment is asked.
 """
 
 import base64
+import ssl
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,8 +28,9 @@ from headgate.kernel.atomic_file import create_file
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.public_roots import public_roots
+from headgate.outgoing.httpx_transport import open_operator_client
 
-_TIMEOUT_SECONDS: Final = 15.0
+EXPORT_SECONDS: Final = 15.0
 _MAX_ANSWER_BYTES: Final = 64 * 1024
 
 
@@ -62,8 +64,9 @@ def outgoing(org_id: str, text: str) -> Outgoing:
     return Outgoing(org_id, parse_checkpoint(parse_note(text)), text)
 
 
-def open_export_client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(verify=public_roots(), trust_env=False, follow_redirects=False, timeout=_TIMEOUT_SECONDS)
+def open_export_client(roots: ssl.SSLContext | None = None) -> httpx.AsyncClient:
+    """``roots`` None: the public ones."""
+    return open_operator_client(roots or public_roots(), EXPORT_SECONDS)
 
 
 async def send(client: httpx.AsyncClient, target: Target, item: Outgoing) -> Attestation | None:

@@ -163,13 +163,15 @@ class SigningKeySource:
             raise ValidationError(f"the signer's key must be named as the log: {keys.log_name}")
         return self._store([signer or _generate().line(keys.log_name), *self._lines()])
 
-    def retire(self, key_id: str) -> SigningKeys:
-        """This key signs no more, and its private part is forgotten. Raises NotFoundError, ConflictError."""
+    def retire(self, named: str) -> SigningKeys:
+        """This key signs no more, and its private part is forgotten. ``named``: its verifier key, of whichever log, or
+        its identifier in the file. Raises NotFoundError, ConflictError, ValidationError."""
         keys = self._load_own()
         lines = self._lines()
-        found = [at for at, line in enumerate(lines) if line.startswith(_SIGNING) and f"+{key_id}+" in line]
+        wanted = parse_verifier_key(named).public_key if "+" in named else None
+        found = [at for at, line in enumerate(lines) if line.startswith(_SIGNING) and _is_named(line, named, wanted)]
         if not found:
-            raise NotFoundError(f"no key {key_id} signs here")
+            raise NotFoundError(f"no key {named} signs here")
         if len(keys.signers) == 1:
             raise ConflictError("this is the only key that signs: rotate first")
         name, signer = _parse_signer(lines[found[0]])
@@ -190,6 +192,13 @@ class SigningKeySource:
         except OSError as error:
             raise UnavailableError(f"the signing keys cannot be written to {self.file}: {error.strerror}") from error
         return self.load()
+
+
+def _is_named(line: str, key_id: str, public_key: bytes | None) -> bool:
+    name, signer = _parse_signer(line)
+    if public_key is not None:
+        return signer.public_key == public_key
+    return VerifierKey(name, signer.public_key).key_id.hex() == key_id
 
 
 def _generate() -> LocalSigner:

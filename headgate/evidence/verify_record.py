@@ -26,6 +26,7 @@ from headgate.evidence.stored_tree import builder_at
 from headgate.evidence.tiles import TreeBuilder, continuing_nodes, root_continued
 from headgate.evidence.tree_store import chain_length, load_tiles
 from headgate.kernel.errors import ValidationError
+from headgate.reconciliation.model import Reconciliation
 
 type Progress = Callable[[int], None]
 """Told of each number of events more that have been verified."""
@@ -39,12 +40,14 @@ def _no_progress(events: int) -> None:
 class RecordVerification:
     """``chain`` says what is wrong first, whichever check found it. ``agreed``: the sizes of the signed checkpoints
     that the events were held against; ``signed_up_to``: the number of the last event that one of them covers.
-    ``from_the_first``: the stored tree was of no use, so that the chain was verified from its first event on."""
+    ``from_the_first``: the stored tree was of no use, so that the chain was verified from its first event on.
+    ``tables``: what the tables say beside the events; None: they were not looked at (``verify_tables``)."""
 
     chain: Verification
     agreed: frozenset[int] = frozenset()
     signed_up_to: int | None = None
     from_the_first: bool = False
+    tables: Reconciliation | None = None
 
     @property
     def checkpoints_verified(self) -> int:

@@ -10,6 +10,7 @@ from headgate.evidence.note import VerifierKey
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tree_store import chain_length, sample_checkpoints
 from headgate.evidence.verify_record import RecordVerification, read_points, verify_record
+from headgate.evidence.verify_tables import with_tables
 from headgate.kernel.errors import UnavailableError
 
 _OWN_CHECKPOINTS: Final = 200
@@ -24,7 +25,7 @@ async def verify_with_checkpoints(
     start: datetime | None = None,
     end: datetime | None = None,
 ) -> RecordVerification:
-    """``given`` are signed notes that were kept elsewhere."""
+    """The record, and the tables beside it. ``given`` are signed notes that were kept elsewhere."""
     length = await chain_length(connection, org_id)
     own = await sample_checkpoints(connection, org_id, 1, max(length, 1), _OWN_CHECKPOINTS)
     texts = [*given, *(one.note for one in own)]
@@ -36,7 +37,8 @@ async def verify_with_checkpoints(
             return _no_key(error.message)
     if texts and not keys:
         return _no_key(f"the signing key is missing ({source.file})")
-    return await verify_against(connection, org_id, texts, keys, start=start, end=end)
+    found = await verify_against(connection, org_id, texts, keys, start=start, end=end)
+    return await with_tables(connection, org_id, found, start=start, end=end)
 
 
 async def verify_against(

@@ -1,5 +1,6 @@
 """How executions are limited, and what a claim says. Frozen types; limits are parsed from their document."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -47,7 +48,7 @@ class ExecutionLimits:
         )
 
 
-_MOST: Final = {
+LIMITS_MOST: Final[Mapping[str, int]] = {
     "most_attempts": 20,
     "first_retry_seconds": 3600,
     "last_retry_seconds": 86_400,
@@ -66,10 +67,10 @@ def parse_limits(document: JsonValue) -> ExecutionLimits:
     if not isinstance(document, dict):
         raise ValidationError("executions: an object is expected", details={"field": "", "reason": "not an object"})
     for name, value in document.items():
-        if name not in _MOST:
+        if name not in LIMITS_MOST:
             raise _invalid(name[:64], "unknown field")
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST[name]:
-            raise _invalid(name, f"must be a whole number from 1 to {_MOST[name]}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LIMITS_MOST[name]:
+            raise _invalid(name, f"must be a whole number from 1 to {LIMITS_MOST[name]}")
     return ExecutionLimits(**{name: value for name, value in document.items() if isinstance(value, int)})
 
 

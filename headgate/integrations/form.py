@@ -69,7 +69,7 @@ def record(settings: IntegrationSettings) -> JsonObject:
 def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
     """Of PUT's body."""
     properties: JsonObject = {
-        name: {**one.kind.schema, "description": one.meaning} for name, one in members_of(cls).items()
+        name: {**or_null(one.kind.schema), "description": one.meaning} for name, one in members_of(cls).items()
     }
     for name, meaning in cls.SECRETS.items():
         properties[name] = {
@@ -79,7 +79,24 @@ def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
             "writeOnly": True,
             "description": f"{meaning} Never shown; left out, it stays; null forgets it.",
         }
-    return {"type": "object", "additionalProperties": False, "properties": properties}
+    needed = [name for name, one in members_of(cls).items() if one.default is REQUIRED]
+    there: JsonObject = {name: {"not": {"type": "null"}} for name in needed}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "anyOf": [
+            {"required": ["enabled", *needed], "properties": there},
+            {"properties": {"enabled": {"enum": [False, None]}}},
+        ],
+    }
+
+
+def or_null(schema: JsonObject) -> JsonObject:
+    """Null stands for what is left out."""
+    if "enum" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "type": [schema["type"], "null"]}
 
 
 def members_of(cls: type[IntegrationSettings]) -> dict[str, Member]:
@@ -106,12 +123,17 @@ def checked(where: str, kind: Kind, value: JsonValue) -> object:
 
 
 def _complete(cls: type[IntegrationSettings], settings: IntegrationSettings, secrets: Collection[str]) -> None:
-    for name, one in members_of(cls).items():
-        if one.default is REQUIRED and getattr(settings, name) is None:
-            raise _fault(name, "it is needed where the integration is enabled")
+    require_members(settings, "it is needed where the integration is enabled")
     for name in cls.SECRETS:
         if name not in secrets:
             raise _fault(name, "it is needed where the integration is enabled")
+
+
+def require_members(settings: IntegrationSettings, reason: str) -> None:
+    """Raises ValidationError for a member without a default that is not set, as a disabled integration may leave it."""
+    for name, one in members_of(type(settings)).items():
+        if one.default is REQUIRED and getattr(settings, name) is None:
+            raise _fault(name, reason)
 
 
 def _moved(name: str, settings: IntegrationSettings, before: IntegrationSettings | None) -> bool:

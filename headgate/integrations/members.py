@@ -42,11 +42,13 @@ def member(kind: Kind, meaning: str, default: Any = REQUIRED, *, is_destination:
     return field(metadata={"member": Member(kind, default, meaning, is_destination)})
 
 
-def text(most: int = 200, pattern: str | None = None) -> Kind:
+def text(most: int = 200, pattern: str | None = None, example: str | None = None) -> Kind:
     """Printable; nothing unless it matches in full."""
     schema: JsonObject = {"type": "string", "minLength": 1, "maxLength": most}
     if pattern is not None:
         schema["pattern"] = f"^(?:{pattern})$"
+    if example is not None:
+        schema["examples"] = [example]
     compiled = None if pattern is None else re.compile(pattern)
 
     def check(value: JsonValue) -> str:

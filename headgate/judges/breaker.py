@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 FAILURES_TO_OPEN: Final = 5
-OPEN_SECONDS: Final = 10.0
+OPEN_SECONDS: Final = 4.0
 
 
 class BreakerState(StrEnum):
@@ -19,9 +19,10 @@ class BreakerState(StrEnum):
 
 @dataclass(slots=True)
 class Breaker:
-    """Closed; open after so many failures in a row; after a while one call may try (half open).
+    """Closed; open after so many failures in a row; then one call may try (half open), every ``OPEN_SECONDS`` from the
+    beginning of one try to the next: a try that hangs until its deadline does not put the next one off.
 
-    ``clock`` counts seconds and never goes back.
+    ``clock`` counts seconds and never goes back. ``began``: when the call was allowed.
     """
 
     clock: Callable[[], float]
@@ -52,12 +53,20 @@ class Breaker:
     def succeeded(self) -> None:
         self._failures, self._opened_at, self._trying = 0, None, False
 
-    def failed(self) -> None:
+    def failed(self, began: float) -> None:
+        if self._is_late(began):
+            return
         self._failures += 1
-        self._trying = False
-        if self._failures >= FAILURES_TO_OPEN:
+        if self._opened_at is not None:
+            self._opened_at, self._trying = began, False
+        elif self._failures >= FAILURES_TO_OPEN:
             self._opened_at = self.clock()
 
-    def gave_up(self) -> None:
+    def gave_up(self, began: float) -> None:
         """The caller went away before it was known how the call went."""
-        self._trying = False
+        if not self._is_late(began):
+            self._trying = False
+
+    def _is_late(self, began: float) -> bool:
+        """A call from before the breaker opened: its failure is nothing new, and it is not the one that tries."""
+        return self._opened_at is not None and began < self._opened_at + OPEN_SECONDS

@@ -5,8 +5,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
-import httpx
-
 from headgate.judges.answer import parse_judgement
 from headgate.judges.anthropic import Anthropic
 from headgate.judges.breaker import Breaker, BreakerState
@@ -28,14 +26,15 @@ from headgate.judges.transport import FormRefusedError, exchange
 from headgate.judges.verdict_cache import VerdictCache
 from headgate.judges.wire import Adapter, Form, Role, Turn, WireAnswer
 from headgate.kernel.tasks import TaskSet
+from headgate.outgoing.client import OutgoingClient
 
 _ADAPTERS: Final[dict[ProviderKind, Adapter]] = {
     ProviderKind.OPENAI_COMPATIBLE: OpenAiCompatible(),
     ProviderKind.ANTHROPIC: Anthropic(),
     ProviderKind.GEMINI: Gemini(),
 }
-_CONCURRENT_MAX: Final = 16
-_REHEARSED_AT_ONCE: Final = 4
+CONCURRENT_MAX: Final = 16
+REHEARSED_AT_ONCE: Final = 4
 _COUNTS_AGAINST_PROVIDER: Final = frozenset(
     (Failure.TIMEOUT, Failure.UNREACHABLE, Failure.RATE_LIMITED, Failure.PROVIDER_ERROR)
 )
@@ -51,7 +50,7 @@ class Judges:
 
     def __init__(
         self,
-        client: httpx.AsyncClient,
+        client: OutgoingClient,
         *,
         clock: Callable[[], float] = time.monotonic,
         deadline_seconds: float = DEADLINE_SECONDS,
@@ -62,7 +61,7 @@ class Judges:
         self._cache = VerdictCache(clock)
         self._breakers: dict[Lane, Breaker] = {}
         self._slots: dict[Lane, asyncio.Semaphore] = {}
-        self._rehearsals = asyncio.Semaphore(_REHEARSED_AT_ONCE)
+        self._rehearsals: dict[Lane, asyncio.Semaphore] = {}
         self._rehearsing = TaskSet(lambda name, error: None)  # whoever waits for it is told
         self._forms: dict[tuple[str, str], Form] = {}
 
@@ -88,9 +87,9 @@ class Judges:
             raise _left_alone()
         if not await may_ask():
             raise _used_up()
-        asking = self._rehearsing.start(self._within_deadline(question, self._rehearsals), name="rehearse_judge")
-        # Shielded, as in the cache: who waits may be told of another's deny first, and a request that is broken off
-        # while it connects would leave its socket behind.
+        slots = self._rehearsals.setdefault(_lane(question), asyncio.Semaphore(REHEARSED_AT_ONCE))
+        asking = self._rehearsing.start(self._within_deadline(question, slots), name="rehearse_judge")
+        # Shielded, as in the cache: who waits may be told of another's deny first.
         verdict = await asyncio.shield(asking)
         assert isinstance(verdict, Verdict)  # noqa: S101 - what _within_deadline returns
         return verdict
@@ -104,21 +103,22 @@ class Judges:
         breaker = self._breakers.setdefault(lane, Breaker(self._clock))
         if not breaker.allows():
             raise _left_alone()
+        began = self._clock()
         try:
             if not await may_ask():
                 raise _used_up()
-            slots = self._slots.setdefault(lane, asyncio.Semaphore(_CONCURRENT_MAX))
+            slots = self._slots.setdefault(lane, asyncio.Semaphore(CONCURRENT_MAX))
             verdict = await self._within_deadline(question, slots)
         except JudgeError as error:
             if error.failure in _COUNTS_AGAINST_PROVIDER:
-                breaker.failed()
+                breaker.failed(began)
             elif error.failure is Failure.BUDGET_EXHAUSTED:
-                breaker.gave_up()
+                breaker.gave_up(began)
             else:
                 breaker.succeeded()
             raise
         except BaseException:
-            breaker.gave_up()
+            breaker.gave_up(began)
             raise
         breaker.succeeded()
         return verdict
@@ -163,7 +163,7 @@ class Judges:
             request = adapter.request(provider, question.model, system, turns, form)
             requests += 1
             try:
-                document = await exchange(self._client, request)
+                document = await exchange(self._client, request, provider.rules, _lane(question).org_id or "")
             except FormRefusedError as error:
                 status = error.status
                 continue

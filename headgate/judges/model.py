@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 
 DEADLINE_SECONDS: Final = 3.0
 CONNECT_SECONDS: Final = 0.5
@@ -23,7 +24,8 @@ class ProviderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One configured service. ``base_url`` without a slash at the end; the administrator's choice, and may be private.
+    """One configured service. ``base_url`` without a slash at the end. An administrator of the organization chose it:
+    it is reached only where ``rules`` permit the address that is connected to.
 
     Prices are in US dollars for a million tokens; None: unknown, and then no cost is told.
     """
@@ -33,6 +35,7 @@ class Provider:
     api_key: Secret | None = None
     input_price: float | None = None
     output_price: float | None = None
+    rules: DestinationRules = PUBLIC_ONLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class Failure(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"
     TOO_LARGE = "too_large"
     NOT_INSPECTED = "not_inspected"
+    UNSCANNABLE = "unscannable"
     NOT_CONFIGURED = "not_configured"
     INTERNAL = "internal"
 

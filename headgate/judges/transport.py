@@ -1,20 +1,26 @@
 """One exchange with a provider: bounded in time and size, retried once where the provider asks for that."""
 
 import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
-
-import httpx
 
 from headgate.judges.model import CONNECT_SECONDS, DEADLINE_SECONDS, Failure, JudgeError
 from headgate.judges.wire import WireRequest
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.public_roots import public_roots
-from headgate.kernel.retry_after import seconds_of
+from headgate.organizations.destinations import DestinationRules
+from headgate.outgoing.client import OutgoingClient
+from headgate.outgoing.model import OutgoingError, OutgoingFailure, OutgoingLimits, OutgoingRequest, OutgoingResponse
+from headgate.outgoing.resolver import SystemResolver
+from headgate.outgoing.retry_after import retry_after_seconds
 
-_ANSWER_MAX_BYTES: Final = 256 * 1024
+_LIMITS: Final = OutgoingLimits(connect_seconds=CONNECT_SECONDS, response_max_bytes=256 * 1024)
 _RETRY_PAUSE_SECONDS: Final = 0.1
+_OK: Final = 200
 _TOO_MANY: Final = 429
 _FORM_UNKNOWN: Final = frozenset((400, 404, 405, 415, 422, 501))
 
@@ -26,27 +32,29 @@ class FormRefusedError(Exception):
     status: int
 
 
-def open_client(*, connections: int = 32) -> httpx.AsyncClient:
-    """For all judges of a process. No proxy of the environment: the gate does not call through itself."""
-    return httpx.AsyncClient(
-        verify=public_roots(),
-        trust_env=False,
-        follow_redirects=False,
-        timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-    )
-
-
-async def exchange(client: httpx.AsyncClient, request: WireRequest) -> JsonObject:
-    """The provider's answer as JSON. The caller bounds the time. Raises JudgeError, FormRefusedError."""
+@asynccontextmanager
+async def open_client(roots: ssl.SSLContext | None = None) -> AsyncIterator[OutgoingClient]:
+    """For all judges of a process; ``roots`` None: the public ones."""
+    resolver = SystemResolver()
+    client = OutgoingClient(roots or public_roots(), resolver)
     try:
-        return await _once(client, request)
+        yield client
+    finally:
+        client.close()
+        resolver.close()
+
+
+async def exchange(client: OutgoingClient, request: WireRequest, rules: DestinationRules, owner: str) -> JsonObject:
+    """The provider's answer as JSON. The caller bounds the time; only requests of the same ``owner`` share a
+    connection. Raises JudgeError, FormRefusedError."""
+    try:
+        return await _once(client, request, rules, owner)
     except JudgeError as error:
         pause = _pause(error)
         if pause is None:
             raise
     await asyncio.sleep(pause)
-    return await _once(client, request)
+    return await _once(client, request, rules, owner)
 
 
 def _pause(error: JudgeError) -> float | None:
@@ -56,21 +64,19 @@ def _pause(error: JudgeError) -> float | None:
     return pause if pause < DEADLINE_SECONDS else None
 
 
-async def _once(client: httpx.AsyncClient, request: WireRequest) -> JsonObject:
+async def _once(client: OutgoingClient, request: WireRequest, rules: DestinationRules, owner: str) -> JsonObject:
     headers = {"content-type": "application/json", "accept": "application/json", **request.headers}
+    outgoing = OutgoingRequest("POST", request.url, tuple(headers.items()), canonical_bytes(request.body))
     try:
-        async with client.stream(
-            "POST", request.url, content=canonical_bytes(request.body), headers=headers
-        ) as response:
-            body = await _bounded(response)
-    except httpx.TimeoutException as error:
-        raise JudgeError(Failure.TIMEOUT, "the provider did not take the connection in time") from error
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-        raise JudgeError(Failure.UNREACHABLE, f"the provider cannot be reached ({type(error).__name__})") from error
-    if response.status_code != httpx.codes.OK:
-        raise _refusal(response)
+        answer = await client.send(outgoing, rules, _LIMITS, kept_for=owner)
+    except OutgoingError as error:
+        raise _unanswered(error) from error
+    if answer.status != _OK:
+        raise _refusal(answer)
+    if answer.is_truncated:
+        raise JudgeError(Failure.MALFORMED_ANSWER, f"the provider's answer is over {_LIMITS.response_max_bytes} bytes")
     try:
-        document = parse_strict(body)
+        document = parse_strict(answer.body)
     except ValidationError as error:
         raise JudgeError(Failure.MALFORMED_ANSWER, "the provider's answer is not JSON") from error
     if not isinstance(document, dict):
@@ -78,17 +84,20 @@ async def _once(client: httpx.AsyncClient, request: WireRequest) -> JsonObject:
     return document
 
 
-async def _bounded(response: httpx.Response) -> bytes:
-    body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > _ANSWER_MAX_BYTES:
-            raise JudgeError(Failure.MALFORMED_ANSWER, f"the provider's answer is over {_ANSWER_MAX_BYTES} bytes")
-    return bytes(body)
+def _unanswered(error: OutgoingError) -> JudgeError:
+    if error.failure is OutgoingFailure.CONNECT_TIMEOUT:
+        return JudgeError(Failure.TIMEOUT, "the provider did not take the connection in time")
+    if error.failure is OutgoingFailure.BLOCKED:
+        return JudgeError(
+            Failure.UNREACHABLE,
+            "the provider's address is private, and the operator of this installation has not opened it to the"
+            " organization (headgate org private-destinations)",
+        )
+    return JudgeError(Failure.UNREACHABLE, f"the provider cannot be reached ({error.failure.value})")
 
 
-def _refusal(response: httpx.Response) -> Exception:
-    status = response.status_code
+def _refusal(answer: OutgoingResponse) -> Exception:
+    status = answer.status
     if status in (401, 403):
         return JudgeError(Failure.UNAUTHORIZED, f"the provider refused the key ({status})")
     if status in _FORM_UNKNOWN:
@@ -98,7 +107,7 @@ def _refusal(response: httpx.Response) -> Exception:
         Failure.RATE_LIMITED if limited else Failure.PROVIDER_ERROR if status >= 500 else Failure.REFUSED,
         f"the provider answered {status}",
     )
-    after = seconds_of(response.headers.get("retry-after", ""))
+    after = retry_after_seconds(answer)
     if after is not None:
         error.retry_after_seconds = int(after)
     return error

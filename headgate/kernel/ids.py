@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from headgate.kernel.errors import ValidationError
+from headgate.kernel.errors import NotFoundError, ValidationError
 
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ID: Final = re.compile(rf"([a-z]{{3}})_({_UUID})")
@@ -61,6 +61,11 @@ def earliest_id(prefix: IdPrefix, moment: datetime) -> str:
     return f"{prefix}_{digits[:8]}-{digits[8:12]}"
 
 
+def id_pattern(prefix: IdPrefix) -> str:
+    """The regular expression of what ``parse_id`` reads, as JSON Schema writes it (ECMA-262)."""
+    return f"^({prefix}_)?{_UUID}$"
+
+
 def parse_id(prefix: IdPrefix, text: str) -> str:
     """``text`` as an identifier of this type; the bare UUID, as the schemas declare it, is accepted too.
 
@@ -75,3 +80,11 @@ def parse_id(prefix: IdPrefix, text: str) -> str:
         f"{json.dumps(text[:64])} is not an identifier of this type: expected {prefix}_ and a UUID in lower case",
         details={"expected_prefix": f"{prefix}_", "got": text[:64]},
     )
+
+
+def addressed_id(prefix: IdPrefix, text: str) -> str:
+    """``parse_id`` for an identifier in a path. Raises NotFoundError for a malformed one."""
+    try:
+        return parse_id(prefix, text)
+    except ValidationError as error:
+        raise NotFoundError(error.message) from error

@@ -44,8 +44,10 @@ _CLAIM_LASTS: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
+    """``codes_voided``: other codes that had not been used."""
+
     factors_removed: int
-    codes_left: int
+    codes_voided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class RecoveryCodes:
             return await code_status(connection, person.org_id, person.user_id)
 
     async def verify(self, person: Person, text: str) -> Recovered:
-        """Use one: the person's TOTP factors are gone, and their other sessions closed.
+        """Use one: the person's TOTP factors and other codes are gone, and their other sessions closed.
 
         Raises ValidationError (not one of theirs, or used), RateLimitedError (locked out), UnavailableError.
         """
@@ -166,12 +168,14 @@ class RecoveryCodes:
             await close_everywhere(self._closers, connection, person, now)
             if used:
                 await forget_attempts(connection, person, Attempted.RECOVERY_CODE)
-                left = (await code_status(connection, person.org_id, person.user_id)).unused
+                # The last factor is gone: there is nothing left that the other codes would recover from.
+                voided = await delete_codes(connection, person.org_id, person.user_id)
                 await tell(
                     connection, person, EventType.MFA_CODE_USED, now,
-                    {"factors_removed": removed, "codes_left": left, "issuer": person.issuer,
-                     "owner": person.email or person.user_id, "reason": f"{left} recovery codes are left"},
+                    {"factors_removed": removed, "codes_voided": voided, "issuer": person.issuer,
+                     "owner": person.email or person.user_id, "reason": f"{voided} other recovery codes were purged"},
                 )  # fmt: skip
+                await tell(connection, person, EventType.MFA_CODES_PURGED, now, {"voided": voided})
             else:
                 # The code is gone, what it did is not: whoever ends the codes at the right moment hides nothing.
                 gone: JsonObject = {"type": "totp", "removed": removed}
@@ -182,4 +186,4 @@ class RecoveryCodes:
                 details={"factors_removed": removed},
             )
         ATTEMPTS.labels(Attempted.RECOVERY_CODE.value, "accepted").inc()
-        return Recovered(removed, left)
+        return Recovered(removed, voided)

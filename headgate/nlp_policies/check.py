@@ -1,10 +1,12 @@
 """Whether a draft can be a policy."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from headgate.detectors.assess import EmbeddedModel
+from headgate.classifiers.folder import CLASSIFIER_NAME
+from headgate.detectors.assess import HEURISTICS, EmbeddedModel
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.secret_checks import DOUBTFUL
 from headgate.judges.model import ProviderKind
@@ -12,6 +14,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import (
     EMBEDDED,
     MODEL_MAX_CHARACTERS,
+    ONNX,
     PROMPT_MAX_CHARACTERS,
     SCOPE_MAX,
     Direction,
@@ -28,10 +31,21 @@ _DEFAULT_MODELS: Final = {
 }
 _MODELS: Final = {
     NlpPolicyType.PII_DETECTION: (EmbeddedModel.PII, EmbeddedModel.SECRETS),
-    NlpPolicyType.CONTENT_SAFETY: (EmbeddedModel.SAFETY, EmbeddedModel.SECRETS, EmbeddedModel.KEYWORDS),
-    NlpPolicyType.INTENT_CLASSIFICATION: (EmbeddedModel.INTENT, EmbeddedModel.SECRETS, EmbeddedModel.KEYWORDS),
-    NlpPolicyType.CUSTOM: (EmbeddedModel.KEYWORDS, EmbeddedModel.SECRETS),
+    NlpPolicyType.CONTENT_SAFETY: (
+        EmbeddedModel.SAFETY,
+        EmbeddedModel.INJECTION,
+        EmbeddedModel.SECRETS,
+        EmbeddedModel.KEYWORDS,
+    ),
+    NlpPolicyType.INTENT_CLASSIFICATION: (
+        EmbeddedModel.INTENT,
+        EmbeddedModel.INJECTION,
+        EmbeddedModel.SECRETS,
+        EmbeddedModel.KEYWORDS,
+    ),
+    NlpPolicyType.CUSTOM: (EmbeddedModel.KEYWORDS, EmbeddedModel.SECRETS, EmbeddedModel.INJECTION),
 }
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110, section 5.6.2
 _UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
 
 
@@ -50,15 +64,18 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
     _check("on_match", draft.on_match is not Verdict.ALLOW, "deny or require_approval")
     _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
     _check("daily_limit", 1 <= draft.daily_limit <= 10_000_000, "a whole number from 1 to 10000000")
-    for name in ("tools", "operations", "agents"):
+    for name in ("tools", "operations", "agents", "except_headers"):
         entries: tuple[str, ...] = getattr(draft.scope, name)
         fits = len(entries) <= SCOPE_MAX and all(0 < len(one) <= NAME_MAX_CHARACTERS for one in entries)
         _check(f"scope.{name}", fits, f"at most {SCOPE_MAX} names")
+    _check("scope.except_headers", all(map(_HEADER.fullmatch, draft.scope.except_headers)), "header names, lower case")
     for name, text in (("name", draft.name), ("description", draft.description), ("prompt", draft.prompt)):
         _check(name, not _UNSTORABLE & set(text or ""), "text without NUL and lone surrogates")
     if draft.provider == EMBEDDED:
         return _embedded(draft)
-    known = {*ProviderKind, *providers}
+    if draft.provider == ONNX:
+        return _local_classifier(draft)
+    known = {*ProviderKind, ONNX, *providers}
     _check("provider", draft.provider in known, f"one of {', '.join(sorted(known))}")
     _check("model", 0 < len(draft.model or "") <= MODEL_MAX_CHARACTERS, "the name of one of the provider's models")
     setting = providers.get(draft.provider)
@@ -71,18 +88,30 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
 
 def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]:
     """What a policy does not do, in sentences. ``providers``: those that are configured."""
-    if draft.provider != EMBEDDED and draft.provider not in providers:
+    if not draft.is_local and draft.provider not in providers:
         yield f"the provider {draft.provider} is not set: on_error answers for it until it is"
     if draft.scope.direction is not Direction.REQUEST and Verdict.REQUIRE_APPROVAL in (draft.on_match, draft.on_error):
         yield "an answer cannot be held for a person: require_approval withholds it, as deny does"
     if draft.scope.direction is Direction.RESPONSE and not (draft.scope.tools or draft.scope.operations):
         yield "it looks at the answers of all calls: those that are not text, or are large, are withheld"
+    if draft.on_unscannable is Verdict.ALLOW:
+        yield "what cannot be opened (pictures, encrypted archives) passes without having been looked at"
+    if (
+        draft.provider == EMBEDDED
+        and draft.model == EmbeddedModel.SECRETS
+        and draft.scope.direction is not Direction.RESPONSE
+        and not draft.scope.except_headers
+    ):
+        yield (
+            "a credential with which an agent signs in itself (Authorization, Cookie) matches too: name the header in"
+            " scope.except_headers, or let a connection carry the credential"
+        )
     if draft.provider == EMBEDDED and draft.model == EmbeddedModel.SECRETS and draft.threshold > DOUBTFUL:
         yield f"the threshold is above {DOUBTFUL}, which is what tokens score whose checksum does not fit"
     if draft.provider == EMBEDDED and draft.model == EmbeddedModel.PII:
         yield "names, postal addresses and health data are not looked for: they need a language model"
-    if draft.provider == EMBEDDED and draft.model in (EmbeddedModel.SAFETY, EmbeddedModel.INTENT):
-        yield "the model knows phrases, not meanings: a heuristic"
+    if draft.provider == EMBEDDED and draft.model in HEURISTICS:
+        yield "the model knows words and phrases, not meanings: a heuristic"
 
 
 def _embedded(draft: NlpDraft) -> NlpDraft:
@@ -93,6 +122,14 @@ def _embedded(draft: NlpDraft) -> NlpDraft:
     if model == EmbeddedModel.KEYWORDS:
         parse_keywords(draft.prompt or "")
     return replace(draft, model=model)
+
+
+def _local_classifier(draft: NlpDraft) -> NlpDraft:
+    """Whether there is such a classifier on this machine is asked apart (``classifier_check``)."""
+    named = CLASSIFIER_NAME.fullmatch(draft.model or "") is not None
+    _check("model", named, "the name of a folder of a classifier: letters, digits, ., _ and -")
+    _check("prompt", not draft.prompt, f"left out with {ONNX}: a classifier knows its labels only")
+    return draft
 
 
 def _check(field: str, holds: bool, expected: str) -> None:

@@ -20,6 +20,7 @@ def document_of(draft: NlpDraft) -> JsonObject:
         "scope": draft.scope.record(),
         "on_match": draft.on_match.value,
         "on_error": draft.on_error.value,
+        "on_unscannable": None if draft.on_unscannable is None else draft.on_unscannable.value,
         "daily_limit": draft.daily_limit,
     }
 
@@ -39,6 +40,7 @@ def draft_of_document(document: JsonObject) -> NlpDraft:
     """What ``document_of`` made."""
     scope = document["scope"]
     assert isinstance(scope, dict)  # noqa: S101 - as above
+    on_unscannable = document.get("on_unscannable")  # versions of before have none
     threshold, daily_limit = document["threshold"], document["daily_limit"]
     assert isinstance(threshold, int | float)  # noqa: S101 - as above
     assert isinstance(daily_limit, int)  # noqa: S101 - as above
@@ -56,9 +58,11 @@ def draft_of_document(document: JsonObject) -> NlpDraft:
             _names(scope["operations"]),
             _names(scope["agents"]),
             Direction(str(scope["direction"])),
+            _names(scope.get("except_headers")),
         ),
         on_match=Verdict(str(document["on_match"])),
         on_error=Verdict(str(document["on_error"])),
+        on_unscannable=None if on_unscannable is None else Verdict(str(on_unscannable)),
         daily_limit=daily_limit,
     )
 

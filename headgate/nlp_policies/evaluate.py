@@ -9,6 +9,8 @@ from typing import Final, Protocol
 
 import structlog
 
+from headgate.classifiers.classifiers import Classifiers
+from headgate.classifiers.texts import read_texts
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.assess import EmbeddedModel, assess
@@ -16,17 +18,21 @@ from headgate.detectors.mask import mask_secrets
 from headgate.judges.model import DEADLINE_SECONDS, Failure, JudgeError, Provider, Question
 from headgate.judges.model import Verdict as JudgeVerdict
 from headgate.judges.verdict_cache import question_key
-from headgate.kernel.canonical_json import JsonValue, canonical_bytes
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import HeadgateError
+from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.tasks import TaskSet
-from headgate.nlp_policies.model import EMBEDDED, NlpPolicy, NlpPolicyType, NlpResult, strictest
+from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
-from headgate.nlp_policies.results import detected, failed, judged, recalled_result
+from headgate.nlp_policies.results import classified, detected, failed, judged, recalled_result, unscannable
 from headgate.policies.model import Verdict
 
 _log = structlog.get_logger(__name__)
 
-_DETECTORS_AT_ONCE: Final = 4
+DETECTORS_AT_ONCE: Final = 2
+"""They hold the interpreter's lock: more of them would find nothing sooner, and keep the event loop waiting."""
+_NOT_SHOWN: Final = "what is not text is not shown to a language model"
 
 
 class AsksJudges(Protocol):
@@ -45,18 +51,21 @@ class Spends(Protocol):
 
 @dataclass(slots=True)
 class Evaluator:
-    """One for a process: its judges, budgets and bounds are shared by all who ask."""
+    """One for a process: its judges, classifiers, budgets and bounds are shared by all who ask."""
 
     judges: AsksJudges
     budgets: Spends
     deadline_seconds: float = DEADLINE_SECONDS
     observe: Callable[[NlpResult], None] = lambda result: None
-    _threads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_DETECTORS_AT_ONCE))
+    classifiers: Classifiers = field(default_factory=lambda: Classifiers(None))
+    _turns: FairTurns = field(
+        default_factory=lambda: FairTurns(DETECTORS_AT_ONCE, "policies about content", rests=True)
+    )
 
     async def evaluate(
         self,
         policy: NlpPolicy,
-        content: JsonValue,
+        content: JudgedContent,
         providers: Mapping[str, Provider],
         *,
         use_cache: bool = True,
@@ -68,6 +77,8 @@ class Evaluator:
             async with asyncio.timeout(self.deadline_seconds):
                 if policy.draft.provider == EMBEDDED:
                     result = await self._detect(policy, content)
+                elif policy.draft.provider == ONNX:
+                    result = await self._classify(policy, content)
                 else:
                     result = await self._judge(policy, content, providers, recalled, use_cache=use_cache)
         except JudgeError as error:
@@ -79,14 +90,18 @@ class Evaluator:
         except Exception as error:  # noqa: BLE001 - a defect in a judge must hold the call, not let it through
             _log.error("nlp_policy_failed", policy_id=policy.policy_id, error=repr(error))
             result = failed(policy, Failure.INTERNAL.value, "the policy could not be evaluated")
-        result = replace(result, latency_ms=round((time.perf_counter() - started) * 1000, 3))
+        took = time.perf_counter() - started
+        if took > self.deadline_seconds and result.outcome is Outcome.CLEAR:
+            # The event loop was too busy to end it in time: what waited for it may be decided already.
+            result = failed(policy, Failure.TIMEOUT.value, f"no answer within {self.deadline_seconds:g} s")
+        result = replace(result, latency_ms=round(took * 1000, 3))
         self.observe(result)
         return result
 
     async def evaluate_all(
         self,
         policies: Sequence[NlpPolicy],
-        content: JsonValue,
+        content: JudgedContent,
         providers: Mapping[str, Provider],
         recalled: Recalled = NOTHING_RECALLED,
     ) -> list[NlpResult]:
@@ -110,26 +125,44 @@ class Evaluator:
             await tasks.close()
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
-    async def _detect(self, policy: NlpPolicy, content: JsonValue) -> NlpResult:
-        async with self._threads:
-            found = await asyncio.to_thread(assess, EmbeddedModel(policy.model), content, policy.draft.prompt)
-        return detected(policy, found)
+    async def _detect(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
+        async with self._turns.turn(policy.org_id, policy.policy_id):
+            found = await asyncio.to_thread(
+                assess,
+                EmbeddedModel(policy.model),
+                content.for_detectors(policy.draft.scope.except_headers),
+                policy.draft.prompt,
+                attachments=content.attachments,
+                joined=content.joined,
+            )
+        return _with_unscannable(policy, content, detected(policy, found))
+
+    async def _classify(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
+        """As a detector: nothing leaves the process, so that nothing is masked."""
+        async with self._turns.turn(policy.org_id, policy.policy_id):
+            value = content.for_detectors(policy.draft.scope.except_headers)
+            read = await asyncio.to_thread(read_texts, value, content.attachments)
+        said = await self.classifiers.classify(policy.org_id, policy.policy_id, policy.model, read.texts)
+        return _with_unscannable(policy, content, classified(policy, said, read.inspection))
 
     async def _judge(
         self,
         policy: NlpPolicy,
-        content: JsonValue,
+        content: JudgedContent,
         providers: Mapping[str, Provider],
         recalled: Recalled,
         *,
         use_cache: bool,
     ) -> NlpResult:
         draft = policy.draft
+        unseen = content.unscannable or (_NOT_SHOWN if content.attachments else None)
+        if unseen is not None and draft.if_unscannable is not Verdict.ALLOW:
+            return unscannable(policy, unseen, "none")
         provider = providers.get(draft.provider)
         if provider is None:
             raise JudgeError(Failure.NOT_CONFIGURED, f"the provider {draft.provider} is not configured")
-        async with self._threads:
-            masked, gaps = await asyncio.to_thread(mask_secrets, content)
+        async with self._turns.turn(policy.org_id, policy.policy_id):
+            masked, gaps = await asyncio.to_thread(mask_secrets, content.value)
         if gaps:
             raise JudgeError(Failure.NOT_INSPECTED, "secrets could not be looked for everywhere")
         question = Question(
@@ -150,6 +183,13 @@ class Evaluator:
 
         verdict = await self.judges.ask(question, may_ask=may_ask, use_cache=use_cache)
         return judged(policy, provider, verdict, key)
+
+
+def _with_unscannable(policy: NlpPolicy, content: JudgedContent, result: NlpResult) -> NlpResult:
+    """What was found beside what cannot be opened counts first."""
+    if content.unscannable is None or result.outcome is not Outcome.CLEAR:
+        return result
+    return unscannable(policy, content.unscannable, result.engine)
 
 
 def decision_of(results: Sequence[NlpResult]) -> Verdict:

@@ -1,7 +1,7 @@
 """NLP policies, what one of them says about one content, and what follows from all of them.
 
 Frozen types without I/O. The specification's section "NLP policy" names the fields; the optional ones beyond it are
-``prompt``, ``scope``, ``on_match``, ``on_error`` and ``daily_limit``.
+``prompt``, ``scope``, ``on_match``, ``on_error``, ``on_unscannable`` and ``daily_limit``.
 """
 
 from collections.abc import Iterable
@@ -16,6 +16,10 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.model import Verdict
 
 EMBEDDED: Final = "embedded"
+ONNX: Final = "onnx"
+LOCAL_PROVIDERS: Final = frozenset((EMBEDDED, ONNX))
+"""They are asked in this process: nothing leaves it, and none needs a setting or a key."""
+
 PROMPT_MAX_CHARACTERS: Final = 20_000
 MODEL_MAX_CHARACTERS: Final = 200
 SCOPE_MAX: Final = 100
@@ -47,12 +51,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which calls the policy is asked about; an empty list is all."""
+    """Which calls the policy is asked about; an empty list is all. ``except_headers``: names of header fields of a
+    request, in lower case, that detectors do not look at."""
 
     tools: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     direction: Direction = Direction.REQUEST
+    except_headers: tuple[str, ...] = ()
 
     def covers(self, *, tool: str, operation: str, agent_id: str, direction: Direction) -> bool:
         return (
@@ -68,6 +74,7 @@ class Scope:
             "operations": list(self.operations),
             "agents": list(self.agents),
             "direction": self.direction.value,
+            "except_headers": list(self.except_headers),
         }
 
 
@@ -75,7 +82,8 @@ class Scope:
 class NlpDraft:
     """What somebody wants to be a policy; ``check.checked_draft`` says whether it can be one.
 
-    ``on_error`` is never allow: a judge that does not answer has not agreed.
+    ``on_error`` is never allow: a judge that does not answer has not agreed. ``on_unscannable`` is for what nobody can
+    open (a picture, an encrypted archive); None: as ``on_error``.
     """
 
     name: str
@@ -89,7 +97,17 @@ class NlpDraft:
     scope: Scope = Scope()
     on_match: Verdict = Verdict.REQUIRE_APPROVAL
     on_error: Verdict = Verdict.REQUIRE_APPROVAL
+    on_unscannable: Verdict | None = None
     daily_limit: int = DEFAULT_DAILY_LIMIT
+
+    @property
+    def is_local(self) -> bool:
+        """Whether no language model is asked."""
+        return self.provider in LOCAL_PROVIDERS
+
+    @property
+    def if_unscannable(self) -> Verdict:
+        return self.on_error if self.on_unscannable is None else self.on_unscannable
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +130,7 @@ class NlpPolicy:
 class NlpResult:
     """What one policy said about one content. ``error`` is why it could not say; then the score counts as the worst.
 
-    ``engine``: detector, heuristic or judge. ``findings`` only from detectors; never what was found itself.
+    ``engine``: detector, heuristic, classifier or judge. ``findings`` only from detectors; never what was found itself.
     ``question``: a digest of everything that a judge's answer depends on; ``template``: the version of its prompt;
     ``cached``: nobody was asked for this answer.
     """

@@ -4,6 +4,8 @@ from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.judges.model import Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.errors import ValidationError
+from headgate.nlp_policies.model import ONNX
 from headgate.nlp_policies.provider_settings import (
     ProviderSetting,
     parse_providers,
@@ -11,8 +13,10 @@ from headgate.nlp_policies.provider_settings import (
     vault_name,
 )
 from headgate.organizations.change_setting import change_setting
+from headgate.organizations.destinations import OperatorBounds
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import bump_generation, get_setting
+from headgate.organizations.stored_rules import stored_bounds
 from headgate.vault.service import Vault
 
 
@@ -33,7 +37,8 @@ async def load_providers(connection: Connection, org_id: str, vault: Vault) -> d
     """With their keys, to be asked. Raises UnavailableError where a key does not open."""
     settings = await provider_settings(connection, org_id)
     keys = await vault.open(connection, org_id, map(vault_name, settings))
-    return {name: one.with_key(keys.get(vault_name(name))) for name, one in settings.items()}
+    rules = OperatorBounds(await stored_bounds(connection, org_id))
+    return {name: one.with_key(keys.get(vault_name(name)), rules) for name, one in settings.items()}
 
 
 async def put_providers(
@@ -44,6 +49,9 @@ async def put_providers(
     Raises ValidationError, UnavailableError.
     """
     draft, org_id = parse_providers(document), change.org_id
+    if ONNX in draft.providers:  # not refused when read: an organization may have had one before the name was taken
+        reason = "the name stands for local classifiers, which need no setting: choose another"
+        raise ValidationError(f"{ONNX}: {reason}", details={"field": ONNX, "reason": reason})
     generation = await bump_generation(connection, org_id)  # locks: changes of one organization are ordered
     kept = await names_with_keys(connection, org_id, vault)
     require_keys_again(draft, await provider_settings(connection, org_id), kept)

@@ -11,6 +11,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
+from headgate.organizations.destinations import DestinationRules
 
 PROVIDERS_MAX: Final = 20
 _KEY_MAX_CHARACTERS: Final = 4096
@@ -47,8 +48,8 @@ class ProviderSetting:
             "output_price": self.output_price,
         }
 
-    def with_key(self, key: Secret | None) -> Provider:
-        return Provider(self.kind, self.base_url, key, self.input_price, self.output_price)
+    def with_key(self, key: Secret | None, rules: DestinationRules) -> Provider:
+        return Provider(self.kind, self.base_url, key, self.input_price, self.output_price, rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ policy's ``daily_limit`` too, but counted apart.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headgate.classifiers.classifiers import Classifiers
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges, always
 from headgate.judges.model import Question, Verdict
@@ -20,10 +21,12 @@ class Rehearsals:
     judges: Judges
     budgets: DailyBudgets
     spent: DailyBudgets
+    classifiers: Classifiers = field(default_factory=lambda: Classifiers(None))
 
     def evaluator(self, asked: list[Question]) -> Evaluator:
         """One that leaves no trace; every question that a judge would get is added to ``asked``."""
-        return Evaluator(_RehearsedJudges(self.judges, asked), _RehearsedBudgets(self.budgets, self.spent))
+        judges, budgets = _RehearsedJudges(self.judges, asked), _RehearsedBudgets(self.budgets, self.spent)
+        return Evaluator(judges, budgets, classifiers=self.classifiers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """What a policy's result is: after detectors, a judge, an answer of before, or a failure."""
 
+from dataclasses import replace
 from typing import Final
 
+from headgate.classifiers.model import Classification
 from headgate.detectors.assess import Assessment
 from headgate.detectors.mask import mask_secrets
+from headgate.detectors.model import Inspection
 from headgate.judges.model import Failure, Provider, Verdict
 from headgate.judges.prompt import template_version
 from headgate.nlp_policies.model import NlpPolicy, NlpResult, Outcome
@@ -12,6 +15,8 @@ from headgate.policies.model import Verdict as Decided
 
 _WORST: Final = 1.0
 _CONTRADICTION: Final = "contradiction"
+_CLASSIFIER: Final = "classifier"
+_DIGEST_CHARACTERS: Final = 16
 
 
 def detected(policy: NlpPolicy, found: Assessment) -> NlpResult:
@@ -19,6 +24,8 @@ def detected(policy: NlpPolicy, found: Assessment) -> NlpResult:
     draft = policy.draft
     matches = found.risk_score >= draft.threshold
     outcome = Outcome.MATCH if matches else Outcome.CLEAR if found.inspection.complete else Outcome.ERROR
+    if outcome is Outcome.ERROR and found.inspection.only_unscannable:
+        return unscannable(policy, found.reasoning, found.engine.value)
     return NlpResult(
         policy_id=policy.policy_id,
         version=policy.version,
@@ -34,6 +41,35 @@ def detected(policy: NlpPolicy, found: Assessment) -> NlpResult:
         latency_ms=0.0,
         error=Failure.NOT_INSPECTED.value if outcome is Outcome.ERROR else None,
         findings=found.inspection.findings,
+    )
+
+
+def classified(policy: NlpPolicy, said: Classification, read: Inspection) -> NlpResult:
+    """What a local classifier said of what could be read; where that was not everything, no match is an error."""
+    draft = policy.draft
+    matches = said.risk_score >= draft.threshold
+    outcome = Outcome.MATCH if matches else Outcome.CLEAR if read.complete else Outcome.ERROR
+    gaps = "; ".join(gap.detail for gap in read.gaps)
+    if outcome is Outcome.ERROR and read.only_unscannable:
+        return unscannable(policy, gaps, _CLASSIFIER)
+    label, score = said.scores[0]
+    reasoning = (
+        f"{label} {score:g}, the highest of {said.windows} windows; classifier {said.digest[:_DIGEST_CHARACTERS]}"
+    )
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=draft.provider,
+        model=policy.model,
+        outcome=outcome,
+        decision=_decision(policy, outcome),
+        risk_score=said.risk_score if outcome is not Outcome.ERROR else _WORST,
+        confidence=round(max(said.risk_score, 1 - said.risk_score), 4) if outcome is not Outcome.ERROR else 0.0,
+        issues=said.issues(draft.threshold) if matches else (),
+        reasoning=f"{reasoning}. Not inspected wholly: {gaps}" if gaps else reasoning,
+        engine=_CLASSIFIER,
+        latency_ms=0.0,
+        error=Failure.NOT_INSPECTED.value if outcome is Outcome.ERROR else None,
     )
 
 
@@ -98,6 +134,19 @@ def _decision(policy: NlpPolicy, outcome: Outcome) -> Decided:
     if outcome is Outcome.CLEAR:
         return Decided.ALLOW
     return policy.draft.on_match if outcome is Outcome.MATCH else policy.draft.on_error
+
+
+def unscannable(policy: NlpPolicy, reason: str, engine: str) -> NlpResult:
+    """The result of ``on_unscannable``: no finding in the opened content, and some content could not be opened."""
+    decision = policy.draft.if_unscannable
+    passes = decision is Decided.ALLOW
+    return replace(
+        failed(policy, Failure.UNSCANNABLE.value, reason),
+        outcome=Outcome.CLEAR if passes else Outcome.ERROR,
+        decision=decision,
+        risk_score=0.0 if passes else _WORST,
+        engine=engine,
+    )
 
 
 def failed(policy: NlpPolicy, error: str, reason: str) -> NlpResult:

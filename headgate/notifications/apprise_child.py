@@ -5,7 +5,7 @@ destinations stand where no library passes them by: an audit hook (PEP 578) sees
 and names are remembered as they are resolved, so that what is connected to is judged under the name that was asked for.
 Programs are not started, files are not written, and only those of the installation are read.
 
-In:  ``{"url", "title", "body", "allowlist": document or null}``
+In:  ``{"url", "title", "body", "rules": those of destinations}``
 Out: ``{"succeeded": bool, "blocked": [host, …], "said": text}``
 """
 
@@ -22,7 +22,7 @@ from typing import Any, Final
 import certifi
 
 from headgate.organizations.addresses import Address
-from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules, parse_allowlist
+from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules, rules_of_document
 
 _MEMORY_BYTES: Final = 1 << 30
 _SAID_CHARACTERS: Final = 1000
@@ -107,8 +107,7 @@ def _answers(lines: Iterable[str], fence: Fence) -> Iterable[str]:
     yield json.dumps({"ready": True})
     for line in lines:
         asked = json.loads(line)
-        rules = PUBLIC_ONLY if asked["allowlist"] is None else parse_allowlist(asked["allowlist"])
-        fence.begin(rules)
+        fence.begin(rules_of_document(asked["rules"]))
         with LogCapture(level=logging.INFO, name="apprise", fmt="%(message)s") as said:  # type: ignore[no-untyped-call] # the library leaves it untyped
             target = Apprise.instantiate(asked["url"], asset=asset)
             succeeded = target is not None and bool(

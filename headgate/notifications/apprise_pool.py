@@ -11,6 +11,7 @@ from typing import Final
 
 from headgate.kernel.secrets import Secret
 from headgate.notifications.apprise_process import SEND_SECONDS, AppriseAnswer, AppriseProcess
+from headgate.organizations.destinations import Allowlist
 
 _PROCESSES: Final = 3
 _PATIENCE_SECONDS: Final = 0.25
@@ -33,11 +34,11 @@ class ApprisePool:
         self._waiting: deque[asyncio.Future[AppriseProcess]] = deque()
         self._patience_seconds = patience_seconds
 
-    async def send(self, url: Secret, title: str, body: str, allowlist: str | None) -> AppriseAnswer:
+    async def send(self, url: Secret, title: str, body: str, rules: Allowlist) -> AppriseAnswer:
         """As AppriseProcess.send, by the first that is free."""
         chosen = await self._take()
         try:
-            return await chosen.send(url, title, body, allowlist)
+            return await chosen.send(url, title, body, rules)
         finally:
             self._give_back(chosen)
 

@@ -14,6 +14,7 @@ import certifi
 import structlog
 
 from headgate.kernel.secrets import Secret
+from headgate.organizations.destinations import Allowlist, rules_document
 
 _log = structlog.get_logger(__name__)
 
@@ -54,9 +55,9 @@ class AppriseProcess:
         """It has been asked for, and loads what it needs."""
         return self._is_starting
 
-    async def send(self, url: Secret, title: str, body: str, allowlist: str | None) -> AppriseAnswer:
+    async def send(self, url: Secret, title: str, body: str, rules: Allowlist) -> AppriseAnswer:
         """Never raises: a process that died or is late is a failure of this message."""
-        line = json.dumps({"url": url.reveal(), "title": title, "body": body, "allowlist": allowlist}) + "\n"
+        line = json.dumps({"url": url.reveal(), "title": title, "body": body, "rules": rules_document(rules)}) + "\n"
         async with self._turn:
             try:
                 process = await self._started()

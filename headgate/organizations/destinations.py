@@ -8,16 +8,23 @@ The document is that of ``PUT /admin/settings/allowlist``::
 ``host`` is a name, a name with a leading wildcard, an address or a network; without ``ports`` an entry means
 every port. Only an entry with ``private: true`` lifts the guard. Public addresses need no entry here: whether
 a call to them is allowed is for the policies to say, which see the document as ``data.allowlist``.
+
+The private addresses of an installation belong to its operator. An organization's entry lifts the guard only for what
+the operator has opened to it (``bounds``); otherwise a tenant's administrator could reach the host's own services.
 """
 
 import json
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from headgate.kernel.errors import ValidationError
 from headgate.organizations.addresses import Address, AddressKind, embedded_ipv4, kind_of
+
+if TYPE_CHECKING:
+    # At run time it would bring the engine into the process that sends notifications, which has no room for it.
+    from headgate.kernel.canonical_json import JsonObject
 
 _MAX_ENTRIES: Final = 1000
 _MAX_NOTE: Final = 500
@@ -57,6 +64,11 @@ class Destination:
             return False
         return self._matches_name(host.lower().rstrip("."))
 
+    def document(self) -> "JsonObject":
+        """As ``PUT /admin/settings/allowlist`` takes it."""
+        host = self.name if self.network is None else str(self.network)
+        return {"host": host, "ports": [*sorted(self.ports)], "private": self.private, "note": self.note}
+
     def _matches_name(self, host: str) -> bool:
         if self.name is None:
             return False
@@ -67,10 +79,14 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Allowlist:
-    """The organization's destinations and the names of its tools, as policies see them."""
+    """The organization's destinations and the names of its tools, as policies see them.
+
+    ``bounds``: the private destinations that the operator has opened to this organization; None: all of them.
+    """
 
     destinations: tuple[Destination, ...] = ()
     tools: tuple[str, ...] = ()
+    bounds: tuple[Destination, ...] | None = ()
 
     @staticmethod
     def empty() -> "Allowlist":
@@ -79,7 +95,58 @@ class Allowlist:
     def permits(self, host: str, address: Address, port: int) -> bool:
         if kind_of(address) is AddressKind.PUBLIC:
             return True
-        return any(entry.private and entry.covers(host, address, port) for entry in self.destinations)
+        is_listed = any(entry.private and entry.covers(host, address, port) for entry in self.destinations)
+        return is_listed and self.is_open(host, address, port)
+
+    def is_open(self, host: str, address: Address, port: int) -> bool:
+        """Whether the operator has opened this private address to the organization."""
+        return self.bounds is None or any(entry.covers(host, address, port) for entry in self.bounds)
+
+    def require_within_bounds(self) -> None:
+        """Raises ValidationError for an entry that the bounds leave without any effect. A name passes where there are
+        bounds: what it resolves to is checked at each connection."""
+        if self.bounds is None:
+            return
+        for index, entry in enumerate(self.destinations):
+            if entry.private and not any(_may_meet(entry, bound) for bound in self.bounds):
+                raise _invalid(
+                    f"destinations[{index}]",
+                    "the operator of this installation has not opened this private destination to your organization"
+                    " (headgate org private-destinations)",
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorBounds:
+    """What an organization's administrator may have called by a setting of its own, without an entry in the allowlist:
+    public addresses, and the private ones in ``bounds``. None: all private ones, though never a cloud's credentials."""
+
+    bounds: tuple[Destination, ...] | None
+
+    def permits(self, host: str, address: Address, port: int) -> bool:
+        kind = kind_of(address)
+        if kind is AddressKind.PUBLIC:
+            return True
+        if self.bounds is None:
+            return kind is not AddressKind.METADATA
+        return any(entry.covers(host, address, port) for entry in self.bounds)
+
+
+def rules_document(rules: Allowlist) -> "JsonObject":
+    """Rules for another process, which reads them by ``rules_of_document``."""
+    return {
+        "destinations": [one.document() for one in rules.destinations],
+        "bounds": None if rules.bounds is None else [one.document() for one in rules.bounds],
+    }
+
+
+def rules_of_document(document: "JsonObject") -> Allowlist:
+    """Raises ValidationError."""
+    bounds = document["bounds"]
+    return Allowlist(
+        parse_bounds({"destinations": document["destinations"]}),
+        bounds=None if bounds is None else parse_bounds({"destinations": bounds}),
+    )
 
 
 _EMPTY: Final = Allowlist()
@@ -87,8 +154,32 @@ PUBLIC_ONLY: Final[DestinationRules] = _EMPTY
 """The rules of a client whose organization is not known yet, or that has no allowlist."""
 
 
-def parse_allowlist(text: str) -> Allowlist:
-    """The document as it is stored. Raises ValidationError, which names the field."""
+def _may_meet(entry: Destination, bound: Destination) -> bool:
+    if entry.ports and bound.ports and not entry.ports & bound.ports:
+        return False
+    if entry.network is None or bound.network is None:
+        return entry.network is bound.network or entry.network is None
+    if isinstance(entry.network, IPv4Network) and isinstance(bound.network, IPv4Network):
+        return entry.network.overlaps(bound.network)
+    if isinstance(entry.network, IPv6Network) and isinstance(bound.network, IPv6Network):
+        return entry.network.overlaps(bound.network)
+    return False
+
+
+def parse_bounds(document: object) -> tuple[Destination, ...]:
+    """What the operator opens to an organization: ``{"destinations": [{"host", "ports", "note"}]}``. Raises
+    ValidationError, which names the field."""
+    if not isinstance(document, dict):
+        raise _invalid("", "an object is expected")
+    _refuse_unknown("", document, frozenset({"destinations"}))
+    entries = document.get("destinations")
+    if not isinstance(entries, list) or len(entries) > _MAX_ENTRIES:
+        raise _invalid("destinations", f"a list of at most {_MAX_ENTRIES} entries is expected")
+    return tuple(_parse_entry(f"destinations[{index}]", entry) for index, entry in enumerate(entries))
+
+
+def parse_allowlist(text: str, bounds: tuple[Destination, ...] | None = ()) -> Allowlist:
+    """The document as it is stored, within ``bounds``. Raises ValidationError, which names the field."""
     try:
         document: object = json.loads(text)
     except ValueError as error:
@@ -102,9 +193,8 @@ def parse_allowlist(text: str) -> Allowlist:
     tools = document.get("tools", [])
     if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
         raise _invalid("tools", "a list of names is expected")
-    return Allowlist(
-        tuple(_parse_entry(f"destinations[{index}]", entry) for index, entry in enumerate(entries)), tuple(tools)
-    )
+    parsed = tuple(_parse_entry(f"destinations[{index}]", entry) for index, entry in enumerate(entries))
+    return Allowlist(parsed, tuple(tools), bounds)
 
 
 def _parse_entry(field: str, entry: object) -> Destination:

@@ -24,6 +24,7 @@ class Role(StrEnum):
 
 class SettingName(StrEnum):
     ALLOWLIST = "allowlist"
+    PRIVATE_DESTINATIONS = "private_destinations"
     NLP_PROVIDERS = "nlp_providers"
     EXECUTIONS = "executions"
     NOTIFICATIONS = "notifications"

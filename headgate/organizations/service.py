@@ -13,6 +13,7 @@ from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Setting, SettingName, TokenIdentity, User
 from headgate.organizations.store import find_organization, find_users_by_email, upsert_user
+from headgate.organizations.stored_rules import stored_bounds
 
 
 async def put_allowlist(connection: Connection, change: Change, document: JsonValue) -> Setting:
@@ -20,7 +21,8 @@ async def put_allowlist(connection: Connection, change: Change, document: JsonVa
 
     Raises ValidationError, which names the entry.
     """
-    parse_allowlist(canonical_bytes(document).decode())
+    bounds = await stored_bounds(connection, change.org_id)
+    parse_allowlist(canonical_bytes(document).decode(), bounds).require_within_bounds()
     return await change_setting(connection, change, SettingName.ALLOWLIST, document, moves_generation=True)
 
 

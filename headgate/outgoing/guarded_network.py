@@ -17,6 +17,7 @@ from headgate.organizations.addresses import METADATA_MEANING, Address, AddressK
 from headgate.organizations.destinations import DestinationRules
 from headgate.outgoing.model import OutgoingError, OutgoingFailure
 from headgate.outgoing.resolver import Resolver
+from headgate.outgoing.tcp_stream import TcpStream, connect_tcp
 
 _MOST_ATTEMPTS: Final = 4
 
@@ -24,7 +25,7 @@ _MOST_ATTEMPTS: Final = 4
 class WatchedStream(httpcore.AsyncNetworkStream):
     """Remembers whether a byte of the request has gone out. The TLS handshake does not pass through ``write``."""
 
-    def __init__(self, inner: httpcore.AsyncNetworkStream, network: "GuardedNetwork") -> None:
+    def __init__(self, inner: TcpStream, network: "GuardedNetwork") -> None:
         self._inner = inner
         self._network = network
 
@@ -42,23 +43,30 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
         try:
-            inner = await self._inner.start_tls(ssl_context, server_hostname, timeout)
+            await self._inner.start_tls(ssl_context, server_hostname, timeout)
         except httpcore.ConnectError as error:
             raise OutgoingError(OutgoingFailure.TLS, f"the TLS handshake failed: {_reason(error)}") from error
-        return WatchedStream(inner, self._network)
+        return self
 
     def get_extra_info(self, info: str) -> Any:  # the shape is httpcore's
         return self._inner.get_extra_info(info)
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """The network of one call; ``has_written`` says whether any of the request may have arrived."""
+    """The network of one connection; ``has_written`` says whether any of the request may have arrived, ``address``
+    where it leads."""
 
     def __init__(self, rules: DestinationRules, resolve: Resolver) -> None:
         self._rules = rules
         self._resolve = resolve
-        self._inner = httpcore.AnyIOBackend()
+        self._stream: TcpStream | None = None
+        self.address: Address | None = None
         self.has_written = False
+
+    def close(self) -> None:
+        """Closes the connection, if there is one, at once and without waiting."""
+        if self._stream is not None:
+            self._stream.abort()
 
     async def connect_tcp(
         self,
@@ -71,7 +79,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         try:
             async with asyncio.timeout(timeout):
                 addresses = await self.permitted(host, port)
-                return WatchedStream(await self._connect(addresses, port, local_address, socket_options), self)
+                return await self._connect(addresses, port)
         except TimeoutError as error:
             raise OutgoingError(
                 OutgoingFailure.CONNECT_TIMEOUT, f"{host} port {port} took no connection within {timeout:g} s"
@@ -116,21 +124,16 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
             )
         return permitted
 
-    async def _connect(
-        self,
-        addresses: list[Address],
-        port: int,
-        local_address: str | None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None,
-    ) -> httpcore.AsyncNetworkStream:
+    async def _connect(self, addresses: list[Address], port: int) -> WatchedStream:
         refused: httpcore.ConnectError | None = None
         for address in addresses[:_MOST_ATTEMPTS]:
             try:
-                return await self._inner.connect_tcp(
-                    str(address), port, local_address=local_address, socket_options=socket_options
-                )
+                self._stream = await connect_tcp(str(address), port)
             except httpcore.ConnectError as error:
                 refused = error
+            else:
+                self.address = address
+                return WatchedStream(self._stream, self)
         raise OutgoingError(OutgoingFailure.UNREACHABLE, f"nothing answers on port {port}") from refused
 
 

@@ -1,6 +1,6 @@
 """The policies that a new organization starts with (semantics.md, "Combining and voting").
 
-They sit at the last priority, so that any policy of the organization's own comes first, and are ordinary
+They sit at the last priorities, so that any policy of the organization's own comes first, and are ordinary
 policies otherwise: they can be read, disabled and deleted. Their texts are data, ``config/policies/defaults``,
 and their cases, ``config/policies/cases``, are bound to a test.
 """
@@ -21,19 +21,28 @@ class DefaultPolicy:
     name: str
     description: str
     rego_policy: str
-    priority: int = SEEDED_PRIORITY
+    priority: int
 
 
 _LISTED: Final = (
     (
+        "model_providers",
+        "Default: allow model providers",
+        "Allows completions, embeddings and token counts by known model providers; holds those that let the provider "
+        "act by itself.",
+        SEEDED_PRIORITY - 1,  # before the policy that holds every write
+    ),
+    (
         "reads_and_writes",
         "Default: allow reads, hold writes",
         "Allows reads without a body and with URLs of at most 2 KB; every other call waits for an approval.",
+        SEEDED_PRIORITY,
     ),
     (
         "deny_destructive",
         "Default: deny the destructive",
         "Refuses DELETE requests and operations that delete, drop, destroy, purge, truncate or wipe.",
+        SEEDED_PRIORITY,
     ),
 )
 
@@ -43,6 +52,6 @@ def default_policies() -> tuple[DefaultPolicy, ...]:
     """In the order in which they are seeded."""
     folder = resource_path("policies", "defaults")
     return tuple(
-        DefaultPolicy(key, name, description, (folder / f"{key}.rego").read_text("utf-8"))
-        for key, name, description in _LISTED
+        DefaultPolicy(key, name, description, (folder / f"{key}.rego").read_text("utf-8"), priority)
+        for key, name, description, priority in _LISTED
     )

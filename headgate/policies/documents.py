@@ -22,7 +22,10 @@ DATA_MAX_BYTES: Final = 8 << 20
 MODULES_MAX: Final = 100
 _PARTS_MAX: Final = 8
 _PART: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_RESERVED: Final = frozenset({"allowlist", "lib", "headgate_entry"})
+_RESERVED: Final = ("allowlist", "headgate_entry", "lib")
+MODULE_PATH: Final = rf"^{_PART.pattern}([./]{_PART.pattern}){{0,{_PARTS_MAX - 1}}}$"
+DATA_PATH: Final = rf"^(?!({'|'.join(_RESERVED)})([./]|$)){MODULE_PATH.removeprefix('^')}"
+"""What ``parse_data_path`` reads, as JSON Schema writes it (ECMA-262)."""
 
 
 class DocumentKind(StrEnum):

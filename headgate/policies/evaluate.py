@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from time import perf_counter_ns
 from typing import Final
 
 import regorus
 
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.stopwatch import Stopwatch
 from headgate.policies.answer import failed, verdict_of
 from headgate.policies.combine import decide_priority
 from headgate.policies.compile import CompiledPolicy, Libraries, compile_policy
@@ -16,6 +16,10 @@ from headgate.policies.index import PolicyIndex
 from headgate.policies.marker import Marker, mark_of
 from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, RulePolicy, Verdict
 
+DECISION_MILLISECONDS_MAX: Final = 50
+"""Of the processor, for all policies that are asked about one call. What one of them may take is the same
+(``compile.TIME_LIMIT_MILLISECONDS``), so that a decision ends after twice of it at the latest."""
+_SLOWEST_NAMED_MAX: Final = 3
 _REMEMBERED_ANSWERS_MAX: Final = 64
 _REMEMBERED_ANSWER_MAX_BYTES: Final = 512
 
@@ -86,15 +90,24 @@ class PolicySet:
         self.policies = tuple(ordered)
 
     def decide(
-        self, input_bytes: bytes, *, tool: str, operation: str, host: str | None, method: str | None
+        self,
+        input_bytes: bytes,
+        *,
+        tool: str,
+        operation: str,
+        host: str | None,
+        method: str | None,
+        watch: Stopwatch | None = None,
+        marker: Marker | None = None,
     ) -> Decision:
         """The decision about the call that ``input_bytes`` (JSON) describes; never raises for its content.
 
         The named members must be those of the input: ``tool``, ``operation``, ``http.host``, ``http.method``
-        (None: the input has no such member). They pick the policies that are asked.
+        (None: the input has no such member). They pick the policies that are asked. ``marker``: of the thread that
+        asks, where it is not the one that the set was made for.
         """
-        started = perf_counter_ns()
-        return self._decide(input_bytes, self._index.candidates(CallKey(tool, operation, host, method)), started)
+        groups = self._index.candidates(CallKey(tool, operation, host, method))
+        return self._decide(input_bytes, groups, watch or Stopwatch(), marker or self._marker)
 
     def concerned(self, *, tool: str, operation: str, host: str | None, method: str | None) -> tuple[RulePolicy, ...]:
         """The policies that the index does not leave out of such a call, in the order in which they are asked."""
@@ -103,28 +116,46 @@ class PolicySet:
 
     def decide_asking_all(self, input_bytes: bytes) -> Decision:
         """The same without the index: what the index is tested against."""
-        return self._decide(input_bytes, self._everyone, perf_counter_ns())
+        return self._decide(input_bytes, self._everyone, Stopwatch(), self._marker)
 
-    def _decide(self, input_bytes: bytes, groups: tuple[tuple[_Entry, ...], ...], started: int) -> Decision:
-        marker = self._marker
+    def _decide(
+        self, input_bytes: bytes, groups: tuple[tuple[_Entry, ...], ...], watch: Stopwatch, marker: Marker | None
+    ) -> Decision:
         try:
             document = regorus.Input(input_bytes)
         except regorus.JsonError as error:
             reason = f"the call cannot be described to the policies: {error}"
-            return Decision(Verdict.DENY, reason, RiskLevel.HIGH, None, _milliseconds_since(started))
+            return Decision(Verdict.DENY, reason, RiskLevel.HIGH, None, watch.wall_milliseconds())
+        took: list[tuple[float, _Entry]] = []
+        # Reading a large input is not what a policy does.
+        began = before = watch.processor_milliseconds()
         for group in groups:
             spoken: list[PolicyVerdict] = []
             for entry in group:
                 verdict = entry.ask(document, marker)
+                now = watch.processor_milliseconds()
+                took.append((now - before, entry))
+                before = now
+                is_over = now - began > DECISION_MILLISECONDS_MAX
+                if is_over and verdict.verdict is not Verdict.DENY:
+                    # It came too late: whether a policy that was not asked would have denied is not known.
+                    verdict = failed(entry.policy, _too_slow(took))
                 if verdict.verdict is not None:
                     spoken.append(verdict)
+                if is_over:
+                    break
             if spoken:
-                return decide_priority(spoken, _milliseconds_since(started))
-        return decide_priority((), _milliseconds_since(started))
+                return decide_priority(spoken, watch.wall_milliseconds())
+        return decide_priority((), watch.wall_milliseconds())
 
 
-def _milliseconds_since(started_ns: int) -> float:
-    return round((perf_counter_ns() - started_ns) / 1_000_000, 3)
+def _too_slow(took: Sequence[tuple[float, _Entry]]) -> str:
+    slowest = sorted(took, key=lambda one: one[0], reverse=True)[:_SLOWEST_NAMED_MAX]
+    named = ", ".join(f'"{entry.policy.name}" {milliseconds:.0f} ms' for milliseconds, entry in slowest)
+    return (
+        f"the policies about this call took longer than {DECISION_MILLISECONDS_MAX} ms together, and so deny"
+        f" (slowest: {named})"
+    )
 
 
 def _entry(policy: RulePolicy, data: bytes, libraries: Libraries, marker: Marker | None) -> _Entry:

@@ -23,6 +23,9 @@ _CALL: Final = Members(
         "headers": None,
         "body_sha256": _TEXT,
         "body_size": _TEXT,
+        "body_kind": _TEXT,
+        "body_type_mismatch": _TEXT,
+        "url_bytes": _TEXT,
     }
 )
 _ACTION: Final[dict[str, Members | None]] = {

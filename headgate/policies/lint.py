@@ -20,6 +20,7 @@ from headgate.policies.model import Verdict
 from headgate.policies.parse_syntax import parse_module
 from headgate.policies.terms_lint import impossible_terms
 from headgate.policies.tree import (
+    Mention,
     Place,
     UnknownSyntaxError,
     character_column,
@@ -34,6 +35,9 @@ from headgate.policies.written_rules import local_names, package_path, policy_tr
 
 _ASKED: Final = (*(verdict.value for verdict in Verdict), "reason", "risk_level", "approval", "capture")
 _FINDINGS_MAX: Final = 20
+_BODY: Final = ("params", "body")
+_BODY_FACTS: Final = frozenset({("http", "body_kind"), ("http", "body_type_mismatch")})
+_TYPE_CHECKS: Final = frozenset({"is_object", "is_array", "is_string"})
 _MODULES_ROOT: Final = "lib"
 
 
@@ -48,6 +52,7 @@ class FindingCode(StrEnum):
     UNREACHABLE_BODY = "unreachable_body"
     NO_DEFAULT = "no_default"
     APPROVAL_TERMS = "approval_terms"
+    UNREAD_BODY = "unread_body"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ def lint(ast: bytes, text: str, conditions: Conditions, data_roots: frozenset[st
             *_unreachable_bodies(tree, ast, text, data_roots),
             *_no_default(tree),
             *_impossible_terms(tree),
+            *_unread_body(tree),
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, UnknownSyntaxError):
         return ()
@@ -192,6 +198,40 @@ def _no_default(tree: JsonObject) -> Iterator[Finding]:
                     f" write `default {mention.root} := false`, or `not {mention.root}`"
                 )
                 yield Finding(FindingCode.NO_DEFAULT, message, mention.place)
+
+
+def _unread_body(tree: JsonObject) -> Iterator[Finding]:
+    """``deny if input.params.body.amount > 9``: of a body that is a text or opaque the member is undefined, the rule
+    does not hold, and the call passes. A policy that asks what the body is knows."""
+    strict = {Verdict.DENY.value, Verdict.REQUIRE_APPROVAL.value} & {rule.name for rule in written_rules(tree)}
+    if "input" in local_names(tree) or not (strict or any(nodes(tree["rules"], "NotExpr"))):
+        return
+    members: list[Mention] = []
+    for mention in mentions([tree["imports"], tree["rules"]]):
+        path = mention.path[1:] if mention.path[:1] == ("action",) else mention.path
+        if mention.root != "input" or not path:
+            continue
+        if path in _BODY_FACTS:
+            return
+        if path[:2] == _BODY and len(path) > 2:
+            members.append(mention)
+    if any(_asks_what_body_is(call) for _, call in nodes(tree["rules"], "Call")):
+        return
+    for mention in members:
+        written = ".".join(("input", *mention.path))
+        message = (
+            f"{written} is undefined where the body is no JSON, and the rule then does not hold: say what happens to"
+            ' such a call, with input.http.body_kind != "json"'
+        )
+        yield Finding(FindingCode.UNREAD_BODY, message, mention.place)
+
+
+def _asks_what_body_is(call: JsonObject) -> bool:
+    asked = reference(call["fcn"])
+    arguments = call["params"]
+    if asked is None or asked.root not in _TYPE_CHECKS or not isinstance(arguments, list):
+        return False
+    return any(one is not None and one.path[-2:] == _BODY for one in map(reference, arguments))
 
 
 def _impossible_terms(tree: JsonObject) -> Iterator[Finding]:

@@ -24,7 +24,9 @@ _SIZE: Final = PAGE_BYTES
 SHADOW_THREAD: Final = "-shadow"
 DRY_RUN_THREAD: Final = "-dry-run"
 EXECUTIONS_THREAD: Final = "-executions"
-THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD, EXECUTIONS_THREAD)
+SLOW_THREAD: Final = "-slow"
+EXECUTIONS_SLOW_THREAD: Final = "-executions-slow"
+THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD, EXECUTIONS_THREAD, SLOW_THREAD, EXECUTIONS_SLOW_THREAD)
 """The threads, besides the one that decides, that evaluate policies."""
 _RUNNING: Final = 0
 _SIGNAL: Final = 1

@@ -43,8 +43,10 @@ def sample_inputs() -> dict[str, bytes]:
         "headers": {"accept": "application/json"},
         "body_sha256": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "body_size": 0,
+        "body_kind": "none",
+        "url_bytes": 37,
     }
-    post: JsonObject = {**http, "method": "POST", "query": {}, "body_size": 4096}
+    post: JsonObject = {**http, "method": "POST", "query": {}, "url_bytes": 30, "body_size": 4096, "body_kind": "json"}
     nested: JsonObject = {"text": "x", "list": [1, 2.5, None, True, {"a": ["b"]}], "amount": "twelve", "name": ""}
     samples: dict[str, JsonObject] = {
         "an intercepted read": {"tool": "http", "operation": "get", "params": {"path": "/v1/items"}, "http": http},

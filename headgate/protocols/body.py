@@ -1,6 +1,7 @@
 """A request's body, read as what it says it is, or as what the API it goes to always reads.
 
-Read strictly: what two parsers could read differently is refused. What has no readable form stays a digest,
+Read strictly: what two parsers could read differently is refused. JSON under another label is read as JSON, since many
+servers look at the first byte only, and said to be so (``type_mismatch``). What has no readable form stays a digest,
 a size and, where a form was expected, the reason (``unread``), which policies can ask for.
 """
 
@@ -11,21 +12,28 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
-from headgate.protocols import content_coding, multipart
-from headgate.protocols.query import lists_by_name, parse_pairs, refuse_method_override
+from headgate.protocols import content_coding
+from headgate.protocols.content_type import NO_CONTENT_TYPE, ContentType, read_content_type
+from headgate.protocols.json_numbers import refuse_inexact_integers
+from headgate.protocols.multipart import read_multipart
+from headgate.protocols.query import lists_by_name, parse_form, refuse_method_override
 
 DECODED_BYTES_MAX: Final = 10 << 20
 TEXT_BYTES_MAX: Final = 64 << 10
 
 _FORM: Final = "application/x-www-form-urlencoded"
-_JSON: Final = frozenset({"application/json", "text/json"})
+_MULTIPART: Final = "multipart/form-data"
+_JSON: Final = frozenset(
+    {"application/json", "text/json", "application/x-json", "text/x-json", "application/csp-report"}
+    | {"application/x-amz-json-1.0", "application/x-amz-json-1.1"}
+)
 _TEXT: Final = frozenset(
     {"application/xml", "application/yaml", "application/x-yaml", "application/graphql", "application/x-ndjson"}
     | {"application/javascript", "application/sql"}
 )
-_UTF8: Final = frozenset({"", "utf-8", "utf8", "us-ascii"})
 _JSON_START: Final = (b"{", b"[")
 _JSON_SPACE: Final = b" \t\r\n"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class BodyReading(StrEnum):
@@ -40,6 +48,8 @@ class BodyReading(StrEnum):
 
 
 class BodyKind(StrEnum):
+    """As what a body was read; policies see it as ``input.http.body_kind``."""
+
     NONE = "none"
     JSON = "json"
     FORM = "form"
@@ -52,7 +62,7 @@ class BodyKind(StrEnum):
 class Body:
     """``value``: as generic parameters hold it; ``pairs``: the named members of a form, in order.
 
-    ``covered_sha256`` is what the action's digest holds: ``sha256``, but for what varies between two sendings.
+    ``type_mismatch``: it is JSON, its Content-Type says something else, and no catalogue says what the API reads.
     """
 
     kind: BodyKind
@@ -60,10 +70,10 @@ class Body:
     pairs: Sequence[tuple[str, JsonValue]]
     size: int
     sha256: str
-    covered_sha256: str
+    type_mismatch: bool = False
 
 
-_NO_BODY: Final = Body(BodyKind.NONE, None, (), 0, sha256_hex(b""), sha256_hex(b""))
+_NO_BODY: Final = Body(BodyKind.NONE, None, (), 0, sha256_hex(b""))
 
 
 def read_body(
@@ -78,25 +88,31 @@ def read_body(
     if not body:
         return _NO_BODY
     digest = sha256_hex(body)
-    media_type, _, parameters = (content_type or "").partition(";")
-    media_type = media_type.strip().lower()
-    if media_type.startswith("multipart/") and reading is not BodyReading.JSON:
-        return _read_multipart(body, content_type or "", content_encoding, digest, reading)
+    labelled = NO_CONTENT_TYPE if content_type is None else read_content_type(content_type)
     decoded, unread = (body, None) if reading is BodyReading.RAW else _decode(body, content_encoding, max_bytes)
     if unread is not None or reading is BodyReading.RAW:
         return _unread(body, content_type, digest, reading, unread)
+    media_type = labelled.media_type
+    is_json = media_type in _JSON or media_type.endswith("+json")
     if reading is BodyReading.JSON and decoded.isspace():
-        return Body(BodyKind.NONE, None, (), len(body), digest, digest)
-    if reading is BodyReading.JSON or media_type in _JSON or media_type.endswith("+json"):
-        return Body(BodyKind.JSON, _parse_json(decoded), (), len(body), digest, digest)
+        return Body(BodyKind.NONE, None, (), len(body), digest)
+    if is_json or reading is BodyReading.JSON:
+        return Body(BodyKind.JSON, _parse_json(decoded, labelled), (), len(body), digest)
+    if media_type == _MULTIPART:
+        return _read_multipart(decoded, labelled, len(body), digest)
+    value, is_json = _try_json(decoded)
+    if is_json:
+        if media_type == _FORM and (b"&" in decoded or b"=" in decoded):
+            # Without them it is one nameless field to a form's parser; with them it is two different messages.
+            raise AmbiguousRequestError(
+                "the body is JSON but labelled as a form: send it with Content-Type: application/json",
+                details={"field": "body"},
+            )
+        return Body(BodyKind.JSON, value, (), len(body), digest, media_type != "")
     if media_type == _FORM:
-        return _read_form(decoded, len(body), digest)
+        return _read_form(decoded, labelled, len(body), digest)
     if media_type.startswith("text/") or media_type in _TEXT or media_type.endswith("+xml"):
-        return _read_text(body, decoded, content_type, parameters, digest)
-    if not media_type and decoded.lstrip(_JSON_SPACE).startswith(_JSON_START):
-        value, is_json = _try_json(decoded)
-        if is_json:
-            return Body(BodyKind.JSON, value, (), len(body), digest, digest)
+        return _read_text(body, decoded, content_type, labelled, digest)
     return _unread(body, content_type, digest, reading, None)
 
 
@@ -108,76 +124,70 @@ def _decode(body: bytes, content_encoding: str | None, max_bytes: int) -> tuple[
     if not content_coding.is_readable(coding):
         return body, "content_encoding"
     try:
-        return content_coding.decode(body, coding, max_bytes=max_bytes), None
+        most = content_coding.decoded_bytes_max(len(body), max_bytes)
+        return content_coding.decode(body, coding, max_bytes=most), None
     except PayloadTooLargeError:
         return body, "too_large"
 
 
-def _read_form(decoded: bytes, size: int, digest: str) -> Body:
-    """A form; but ``curl -d '{…}'`` labels JSON as a form, and many servers look at the first byte.
-
-    JSON without ``&`` and ``=`` is nothing but one nameless field to a form parser: it is read as JSON. With
-    them it would be two different messages to two servers, and is refused.
-    """
-    if decoded.lstrip(_JSON_SPACE).startswith(_JSON_START):
-        value, is_json = _try_json(decoded)
-        if is_json:
-            if b"&" in decoded or b"=" in decoded:
-                raise AmbiguousRequestError(
-                    "the body is JSON but labelled as a form: send it with Content-Type: application/json",
-                    details={"field": "body"},
-                )
-            return Body(BodyKind.JSON, value, (), size, digest, digest)
-    pairs = parse_pairs(decoded.decode("latin-1"), field="body")
+def _read_form(decoded: bytes, labelled: ContentType, size: int, digest: str) -> Body:
+    pairs = parse_form(decoded.decode("latin-1"))
+    if not labelled.is_utf8 and not (labelled.extends_ascii and all(n.isascii() and v.isascii() for n, v in pairs)):
+        raise AmbiguousRequestError(
+            "the form names another charset than UTF-8: servers differ in whether they read it so",
+            details={"field": "content-type"},
+        )
     refuse_method_override((name for name, _ in pairs), field="body")
-    return Body(BodyKind.FORM, lists_by_name(pairs), pairs, size, digest, digest)
+    return Body(BodyKind.FORM, lists_by_name(pairs), pairs, size, digest)
 
 
-def _read_text(body: bytes, decoded: bytes, content_type: str | None, parameters: str, digest: str) -> Body:
-    charset = ""
-    for parameter in parameters.split(";"):
-        name, _, value = parameter.strip().partition("=")
-        if name.lower() == "charset":
-            charset = value.strip('"').lower()
+def _read_text(body: bytes, decoded: bytes, content_type: str | None, labelled: ContentType, digest: str) -> Body:
     if len(decoded) > TEXT_BYTES_MAX:
         return _unread(body, content_type, digest, BodyReading.BY_TYPE, "too_large")
-    if charset not in _UTF8:
+    if not _is_read_as_utf8(decoded, labelled):
         return _unread(body, content_type, digest, BodyReading.BY_TYPE, "charset")
     try:
         text = decoded.decode()
     except UnicodeDecodeError:
         return _unread(body, content_type, digest, BodyReading.BY_TYPE, "charset")
-    return Body(BodyKind.TEXT, text, (), len(body), digest, digest)
+    return Body(BodyKind.TEXT, text, (), len(body), digest)
 
 
-def _read_multipart(
-    body: bytes, content_type: str, content_encoding: str | None, digest: str, reading: BodyReading
-) -> Body:
-    if content_encoding is not None and content_encoding.strip().lower() not in ("", "identity"):
-        return _unread(body, content_type, digest, reading, "content_encoding")
-    pieces = multipart.split_pieces(body, multipart.boundary_of(content_type))
-    covered = multipart.covered_digest(pieces)
-    if reading is BodyReading.RAW or not content_type.lower().startswith("multipart/form-data"):
-        value = _digest_only(body, multipart.without_boundary(content_type), covered, None)
-        return Body(BodyKind.OPAQUE, value, (), len(body), digest, covered)
-    parts = [multipart.read_part(piece) for piece in pieces]
-    pairs = tuple((part.name, part.as_json()) for part in parts)
+def _read_multipart(decoded: bytes, labelled: ContentType, size: int, digest: str) -> Body:
+    pairs = tuple((part.name, part.as_json()) for part in read_multipart(decoded, labelled))
     refuse_method_override((name for name, _ in pairs), field="body")
-    return Body(BodyKind.MULTIPART, lists_by_name(pairs), pairs, len(body), digest, covered)
+    return Body(BodyKind.MULTIPART, lists_by_name(pairs), pairs, size, digest)
 
 
-def _parse_json(decoded: bytes) -> JsonValue:
+def _is_read_as_utf8(decoded: bytes, labelled: ContentType) -> bool:
+    return labelled.is_utf8 or (labelled.extends_ascii and decoded.isascii())
+
+
+def _parse_json(decoded: bytes, labelled: ContentType) -> JsonValue:
+    if not _is_read_as_utf8(decoded, labelled):
+        raise AmbiguousRequestError(
+            "the JSON names another charset than UTF-8: servers differ in whether they read it so",
+            details={"field": "content-type"},
+        )
     try:
-        return parse_strict(decoded)
+        value = parse_strict(decoded)
     except ValidationError as error:
         raise AmbiguousRequestError(f"the body: {error.message}", details={"field": "body"}) from error
+    refuse_inexact_integers(decoded, value)
+    return value
 
 
 def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
+    """An object or a list under another label than JSON's. A mark of the byte order is what lenient servers skip."""
+    text = decoded.removeprefix(_BYTE_ORDER_MARK)
+    if not text.lstrip(_JSON_SPACE)[:1].startswith(_JSON_START):
+        return None, False
     try:
-        return parse_strict(decoded), True
+        value = parse_strict(text)
     except ValidationError:
         return None, False
+    refuse_inexact_integers(text, value)
+    return value, True
 
 
 def _unread(body: bytes, content_type: str | None, digest: str, reading: BodyReading, reason: str | None) -> Body:
@@ -185,7 +195,7 @@ def _unread(body: bytes, content_type: str | None, digest: str, reading: BodyRea
         raise PayloadTooLargeError(
             f"the body must be read and cannot be: {reason}", details={"field": "body", "reason": reason}
         )
-    return Body(BodyKind.OPAQUE, _digest_only(body, content_type, digest, reason), (), len(body), digest, digest)
+    return Body(BodyKind.OPAQUE, _digest_only(body, content_type, digest, reason), (), len(body), digest)
 
 
 def _digest_only(body: bytes, content_type: str | None, digest: str, reason: str | None) -> JsonObject:

@@ -8,9 +8,8 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import Body
 from headgate.protocols.headers import Headers
-from headgate.protocols.http_call import HttpCall
+from headgate.protocols.http_call import HttpCall, url_bytes
 from headgate.protocols.mcp import McpId
-from headgate.protocols.multipart import without_boundary
 from headgate.protocols.names import fits
 from headgate.protocols.query import Pairs, lists_by_name
 
@@ -50,24 +49,23 @@ class ReadCall:
 
 def make_read_call(call: HttpCall, path: str, query: Pairs, headers: Headers, body: Body) -> ReadCall:
     """``call`` with its host normalised, and what was read of it."""
-    covered = headers.covered
-    if headers.content_type is not None and headers.content_type.lower().startswith("multipart/"):
-        covered = {**covered, "content-type": without_boundary(headers.content_type)}
     query_lists = lists_by_name(query) if query else {}
-    shown = canonical_bytes(
-        {
-            "method": call.method,
-            "scheme": call.scheme,
-            "host": call.host,
-            "port": call.port,
-            "path": path,
-            "query": query_lists,
-            "headers": headers.shown,
-            "body_sha256": body.sha256,
-            "body_size": body.size,
-        }
-    )
-    return ReadCall(call, path, query_lists, covered, body.covered_sha256, shown)
+    shown: JsonObject = {
+        "method": call.method,
+        "scheme": call.scheme,
+        "host": call.host,
+        "port": call.port,
+        "path": path,
+        "query": query_lists,
+        "url_bytes": url_bytes(call),
+        "headers": headers.shown,
+        "body_sha256": body.sha256,
+        "body_size": body.size,
+        "body_kind": body.kind,
+    }
+    if body.type_mismatch:
+        shown["body_type_mismatch"] = True
+    return ReadCall(call, path, query_lists, headers.covered, body.sha256, canonical_bytes(shown))
 
 
 def below_400(status: int) -> bool:

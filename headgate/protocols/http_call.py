@@ -41,6 +41,14 @@ class HttpCall:
     body: bytes
 
 
+def url_bytes(call: HttpCall) -> int:
+    """The length of the URL as it was sent: what it can carry out of the house. Normalising folds slashes and decodes,
+    so that the path which policies see may be shorter."""
+    default = 443 if call.scheme == "https" else 80
+    authority = len(call.host) + (0 if call.port == default else len(str(call.port)) + 1)
+    return len(call.scheme) + 3 + authority + len(call.path) + (len(call.query) + 1 if call.query else 0)
+
+
 def check_method(method: str) -> None:
     """Methods are case-sensitive (RFC 9110, section 9.1), but some servers take ``delete`` for DELETE.
 

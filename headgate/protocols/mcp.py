@@ -22,7 +22,7 @@ _EXACT_BELOW: Final = 2.0**53
 _CALL: Final = "tools/call"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
-    *("initialize", "ping", "logging/setLevel", "completion/complete"),
+    *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
     *("tools/list", "prompts/list", "prompts/get"),
     *("resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe"),
     *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel"),
@@ -33,7 +33,16 @@ _OPERATIONS: Final = MappingProxyType(
     {method: _RESERVED + method.replace("setLevel", "set_level").replace("/", "_") for method in _METHODS}
 )
 _READS: Final = frozenset(
-    {"initialize", "ping", "logging/setLevel", "completion/complete", "tools/list", "prompts/list", "prompts/get"}
+    {
+        "initialize",
+        "server/discover",
+        "ping",
+        "logging/setLevel",
+        "completion/complete",
+        "tools/list",
+        "prompts/list",
+        "prompts/get",
+    }
     | {"resources/list", "resources/templates/list", "resources/read", "tasks/get", "tasks/list", "tasks/result"}
     | {method for method in _METHODS if method.startswith("notifications/")}
 )

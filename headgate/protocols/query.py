@@ -16,9 +16,11 @@ type Pairs = tuple[tuple[str, str], ...]
 
 _VISIBLE: Final = re.compile(r"[!-~]*")
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-FIELDS_MAX: Final = 10_000
-"""Far above what frameworks take (PHP and Django 1,000, Tomcat 10,000); ten megabytes of ``a&`` once stopped the
-gate for five seconds."""
+FIELDS_MAX: Final = 1000
+"""Node.js and PHP drop what comes after so many; ten megabytes of ``a&`` once stopped the gate for five seconds."""
+NAME_BYTES_MAX: Final = 100
+VALUE_BYTES_MAX: Final = 1 << 20
+"""Of a form: busboy cuts what is longer."""
 _METHOD_OVERRIDES: Final = frozenset({"_method", "x-http-method-override", "$httpmethod"})
 
 
@@ -32,6 +34,9 @@ def parse_pairs(text: str, *, field: str) -> Pairs:
         )
     if _VISIBLE.fullmatch(text) is None or "#" in text:
         raise _ambiguous(field, "holds characters that must be percent-encoded")
+    if ";" in text:
+        # Go drops such a member; older servers take it for ``&``.
+        raise _ambiguous(field, "holds a semicolon: write it as %3B")
     if _BARE_PERCENT.search(text) is not None:
         raise _ambiguous(field, "holds a percent sign that encodes nothing")
     pairs: list[tuple[str, str]] = []
@@ -40,6 +45,22 @@ def parse_pairs(text: str, *, field: str) -> Pairs:
             name, _, value = piece.partition("=")
             pairs.append((_decode(name, field), _decode(value, field)))
     return tuple(pairs)
+
+
+def parse_form(text: str) -> Pairs:
+    """The members of a form that is a body. Raises AmbiguousRequestError and PayloadTooLargeError."""
+    pairs = parse_pairs(text, field="body")
+    if "%" in text and any("%" in piece and "=" not in piece for piece in text.split("&")):
+        raise _ambiguous("body", "an encoded name without = is dropped by some servers")
+    if text.startswith("?") or any(not name for name, _ in pairs):
+        raise _ambiguous("body", "a question mark at its start, or a member without a name, is dropped by some servers")
+    for name, value in pairs:
+        if len(name) > NAME_BYTES_MAX or len(value) > VALUE_BYTES_MAX:
+            raise PayloadTooLargeError(
+                f"a name of more than {NAME_BYTES_MAX} bytes or a value of more than {VALUE_BYTES_MAX}: servers cut it",
+                details={"field": "body"},
+            )
+    return pairs
 
 
 def lists_by_name(pairs: Iterable[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

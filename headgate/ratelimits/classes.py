@@ -12,6 +12,7 @@ from headgate.ratelimits.gcra import Quota
 class RateClass(StrEnum):
     ACTIONS = "actions"
     ADMIN = "admin"
+    DECISIONS = "decisions"
     WEBHOOKS = "webhooks"
     PROXY = "proxy"
     CONNECT = "connect"
@@ -22,6 +23,7 @@ DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
     {
         RateClass.ACTIONS: Quota(100, 60),
         RateClass.ADMIN: Quota(50, 60),
+        RateClass.DECISIONS: Quota(100, 60),  # of its own: who has just looked at approvals can still decide
         RateClass.WEBHOOKS: Quota(1000, 60),
         RateClass.PROXY: Quota(1200, 60),
         RateClass.CONNECT: Quota(1200, 60),  # a tunnel for each request is how many clients work
@@ -35,6 +37,7 @@ def quotas_of(settings: Settings) -> Mapping[RateClass, Quota]:
     named = {
         RateClass.ACTIONS: settings.rate_limit_actions,
         RateClass.ADMIN: settings.rate_limit_admin,
+        RateClass.DECISIONS: settings.rate_limit_decisions,
         RateClass.WEBHOOKS: settings.rate_limit_webhooks,
         RateClass.PROXY: settings.rate_limit_proxy,
         RateClass.CONNECT: settings.rate_limit_proxy,

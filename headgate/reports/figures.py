@@ -58,7 +58,11 @@ FIGURES: Final[Mapping[str, Query]] = MappingProxyType(
         "agents_created": Query(("agent.created",)),
         "agents_ended": Query(("agent.deactivated", "agent.suspended")),
         "keys_created": Query(("key.created", "key.rotated")),
-        "keys_expiring": Query(("key.created", "key.rotated"), given=("data.expires_at",)),
+        # The instance makes a key for its first agent by itself, without an end.
+        "keys_issued": Query(("key.created", "key.rotated"), (("actor.type", ("user", "agent")),)),
+        "keys_expiring": Query(
+            ("key.created", "key.rotated"), (("actor.type", ("user", "agent")),), given=("data.expires_at",)
+        ),
         "keys_revoked": Query(("key.revoked",)),
         "users_created": Query(("user.created",)),
         "users_ended": Query(("user.deactivated",)),

@@ -58,7 +58,7 @@ def _soc2(facts: Facts) -> list[Control]:
             "Credentials are issued on authorization, changed with roles, and removed when no longer needed.",
             (
                 happened(facts, "keys_created", "Keys were issued, each with its actor and time.", "keys issued"),
-                all_of(facts, "keys_expiring", "keys_created", "Every key that was issued has an expiry."),
+                all_of(facts, "keys_expiring", "keys_issued", "Every key that somebody issued has an expiry."),
                 happened(facts, "keys_revoked", "Keys were revoked.", "keys revoked"),
                 happened(facts, "agents_ended", "Agents were suspended or deactivated.", "agents ended"),
                 happened(facts, "users_ended", "People were deactivated.", "people deactivated"),

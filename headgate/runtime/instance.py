@@ -22,11 +22,12 @@ from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.organizations.sign_in_address import sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
+from headgate.runtime.instance_pointer import point_to
 from headgate.runtime.parts import api_part, proxy_part, worker_part
 from headgate.runtime.ports import keep_port
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 from headgate.runtime.secrets_file import store_secrets
-from headgate.runtime.seed import seed_agent
+from headgate.runtime.seed import seed_agent, somebody_signed_in
 from headgate.runtime.servers import Servers, open_servers
 from headgate.runtime.supervisor import Supervisor, together
 from proxy.authority import Authority
@@ -43,7 +44,7 @@ _ADMINISTRATOR: Final = "administrator"
 
 class Instance:
     """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready,
-    with the address at which the administrator signs in, the first time that this instance starts."""
+    with the address at which the administrator signs in, until the first sign-in with a browser."""
 
     def __init__(
         self,
@@ -105,8 +106,9 @@ class Instance:
         await together(*(self._supervisor.start(part) for part in parts))
         self._information = self._describe(settings, replace(servers, secrets=kept), authority, issuer)
         self._write()
-        is_first = servers.secrets.agent_key is None
-        self._announce(self._information, first_sign_in(issuer, settings.api_url) if is_first else None)
+        self._point()
+        signed_in = await somebody_signed_in(servers.databases[Login.API])
+        self._announce(self._information, None if signed_in else first_sign_in(issuer, settings.api_url))
 
     def _with_ports(self, settings: Settings) -> Settings:
         api = self._ports.enter_context(
@@ -166,6 +168,13 @@ class Instance:
                 write_runtime_file(file, self._information)
             except HeadgateError as error:
                 _log.error("runtime_file_not_written", path=str(file), error=error.message)
+
+    def _point(self) -> None:
+        """Commands in other folders do without it, where the user's state cannot be written."""
+        try:
+            point_to(self._settings.data.runtime_file)
+        except (HeadgateError, OSError) as error:
+            _log.warning("instance_pointer_not_written", error=str(error))
 
     def _forget(self) -> None:
         """The files are there exactly while the instance is ready."""

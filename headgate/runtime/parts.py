@@ -83,6 +83,7 @@ def child_environment(
     logins = {"HEADGATE_DATABASE_URL", *(f"HEADGATE_{one.name}_DATABASE_URL" for one in Login)}
     inherited = {name: value for name, value in environment.items() if name not in logins}
     return inherited | {
+        "HEADGATE_LOG_LEVEL": settings.log_level,
         f"HEADGATE_{login.name}_DATABASE_URL": servers.databases[login].reveal(),
         "HEADGATE_REDIS_URL": servers.valkey.reveal(),
         **absolute_paths(settings),
@@ -104,6 +105,7 @@ def absolute_paths(settings: Settings) -> dict[str, str]:
         "HEADGATE_MASTER_KEYS_FILE": settings.master_keys_file,
         "HEADGATE_JWT_ISSUERS_FILE": settings.jwt_issuers_file,
         "HEADGATE_SIEM_FOLDER": settings.siem_folder,
+        "HEADGATE_CLASSIFIERS_DIR": settings.classifiers_dir,
     }
     found = {name: str(path.absolute()) for name, path in paths.items() if path is not None}
     if settings.report_fonts:

@@ -24,6 +24,7 @@ from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.store import insert_organization
 from headgate.policies.service import seed_default_policies
 from headgate.runtime.secrets_file import InstanceSecrets
+from headgate.sessions.store import has_session
 
 _log = structlog.get_logger(__name__)
 
@@ -68,6 +69,17 @@ async def seed_agent(api_url: Secret, kept: InstanceSecrets, clock: Clock) -> In
                     name="headgate up",
                 )
         return replace(kept, agent_id=agent.agent_id, agent_key=issued.key)
+    finally:
+        await database.close()
+
+
+async def somebody_signed_in(api_url: Secret) -> bool:
+    """Whether the default organization ever had a session of a browser. Raises UnavailableError."""
+    database = Database(api_url, max_connections=1)
+    await database.open()
+    try:
+        async with database.transaction(DEFAULT_ORGANIZATION_ID) as connection:
+            return await has_session(connection, DEFAULT_ORGANIZATION_ID)
     finally:
         await database.close()
 

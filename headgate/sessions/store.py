@@ -88,6 +88,13 @@ async def insert_session(connection: Connection, session: Session, token_hash: b
     )
 
 
+async def has_session(connection: Connection, org_id: str) -> bool:
+    """Whether any person of the organization has ever signed in: a person's newest session is never deleted."""
+    cursor = await connection.execute("SELECT EXISTS (SELECT FROM sessions WHERE org_id = %s) AS found", [org_id])
+    row = await cursor.fetchone()
+    return row is not None and bool(row["found"])
+
+
 async def find_signed_in(
     connection: Connection, token_hash: bytes, now: datetime, limits: SessionLimits
 ) -> tuple[SignedIn, datetime] | None:

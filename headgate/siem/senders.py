@@ -89,13 +89,15 @@ class Senders:
             writer.write(lines)
             await writer.drain()
             if not is_tls:
-                # TLS says goodbye by itself when it is closed, and waits for the other side's.
                 writer.write_eof()
                 async with asyncio.timeout(_CLOSE_SECONDS):
                     await reader.read()
-        finally:
+            # TLS says goodbye by itself when it is closed, and waits for the other side's.
             writer.close()
-        await writer.wait_closed()
+            await writer.wait_closed()
+        finally:
+            # What is left where it did not come so far: a closed connection waits for a receiver that reads no more.
+            writer.transport.abort()
 
     def _append(self, org_id: str, destination: Destination, lines: bytes) -> None:
         if self.folder is None:

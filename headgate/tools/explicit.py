@@ -2,8 +2,8 @@
 
 Rendered, and then read by the one function that reads intercepted calls: policies, index, guard and digest see the
 same ``http``, params and effect whichever way an action comes (semantics.md, "The action and what an approval
-covers"). A body without a call (a tool that no catalogue knows, a param that the path needs and that is missing) stays
-what it was: decided by what it says, and carried out by its agent.
+covers"). A body without a call (a tool that no catalogue knows) stays what it was: decided by what it says, and carried
+out by its agent. One that lacks a param of its call is refused: allowed, it could never be carried out.
 """
 
 from dataclasses import replace

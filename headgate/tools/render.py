@@ -37,7 +37,7 @@ class Rendered:
 
 def render(tool: str, operation: str, params: JsonObject, catalogue: CatalogueIndex) -> Rendered | Unrendered:
     """Unrendered where Headgate has no call for it: the agent carries it out itself. Raises ValidationError, whose
-    details name the param, where it has one but the value cannot be sent."""
+    details name the param, where it has one but a value is missing or cannot be sent."""
     entries = catalogue.tools.get(tool)
     if tool == GENERIC_TOOL or (entries is not None and operation.startswith(_UNLISTED)):
         call = render_http(operation.removeprefix(_UNLISTED), params)
@@ -52,7 +52,7 @@ def render(tool: str, operation: str, params: JsonObject, catalogue: CatalogueIn
     return _render_entry(entry, params, catalogue)
 
 
-def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -> Rendered | Unrendered:
+def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -> Rendered:
     sending, left = entry.sending, dict(params)
     host = sending.host
     if host.startswith("*."):
@@ -60,21 +60,16 @@ def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -
         name = None if host_index is None else host_index.catalogue.host_param
         account = None if name is None else left.pop(name, None)
         if account is None:
-            return Unrendered(f"{name or 'the account'} is missing: it says whose {host} is meant")
+            raise invalid(name or "host", f"is missing: it says whose {host} is meant")
         if not isinstance(account, str) or _ACCOUNT.fullmatch(account) is None:
             raise invalid(name or "host", "is no part of a host name in lower case")
         host = account + host[1:]
     path = _path(entry, left)
-    if isinstance(path, Unrendered):
-        return path
     headers = [(name.encode(), value.encode()) for name, value in sending.headers.items()]
     for header, name in entry.mapping.headers.items():
         if name in left:
             headers.append((header.encode(), _header_value(name, left.pop(name))))
-    parts = _query_and_content(entry, sending, left)
-    if isinstance(parts, Unrendered):
-        return parts
-    query, content = parts
+    query, content = _query_and_content(entry, sending, left)
     body = b""
     if content and sending.content is Content.JSON:
         body = canonical_bytes(_whole_or_members(content))
@@ -95,7 +90,7 @@ def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -
     return Rendered(call, entry)
 
 
-def _path(entry: Entry, left: JsonObject) -> str | Unrendered:
+def _path(entry: Entry, left: JsonObject) -> str:
     """Takes what the path holds out of ``left``."""
     path: list[str] = []
     for segment in entry.path:
@@ -104,17 +99,16 @@ def _path(entry: Entry, left: JsonObject) -> str | Unrendered:
         elif segment.text not in left and segment.text in entry.sending.defaults:
             path.append(_path_segment(segment.kind, segment.text, entry.sending.defaults[segment.text]))
         elif segment.text not in left:
-            return Unrendered(f"{segment.text} is missing: the path of {entry.operation} needs it")
+            raise invalid(segment.text, f"is missing: the path of {entry.operation} needs it")
         else:
             path.append(_path_segment(segment.kind, segment.text, left.pop(segment.text)))
     return "/" + "/".join(path)
 
 
-def _query_and_content(entry: Entry, sending: Sending, left: JsonObject) -> tuple[JsonObject, JsonObject] | Unrendered:
+def _query_and_content(entry: Entry, sending: Sending, left: JsonObject) -> tuple[JsonObject, JsonObject]:
     """Every param where the API expects it, under the API's name; what makes the call this operation is added."""
     if entry.graphql is not None:
-        request = graphql_content(entry.graphql, left)
-        return request if isinstance(request, Unrendered) else ({}, request)
+        return {}, graphql_content(entry.graphql, left)
     to_query = {param: name for name, param in reversed(tuple(entry.mapping.rename_query.items()))}
     to_body = {param: name for name, param in reversed(tuple(entry.mapping.rename_body.items()))}
     query: JsonObject = {}

@@ -1,5 +1,6 @@
 """What signs the record, and hands checkpoints to others."""
 
+import ssl
 from contextlib import AsyncExitStack
 
 from headgate.db.database import Database
@@ -13,12 +14,12 @@ from headgate.worker.loop import Loop
 
 
 def evidence_loops(
-    database: Database, evidence: EvidenceSettings | None, clock: Clock, stack: AsyncExitStack
+    database: Database, evidence: EvidenceSettings | None, clock: Clock, roots: ssl.SSLContext, stack: AsyncExitStack
 ) -> list[Loop]:
     """``evidence`` None: this worker signs nothing. ``stack`` closes what they stand on."""
     if evidence is None:
         return []
-    client = open_export_client()
+    client = open_export_client(roots)
     stack.push_async_callback(client.aclose)
     checkpointer = Checkpointer(database, evidence.keys, evidence.memory, evidence.every, evidence.events)
     chronicle = KeyChronicle(database, evidence.keys, clock)

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 from redis.asyncio import Redis
 
+from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.executions.model import EXECUTE
 from headgate.judges.daily_budget import DailyBudgets
@@ -21,7 +22,7 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import EXECUTIONS_THREAD, Marker
+from headgate.policies.marker import EXECUTIONS_SLOW_THREAD, EXECUTIONS_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
@@ -30,6 +31,7 @@ from headgate.vault.service import Vault
 from headgate.worker.settings import WorkerSettings
 from headgate.workflows.count_connection_uses import ConnectionUses
 from headgate.workflows.execute_action import ExecuteAction
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.instance import Instance
 from headgate.workflows.organization_state import OrganizationStates
 
@@ -47,12 +49,19 @@ async def open_executor(
     stack.push_async_callback(database.close)
     settings.data.evaluating.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     marker = Marker(settings.data.evaluating, EXECUTIONS_THREAD)
+    slow_marker = Marker(settings.data.evaluating, EXECUTIONS_SLOW_THREAD)
     stack.callback(marker.close)
+    stack.callback(slow_marker.close)
+    decisions = FairDecisions(slow_marker)
+    stack.callback(decisions.close)
     vault = Vault(settings.master_keys_file or settings.data.master_keys)
     resolver = SystemResolver()
     stack.callback(resolver.close)
-    judges = Judges(await stack.enter_async_context(open_client()))
+    roots = trusted_roots(settings.upstream_ca_file)
+    judges = Judges(await stack.enter_async_context(open_client(roots)))
     stack.push_async_callback(judges.close)
+    classifiers = Classifiers(settings.classifiers_dir)
+    stack.push_async_callback(classifiers.close)
     uses = ConnectionUses(database, clock)
     stack.push_async_callback(uses.close)
     counting = TaskSet(lambda name, error: _log.critical("executor_task_ended", task=name, error=repr(error)))
@@ -64,10 +73,11 @@ async def open_executor(
         catalogue=load_catalogues(settings.data.catalogues),
         vault=vault,
         uses=uses,
-        client=OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver),
-        evaluator=Evaluator(judges, DailyBudgets(clock, valkey)),
+        client=OutgoingClient(roots, resolver),
+        evaluator=Evaluator(judges, DailyBudgets(clock, valkey), classifiers=classifiers),
         instance=instance,
         clock=clock,
+        decisions=decisions,
     )
     return Work(EXECUTE, execute.run, execute.abandoned)
 

@@ -15,7 +15,7 @@ class WorkerSettings:
     ``data_dir`` holds the master keys (unless ``master_keys_file`` says where) and the mark of the policy that is being
     evaluated. ``public_api_url`` is where links in messages lead. ``places``: how many executions run at once in this
     process. Without ``evidence`` this worker signs no checkpoints. ``siem_folder``: where streams to files go.
-    ``report_fonts``: of PDF reports, beside their own.
+    ``report_fonts``: of PDF reports, beside their own. ``classifiers_dir``: local classifiers of content policies.
     """
 
     database_dsn: Secret
@@ -23,6 +23,7 @@ class WorkerSettings:
     data_dir: Path
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None
+    classifiers_dir: Path | None = None
     public_api_url: str = "http://127.0.0.1:8470"
     places: int = 32
     evidence: EvidenceSettings | None = None

@@ -6,6 +6,7 @@ other way out of here is an exception, and the enforcement point forwards on not
 
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.agents.authenticate import KeyRing
@@ -18,9 +19,11 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision, Verdict
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED, Caller, agree
-from headgate.workflows.decide_action import Candidate, RecordedObserver, action_row, decide, observe_nothing
+from headgate.workflows.decide_action import Candidate, RecordedObserver, action_row, observe_nothing
 from headgate.workflows.exempt_call import Exemptions
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.held_approval import Pending
 from headgate.workflows.held_call import Again, HeldCall
 from headgate.workflows.hold_call import Holds
 from headgate.workflows.instance import Instance
@@ -28,6 +31,20 @@ from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationState, OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.refusals import ActionDeniedError
+
+
+class Reading(Protocol):
+    """An intercepted call as it was read, and how it is read again."""
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """None: it has to be read."""
+
+    async def read(self) -> Candidate:
+        """Raises HeadgateError."""
+
+    def drop(self) -> None:
+        """The candidate is not needed for a while."""
 
 
 class CallGate:
@@ -47,7 +64,9 @@ class CallGate:
         exemptions: Exemptions,
         observe: Callable[[Decision], None] = lambda decision: None,
         shadow: RecordedObserver = observe_nothing,
+        decisions: FairDecisions,
     ) -> None:
+        self._decisions = decisions
         self._shadow = shadow
         self._states = states
         self._keys = keys
@@ -63,14 +82,14 @@ class CallGate:
     async def admit(
         self,
         caller: Caller,
-        candidate: Candidate,
+        reading: Reading,
         held: HeldCall,
-        enforce: Callable[[OrganizationState], Candidate],
+        enforce: Callable[[OrganizationState, Candidate], Candidate],
     ) -> Admitted:
         """Decide, record, and hold where a human has to agree.
 
         ``enforce`` makes the enforcement point's own rules those of the state that is decided on, each time that
-        one is, and says what is decided: ``candidate``, with the connection that it uses in that state. It raises
+        one is, and says what is decided: the candidate, with the connection that it uses in that state. It raises
         DestinationBlockedError where the rules refuse, NoConnectionError and BrokenConnectionError.
 
         Raises these, ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
@@ -80,7 +99,7 @@ class CallGate:
         while stale < MOST_DECISIONS:
             state = await agree(caller, self._states, self._keys, self._clock)
             try:
-                candidate = enforce(state)
+                candidate = enforce(state, reading.candidate or await reading.read())
             except (DestinationBlockedError, NoConnectionError, BrokenConnectionError):
                 # Not an action yet, so no record compares the generation: a destination that was allowed a moment
                 # ago must not be refused on what was before.
@@ -89,13 +108,16 @@ class CallGate:
                     raise
                 stale += 1
                 continue
-            decision = decide(state, candidate)
+            decision = self._decisions.at_once(state, candidate)
+            if decision is None:
+                decision = await self._decisions.in_turn(state, candidate)
             held.capture = decision.capture
             self._observe(decision)
             if state.nlp_policies and decision.verdict is not Verdict.DENY:
-                recall = partial(self._holds.judged_before, caller.identity, candidate)
-                decision = await self._content.tightened(state, candidate, decision, recall)
-            answer = None
+                decision = await self._content.tightened(
+                    state, candidate, decision, partial(self._holds.judged_before, caller.identity, candidate)
+                )
+            answer: Admitted | Again | Pending | None = None
             if decision.verdict is not Verdict.ALLOW and state.has_exemptions:
                 answer = await self._permitted(state, caller.identity, candidate, decision, held)
             if answer is None and decision.verdict is Verdict.REQUIRE_APPROVAL:
@@ -104,6 +126,10 @@ class CallGate:
                 answer = await self._record(caller.identity, candidate, decision)
             if isinstance(answer, Admitted):
                 return answer
+            if isinstance(answer, Pending):
+                del candidate  # while it waits, a large call is not kept as it was read
+                reading.drop()
+                answer = await self._holds.wait(caller.identity, answer, decision, held)
             if answer is Again.STALE:
                 stale += 1
                 await self._states.newer_than(state)

@@ -8,6 +8,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from headgate.actions.model import Action
 from headgate.actions.store import ActionFilter, list_actions
@@ -15,9 +16,11 @@ from headgate.audit.model import EventFilter, SealedEvent
 from headgate.audit.store import list_events
 from headgate.db.database import Connection
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
 
 _SEPARATOR = "."
+TIMELINE_CURSOR: Final = rf"^({id_pattern(IdPrefix.ACTION).strip('^$')})?\.[0-9]{{0,18}}$"
+"""The regular expression of a cursor: the last action and the last event that were shown."""
 
 
 @dataclass(frozen=True, slots=True)

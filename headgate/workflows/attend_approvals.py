@@ -88,6 +88,7 @@ async def _tell(
     data: JsonObject,
 ) -> None:
     await add_step(connection, approval.org_id, approval.approval_id, Step(verb, now, None, data=data))
+    asked: JsonObject = {"requirements": [one.record() for one in approval.requirements]}
     told = Event(
         event_type=event_type,
         created_at=now,
@@ -98,6 +99,7 @@ async def _tell(
             "required_approvals": approval.required_approvals,
             "expires_at": rfc3339(approval.expires_at),
             **data,
+            **(asked if verb is HistoryVerb.ESCALATED else {}),
         },
         action_id=approval.action_id,
         agent_id=approval.agent_id,

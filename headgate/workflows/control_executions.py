@@ -13,9 +13,9 @@ from headgate.executions import control_store as store
 from headgate.executions.list_store import ListedExecution, get_execution
 from headgate.executions.result import masked_result
 from headgate.executions.store import unsent_exemption
-from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError
+from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 
 
@@ -29,7 +29,7 @@ class ControlExecutions:
     async def process(self, org_id: str, execution_id: str | None, actor: Actor) -> str | None:
         """One queued execution, or the one that waits longest, is due now. Returns its id; None: nothing waits.
 
-        Raises NotFoundError, ConflictError.
+        Raises NotFoundError; ValidationError where it is not queued; ConflictError for an agent's own call.
         """
         async with self.database.transaction(org_id) as connection:
             if execution_id is None:
@@ -41,10 +41,7 @@ class ControlExecutions:
                 _require_ours(await get_execution(connection, org_id, execution_id, agent_id=None))
             if not await store.process(connection, org_id, execution_id, self.clock()):
                 found = await get_execution(connection, org_id, execution_id, agent_id=None)
-                raise ConflictError(
-                    f"execution {execution_id} is {found.execution.status}: only what is queued is processed",
-                    details={"status": found.execution.status.value},
-                )
+                raise _wrong_state(found, "only a queued execution can be processed")
             await self._note(connection, org_id, EventType.EXECUTION_PROCESSED, actor, {"execution_id": execution_id})
         return execution_id
 
@@ -56,7 +53,11 @@ class ControlExecutions:
         return count
 
     async def retry(self, org_id: str, execution_id: str, actor: Actor, *, reset_attempts: bool) -> ListedExecution:
-        """A failed execution waits again; it is decided again before it runs. Raises NotFoundError, ConflictError."""
+        """A failed execution waits again; it is decided again before it runs.
+
+        Raises NotFoundError; ValidationError where it has not failed, or its call is gone; ConflictError for an agent's
+        own call.
+        """
         async with self.database.transaction(org_id) as connection:
             await fold_outcomes(connection, org_id)
             found = await get_execution(connection, org_id, execution_id, agent_id=None)
@@ -66,15 +67,13 @@ class ControlExecutions:
                 connection, org_id, execution_id, self.clock(), payload_text(actor, data), reset=reset_attempts
             )
             if outcome == "forgotten":
-                raise ConflictError(
-                    "the call is not kept any more: it failed too long ago, was cancelled, or its agent carried it out;"
-                    " submit the action again"
+                raise _wrong_state(
+                    found,
+                    "its call is no longer kept (it failed too long ago, was cancelled, or its agent carried it out);"
+                    " submit the action again",
                 )
             if outcome != "queued":
-                raise ConflictError(
-                    f"execution {execution_id} is {found.execution.status}: only what has failed is retried",
-                    details={"status": found.execution.status.value},
-                )
+                raise _wrong_state(found, "only a failed execution can be retried")
             return await get_execution(connection, org_id, execution_id, agent_id=None)
 
     async def report(
@@ -87,6 +86,8 @@ class ControlExecutions:
         ended: JsonObject = {"execution_id": execution_id, "reported": True}
         if error is not None:
             ended["error"] = error
+        if kept is not None:
+            ended["result_digest"] = sha256_hex(kept.encode())
         async with self.database.transaction(org_id) as connection:
             await fold_outcomes(connection, org_id)
             detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
@@ -123,6 +124,7 @@ class ControlExecutions:
             failed: JsonObject = {"error": error}
             give_back = None
             if detail.action.execution is not None:
+                failed["execution_id"] = detail.action.execution.execution_id
                 give_back = await unsent_exemption(
                     connection, org_id, detail.action.execution.execution_id, tried=False
                 )
@@ -149,7 +151,15 @@ def _require_ours(found: ListedExecution) -> None:
     if found.source == "proxy":
         raise ConflictError("this was an agent's own call, forwarded once: the agent must send it again")
     if found.execution.status is ExecutionStatus.QUEUED and found.queued_at is None:
-        raise ConflictError("its call is not kept any more")
+        raise _wrong_state(found, "its call is no longer kept")
+
+
+def _wrong_state(found: ListedExecution, reason: str) -> ValidationError:
+    """400: the specification gives these routes no 409, which stays for what an agent forwarded itself."""
+    return ValidationError(
+        f"execution {found.execution.execution_id} is {found.execution.status}: {reason}",
+        details={"field": "execution_id", "status": found.execution.status.value},
+    )
 
 
 def _masked(text: str | None) -> str | None:

@@ -21,9 +21,12 @@ from headgate.connections.placeholders import mentions_placeholder
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.stopwatch import Stopwatch
 from headgate.organizations.stops import refusal, stopping
+from headgate.policies.marker import Marker
 from headgate.policies.model import Decision, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.mcp import McpId
 from headgate.workflows.organization_state import OrganizationState
 
 
@@ -57,6 +60,25 @@ class Candidate:
     """Whose credential it will carry; set for the generation that it is decided on (``use_connection``)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAction:
+    """What is still needed of an intercepted call when its params are not: while it waits, and while it is answered.
+    ``host`` is empty where no call is made."""
+
+    agent_id: str
+    tool: str
+    operation: str
+    host: str
+    mcp_id: McpId | None
+    expected_status: Callable[[int], bool]
+
+
+def read_action(candidate: Candidate) -> ReadAction:
+    draft = candidate.draft
+    host = "" if draft.call is None else draft.call.host
+    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp_id, draft.expected_status)
+
+
 type RecordedObserver = Callable[[KeyIdentity, Candidate, Decision, str, datetime], None]
 """Told of each new action once its decision is recorded: by whom, what, how decided, its id, when."""
 
@@ -82,8 +104,11 @@ def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submiss
     )
 
 
-def decide(state: OrganizationState, candidate: Candidate) -> Decision:
-    """What the policies of this state say, unless it is stopped: then no policy is asked."""
+def decide(
+    state: OrganizationState, candidate: Candidate, watch: Stopwatch | None = None, marker: Marker | None = None
+) -> Decision:
+    """What the policies of this state say, unless it is stopped: then no policy is asked. ``marker``: of the thread
+    that asks, where it is not the event loop's."""
     draft = candidate.draft
     stop = stopping(state.stops, agent_id=candidate.agent_id, tool=draft.tool)
     if stop is not None:
@@ -94,6 +119,8 @@ def decide(state: OrganizationState, candidate: Candidate) -> Decision:
         operation=draft.operation,
         host=None if draft.call is None else draft.call.host,
         method=None if draft.call is None else draft.call.method,
+        watch=watch,
+        marker=marker,
     )
 
 
@@ -201,6 +228,9 @@ def hold_row(
     }
     if previous_approval_id is not None:
         requested["repeats"] = previous_approval_id
+    escalate_at = escalation_time(created_at, expires_at, decision.risk_level.value, decision.escalate_after_seconds)
+    if escalate_at is not None:
+        requested["escalate_at"] = rfc3339(escalate_at)
     return HoldRow(
         org_id=identity.org_id,
         generation=identity.generation,

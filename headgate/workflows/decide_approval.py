@@ -56,6 +56,7 @@ class DecideApproval:
         reason: str | None,
         *,
         seen_digest: bytes | None = None,
+        denial_needs_reason: bool = True,
         then: Callable[[Connection, Outcome, Voter], Awaitable[None]] | None = None,
     ) -> Outcome:
         """Durable when this returns; the approval may still be pending, where more votes are needed.
@@ -80,6 +81,7 @@ class DecideApproval:
                 now=now,
                 parties=await parties_to(connection, approval, voter),
                 seen_digest=seen_digest,
+                denial_needs_reason=denial_needs_reason,
             )
             await save_outcome(connection, outcome, voter)
             if then is not None:
@@ -112,7 +114,11 @@ def _event(outcome: Outcome, voter: Voter) -> Event:
         "current_approvals": approval.current_approvals,
         "required_approvals": approval.required_approvals,
         "digest": "sha256:" + approval.approved_digest.hex(),
+        "as_admin": vote.as_admin,
+        "standing": [one.record() for one in vote.standing],
     }
+    if vote.email is not None:
+        data["email"] = vote.email
     if vote.on_behalf_of is not None:
         data["on_behalf_of"] = vote.on_behalf_of
     if vote.reason is not None:

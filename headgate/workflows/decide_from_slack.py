@@ -18,7 +18,7 @@ from headgate.integrations.slack.settings import SlackSettings
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ForbiddenError, HeadgateError, NotFoundError, UnauthorizedError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix, addressed_id, parse_id
 from headgate.kernel.secrets import Secret
 from headgate.kernel.visible_text import visible
 from headgate.notifications.model import NOTHING_SET, Channel, ChannelKind, NotificationSettings
@@ -97,7 +97,7 @@ class DecideFromSlack:
 
     async def _connected(self, connection_id: str) -> _Connection:
         async with self.database.across_organizations() as connection:
-            owner = await connection_owner(connection, parse_id(IdPrefix.CONNECTION, connection_id))
+            owner = await connection_owner(connection, addressed_id(IdPrefix.CONNECTION, connection_id))
         if owner is None:
             return await self._integrated(connection_id)
         org_id, name = owner

@@ -13,7 +13,9 @@ from headgate.policies.model import Decision
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.decide_action import RecordedObserver, observe_nothing
 from headgate.workflows.exempt_call import Exemptions
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.finish_execution import ExecutionEnds
+from headgate.workflows.held_limits import HeldCounts
 from headgate.workflows.hold_call import Holds, HoldTimes
 from headgate.workflows.instance import Instance
 from headgate.workflows.judge_content import ContentJudge
@@ -51,8 +53,9 @@ def decision_point(
     most_open_approvals: int | None = None,
     observe: Callable[[Decision], None] = lambda decision: None,
     shadow: RecordedObserver = observe_nothing,
+    decisions: FairDecisions | None = None,
 ) -> DecisionPoint:
-    """``most_open_approvals``: of an agent that has no limit of its own; None: any number."""
+    """``most_open_approvals``: of an agent that has no limit of its own; None: any number, of calls that wait too."""
     instance = Instance("proxy", database)
     ends = ExecutionEnds(recorder, instance)
     holds = Holds(
@@ -63,6 +66,7 @@ def decision_point(
         clock=clock,
         times=times,
         most_open_approvals=most_open_approvals,
+        counts=HeldCounts() if most_open_approvals is not None else HeldCounts(None, None),
         shadow=shadow,
     )
     gate = CallGate(
@@ -77,5 +81,6 @@ def decision_point(
         exemptions=Exemptions(database, clock, instance=instance, ends=ends, shadow=shadow),
         observe=observe,
         shadow=shadow,
+        decisions=decisions or FairDecisions(),
     )
     return DecisionPoint(gate, holds, instance, ends)

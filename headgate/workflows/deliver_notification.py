@@ -24,10 +24,9 @@ from headgate.notifications.service import DIGEST, NOTIFY, link_key, load_secret
 from headgate.notifications.slack import blocks
 from headgate.notifications.slack_api import SlackApi, SlackError
 from headgate.notifications.store import collect_into, end_collected
-from headgate.organizations.destinations import DestinationRules
+from headgate.organizations.destinations import Allowlist, DestinationRules
 from headgate.organizations.invitations import InvitationStatus, find_invitation
-from headgate.organizations.model import SettingName
-from headgate.organizations.store import find_organization, get_setting
+from headgate.organizations.store import find_organization
 from headgate.organizations.stored_rules import destination_rules
 from headgate.outgoing.clear_text import rules_for
 from headgate.outgoing.client import OutgoingClient
@@ -71,11 +70,9 @@ class ChannelTarget:
         message = message_of(payload, link)
         rules = await destination_rules(connection, org_id)
         if channel.kind is ChannelKind.APPRISE:
-            allowlist = await get_setting(connection, org_id, SettingName.ALLOWLIST)
-            document = None if allowlist is None else allowlist.document
 
             async def send_by_apprise() -> SendResult:
-                return await self._by_apprise(secrets, message, document)
+                return await self._by_apprise(secrets, message, rules)
 
             return send_by_apprise
         updates = payload.get("updates")
@@ -108,12 +105,11 @@ class ChannelTarget:
             return None
         organization = await find_organization(connection, org_id)
         message = invitation_message("" if organization is None else organization.name, address)
-        allowlist = await get_setting(connection, org_id, SettingName.ALLOWLIST)
-        document = None if allowlist is None else allowlist.document
+        rules = await destination_rules(connection, org_id)
         theirs = {} if url is None else {"url": addressed_to(url, invitation.email)}
 
         async def send() -> SendResult:
-            return await self._by_apprise(theirs, message, document)
+            return await self._by_apprise(theirs, message, rules)
 
         return send
 
@@ -129,12 +125,12 @@ class ChannelTarget:
         link = Link(delivery.org_id, delivery.subject_id, channel.name, user_id, self.clock() + lifetime)
         return f"{self.public_api_url}/links/{sign(link, key)}"
 
-    async def _by_apprise(self, secrets: dict[str, Secret], message: Message, allowlist: str | None) -> SendResult:
+    async def _by_apprise(self, secrets: dict[str, Secret], message: Message, rules: Allowlist) -> SendResult:
         url = secrets.get("url")
         if url is None:
             return SendResult(False, failure="no_secret", message="the channel's address is not in the vault")
         started = self.clock()
-        answer = await self.apprise.send(url, message.title, message.text, allowlist)
+        answer = await self.apprise.send(url, message.title, message.text, rules)
         said = default_masker().mask_text(answer.said)[:EXCERPT_MAX_CHARACTERS] or None
         blocked = ", ".join(answer.blocked)[:500]
         return SendResult(

@@ -37,8 +37,9 @@ from headgate.vault.service import Vault
 from headgate.workflows.announce_decision import announce_decision
 from headgate.workflows.approver import actor_of, approver_of_now, parties_to
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED
-from headgate.workflows.decide_action import NO_SUBMISSION, Candidate, decide
+from headgate.workflows.decide_action import NO_SUBMISSION, Candidate
 from headgate.workflows.decide_approval import save_outcome
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.judge_destination import blocked_destination
 from headgate.workflows.keep_call import keep_other_call
@@ -57,6 +58,7 @@ class EditApproval:
     content: ContentJudge
     catalogue: CatalogueIndex
     vault: Vault
+    decisions: FairDecisions
 
     async def approve(
         self,
@@ -127,7 +129,9 @@ class EditApproval:
         return await self.states.at_least(org_id, generation)
 
     async def _decided(self, state: OrganizationState, candidate: Candidate) -> Decision:
-        decision = blocked_destination(candidate.draft, state.allowlist) or decide(state, candidate)
+        decision = blocked_destination(candidate.draft, state.allowlist) or await self.decisions.decide(
+            state, candidate
+        )
         if state.nlp_policies and decision.verdict is not Verdict.DENY:
             decision = await self.content.tightened(state, candidate, decision)
         if decision.verdict is Verdict.DENY:

@@ -25,6 +25,7 @@ from headgate.vault.service import Vault
 from headgate.workflows.caller import MOST_DECISIONS, UNSETTLED
 from headgate.workflows.claim_attempt import WAIT_IN_PLACE_SECONDS, AttemptClaims
 from headgate.workflows.count_connection_uses import ConnectionUses
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.inspect_result import ResultInspector
 from headgate.workflows.instance import Instance
 from headgate.workflows.judge_content import ContentJudge
@@ -53,13 +54,16 @@ class ExecuteAction:
         instance: Instance,
         clock: Clock,
         chance: Callable[[], float] = random.random,
+        decisions: FairDecisions,
     ) -> None:
         self._database = database
         self._states = states
         self._claims = AttemptClaims(
             database, catalogue, vault, OpenCredentials(database, vault, clock), instance, clock, chance
         )
-        self._permits = ExecutionPermits(database, states, catalogue, vault, ContentJudge(evaluator), self._claims)
+        self._permits = ExecutionPermits(
+            database, states, catalogue, vault, ContentJudge(evaluator), self._claims, decisions
+        )
         self._attempts = AttemptMaker(catalogue, client, ResultInspector(evaluator), uses, clock, chance)
         self._settlements = Settlements(database, clock, instance_id=instance.instance_id)
         self._instance = instance

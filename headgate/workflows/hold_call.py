@@ -17,6 +17,7 @@ from headgate.workflows.decide_action import Candidate, RecordedObserver, observ
 from headgate.workflows.finish_execution import ExecutionEnds
 from headgate.workflows.held_approval import HeldApprovals, Pending
 from headgate.workflows.held_call import Again, HeldCall
+from headgate.workflows.held_limits import HeldCounts
 from headgate.workflows.instance import Instance
 from headgate.workflows.recall_verdicts import verdicts_of_approval
 from headgate.workflows.refusals import ClientGoneError, pending_error
@@ -45,8 +46,10 @@ class Holds:
         clock: Clock,
         times: HoldTimes,
         most_open_approvals: int | None,
+        counts: HeldCounts,
         shadow: RecordedObserver = observe_nothing,
     ) -> None:
+        self._counts = counts
         self._approvals = HeldApprovals(
             database=database,
             instance=instance,
@@ -73,28 +76,28 @@ class Holds:
 
     async def step(
         self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
-    ) -> Admitted | Again:
-        """Raises ApprovalPendingError, ApprovalDeniedError, ClientGoneError, RateLimitedError, UnauthorizedError,
-        UnavailableError.
+    ) -> Admitted | Again | Pending:
+        """Pending: ``wait`` comes next, for which nothing of the candidate is needed.
 
-        ``decision`` asks for approval, by the policies of ``identity.generation``.
+        ``decision`` asks for approval, by the policies of ``identity.generation``. Raises ApprovalDeniedError,
+        ClientGoneError, RateLimitedError, UnauthorizedError, UnavailableError.
         """
         if held.deadline_seconds is None:
             hold_seconds = self._times.hold_seconds if decision.hold_seconds is None else decision.hold_seconds
             held.deadline_seconds = asyncio.get_running_loop().time() + hold_seconds
         if held.approval_id is None:
-            acted = await self._approvals.act(identity, candidate, decision, held)
-        else:
-            # In the order in which they came: the first that is still connected uses the approval.
-            async with self._wake_ups.turn(held.approval_id):
-                acted = await self._approvals.act(identity, candidate, decision, held)
-        return await self._wait(acted, decision, held) if isinstance(acted, Pending) else acted
+            return await self._approvals.act(identity, candidate, decision, held)
+        # In the order in which they came: the first that is still connected uses the approval.
+        async with self._wake_ups.turn(held.approval_id):
+            return await self._approvals.act(identity, candidate, decision, held)
 
-    async def _wait(self, pending: Pending, decision: Decision, held: HeldCall) -> Again:
-        """Until a wake-up. Raises ApprovalPendingError at the hold's end, ClientGoneError without a client."""
+    async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> Again:
+        """Until a wake-up. Raises ApprovalPendingError at the hold's end, or at once where as many calls wait as may;
+        ClientGoneError without a client."""
         held.approval_id = pending.approval_id
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
-        if left_seconds <= 0 or self._is_stopping:
+        agent = (identity.org_id, identity.agent_id or "")
+        if left_seconds <= 0 or self._is_stopping or not self._counts.has_room(agent, pending.approval_id):
             raise pending_error(
                 decision,
                 action_id=pending.action_id,
@@ -104,8 +107,9 @@ class Holds:
             )
         # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
-        async with self._wake_ups.waiting(pending.approval_id, held.waiter):
-            await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
+        with self._counts.waiting(agent, pending.approval_id):
+            async with self._wake_ups.waiting(pending.approval_id, held.waiter):
+                await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
         # Also at the deadline: the approval is read once more before the agent is told to come back.

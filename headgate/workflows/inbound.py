@@ -9,7 +9,7 @@ from headgate.integrations.model import Integration
 from headgate.integrations.service import load_secrets, load_stored
 from headgate.integrations.store import connection_owner
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix, addressed_id
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import DestinationRules
 from headgate.organizations.stored_rules import destination_rules
@@ -33,7 +33,7 @@ class Connected:
 
 async def connected_to(database: Database, vault: Vault, integration: Integration, connection_id: str) -> Connected:
     """Raises NotFoundError: no such address, of another integration, or switched off."""
-    parsed = parse_id(IdPrefix.CONNECTION, connection_id)
+    parsed = addressed_id(IdPrefix.CONNECTION, connection_id)
     async with database.across_organizations() as connection:
         owner = await connection_owner(connection, parsed)
     if owner is None or owner[1] is not integration:

@@ -12,14 +12,14 @@ from typing import Final
 
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
 from headgate.policies.model import Verdict
 from headgate.protocols.answer_head import AnswerHead
 from headgate.protocols.answer_pieces import Windows
-from headgate.workflows.decide_action import Candidate
+from headgate.workflows.decide_action import ReadAction
 from headgate.workflows.judged_answer import Answer, AnsweredCall, judged_answer, judged_head, judged_pieces
-from headgate.workflows.judged_content import JudgedContent
 from headgate.workflows.organization_state import OrganizationState
 
 INSPECTION_FAILED: Final = "the inspection failed"
@@ -93,7 +93,7 @@ class AnswerJudge:
 
     @property
     def needs_the_whole(self) -> bool:
-        """A language model judges what is finished; a detector can be asked again and again."""
+        """A language model or a classifier judges what is finished; a detector can be asked again and again."""
         return any(policy.draft.provider != EMBEDDED for policy in self.policies)
 
     async def of_answer(self, answer: Answer, *, max_bytes: int) -> Verdicts:
@@ -117,7 +117,7 @@ class AnswerJudge:
     async def _verdicts(self, content: JudgedContent) -> Verdicts:
         if content.unread is not None:
             return self.not_inspected(content.unread)
-        results = await self.evaluator.evaluate_all(self.policies, content.value, self.providers)
+        results = await self.evaluator.evaluate_all(self.policies, content, self.providers)
         return Verdicts(tuple(results), self._objections(results))
 
     def _objections(self, results: Sequence[NlpResult]) -> str | None:
@@ -129,22 +129,21 @@ class AnswerJudge:
         return "; ".join(f"{names[result.policy_id]}: {_said(result)}" for result in objecting)
 
 
-def answer_judge(evaluator: Evaluator, state: OrganizationState, candidate: Candidate) -> AnswerJudge | None:
+def answer_judge(evaluator: Evaluator, state: OrganizationState, action: ReadAction) -> AnswerJudge | None:
     """None where no policy looks at the answer of this call."""
-    draft = candidate.draft
     policies = [
         policy
         for policy in state.nlp_policies
         if policy.draft.scope.covers(
-            tool=draft.tool,
-            operation=draft.operation,
-            agent_id=candidate.agent_id,
+            tool=action.tool,
+            operation=action.operation,
+            agent_id=action.agent_id,
             direction=Direction.RESPONSE,
         )
     ]
     if not policies:
         return None
-    return AnswerJudge(evaluator, policies, state.nlp_providers, AnsweredCall(draft.tool, draft.operation))
+    return AnswerJudge(evaluator, policies, state.nlp_providers, AnsweredCall(action.tool, action.operation))
 
 
 def _shown(entry: JsonObject) -> JsonObject:
@@ -153,6 +152,8 @@ def _shown(entry: JsonObject) -> JsonObject:
 
 
 def _said(result: NlpResult) -> str:
+    if result.error == Failure.UNSCANNABLE:
+        return "it holds what cannot be opened"
     if result.outcome is Outcome.ERROR:
         return f"could not be asked ({result.error})"
     if result.engine == _JUDGE or not result.issues:

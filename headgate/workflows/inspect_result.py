@@ -11,7 +11,7 @@ import structlog
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.outgoing.model import OutgoingLimits, OutgoingResponse
 from headgate.protocols.answer_head import objection_to, parse_answer_head
-from headgate.workflows.decide_action import Candidate
+from headgate.workflows.decide_action import Candidate, read_action
 from headgate.workflows.inspect_answer import INSPECTION_FAILED, AnswerJudge, Verdicts, answer_judge
 from headgate.workflows.judged_answer import Answer
 from headgate.workflows.organization_state import OrganizationState
@@ -33,7 +33,7 @@ class ResultInspector:
     ) -> Verdicts | None:
         """By the policies of ``state``, with which the call was decided; None where none of them looks at it. Raises
         nothing but cancellation, after which nothing is kept."""
-        judge = answer_judge(self._evaluator, state, candidate)
+        judge = answer_judge(self._evaluator, state, read_action(candidate))
         if judge is None:
             return None
         try:

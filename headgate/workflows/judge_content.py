@@ -2,13 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Final
 
+from headgate.detectors.assess import EXACT_MODELS
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator, decision_of
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
+from headgate.nlp_policies.request_window import RequestWindows
 from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.decide_action import Candidate
@@ -28,8 +32,9 @@ async def _recall_nothing() -> Recalled:
 class ContentJudge:
     """Of one process: its evaluator's judges, budgets and cache are shared by all calls."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, clock: Callable[[], float] = monotonic) -> None:
         self._evaluator = evaluator
+        self._windows = RequestWindows(clock)
 
     async def tightened(
         self, state: OrganizationState, candidate: Candidate, decision: Decision, recall: Recall = _recall_nothing
@@ -41,9 +46,16 @@ class ContentJudge:
         if not policies:
             return decision
         recalled = NOTHING_RECALLED
-        if any(policy.draft.provider != EMBEDDED for policy in policies):
+        if any(not policy.draft.is_local for policy in policies):
             recalled = await recall()
-        results = await judge(self._evaluator, policies, candidate.draft, state.nlp_providers, recalled)
+        content = judged_content(candidate.draft)
+        of_agent = state.org_id, candidate.agent_id, candidate.digest.hex()
+        windowed = any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies)
+        if windowed:
+            content = replace(content, joined=self._windows.enter(*of_agent, content.for_detectors(())))
+        results = await _ask(self._evaluator, policies, content, state.nlp_providers, recalled)
+        if windowed and decision_of(results) is not Verdict.ALLOW:
+            self._windows.leave(*of_agent)
         return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
 
 
@@ -66,8 +78,17 @@ async def judge(
     recalled: Recalled = NOTHING_RECALLED,
 ) -> list[NlpResult]:
     """What each of them says of everything that would be sent. Raises nothing."""
-    content = judged_content(draft)
-    results = await evaluator.evaluate_all(policies, content.value, providers, recalled)
+    return await _ask(evaluator, policies, judged_content(draft), providers, recalled)
+
+
+async def _ask(
+    evaluator: Evaluator,
+    policies: Sequence[NlpPolicy],
+    content: JudgedContent,
+    providers: Mapping[str, Provider],
+    recalled: Recalled,
+) -> list[NlpResult]:
+    results = await evaluator.evaluate_all(policies, content, providers, recalled)
     if content.unread is None:
         return results
     return [_not_inspected(one, policies, content.unread) for one in results]

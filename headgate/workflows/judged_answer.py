@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from headgate.detectors.document import Attachment
 from headgate.detectors.encodings import as_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
+from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
 from headgate.protocols.answer_head import AnswerHead
 from headgate.protocols.answer_pieces import Windows
-from headgate.workflows.judged_content import JudgedContent
 
 # Protocol: dates, tags and sizes that look like something else, and cookies, which are made for the client.
 _NOT_JUDGED: Final = frozenset(
@@ -33,6 +34,7 @@ _CHARSETS: Final = {
     **{name: name for name in ("euc-jp", "euc-kr", "big5", "utf-16", "utf-16le", "utf-16be")},
 }
 _LARGE_BYTES: Final = 16 << 10
+_NOT_TEXT: Final = "the body is not text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,13 @@ def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> Judg
     if answer.head.bodyless:  # HTTP/2 keeps nobody from sending one (RFC 9113, 8.1), nor a client from reading it
         return JudgedContent(value, "it has a body where there is none")
     try:
-        decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=max_bytes)
+        most = content_coding.decoded_bytes_max(len(answer.body), max_bytes)
+        decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=most)
     except (AmbiguousRequestError, PayloadTooLargeError) as error:
         return JudgedContent(value, error.message)
     texts, unread = _texts(decoded, answer.head.charset)
+    if unread == _NOT_TEXT:
+        return JudgedContent(value, attachments=(Attachment(("body",), decoded),))
     if texts:
         value["body"] = _as_json(texts[0])
     if len(texts) > 1:
@@ -115,13 +120,13 @@ def _texts(body: bytes, charset: str) -> tuple[list[str], str | None]:
         return [], "its character set is not read"
     plain = as_text(body)
     if codec == "utf-8":
-        return ([], "the body is not text") if plain is None else ([plain], None)
+        return ([], _NOT_TEXT) if plain is None else ([plain], None)
     try:
         text = codecs.decode(body, codec)
     except ValueError:
         return [], "it is not in the character set that it names"
     if plain is None and as_text(text.encode("utf-8", "replace")) is None:
-        return [], "the body is not text"
+        return [], _NOT_TEXT
     return ([text] if plain is None or plain == text else [text, plain]), None
 
 

@@ -1,30 +1,31 @@
 """What of an action is judged by NLP policies: everything that would be sent, read as far as it can be read.
 
 A catalogue names some fields of a call; the others are sent too, so the body itself is judged and not only the
-params. What has no readable form (a picture, a nested coding) is said: nothing found in it proves nothing.
+params. What is not text (a file, an archive) is an attachment, which detectors open; what cannot be read at all is
+said: nothing found in it proves nothing.
 """
 
-from dataclasses import dataclass
+import re
 from typing import Final
 
+from headgate.detectors.document import Attachment
 from headgate.detectors.encodings import as_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
+from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
+from headgate.protocols.content_type import read_content_type
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.headers import header_lists
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.multipart import split_pieces
+from headgate.protocols.query import lists_by_name, parse_pairs
 
 _DECODED_BYTES_MAX: Final = 1024 * 1024
 _GENERIC_MEMBERS: Final = frozenset(("scheme", "host", "headers"))
 _EMPTY: Final = b"{}"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedContent:
-    """``unread``: what could not be read, in words; None: everything was."""
-
-    value: JsonObject
-    unread: str | None
+_FORM: Final = "application/x-www-form-urlencoded"
+_SCHEME: Final = re.compile(r"^(?:Bearer|Basic|Token|Digest|Negotiate) +", re.IGNORECASE)  # RFC 9110, section 11.4
 
 
 def judged_content(draft: ActionDraft) -> JudgedContent:
@@ -34,33 +35,96 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
             value[name] = parse_strict(piece)
     if draft.read_call is None:
         value["params"] = draft.params
-        return JudgedContent(value, None)
-    value["http"] = parse_strict(draft.read_call.shown)
+        return JudgedContent(value)
+    http = parse_strict(draft.read_call.shown)
+    assert isinstance(http, dict)  # noqa: S101 - made by make_read_call
+    value["http"] = http
     if not draft.params.keys() >= _GENERIC_MEMBERS:  # those of a generic call are the call itself, said once above
         value["params"] = draft.params
-    body, unread = _body(draft.read_call.call)
-    if body is not None:
-        value["body"] = body
-    return JudgedContent(value, unread)
-
-
-def _body(call: HttpCall) -> tuple[JsonValue, str | None]:
-    """The body as JSON or text, or why it is neither."""
-    if not call.body:
-        return None, None
-    coding = ",".join(
-        value.decode("latin-1").strip().lower() for name, value in call.headers if name.lower() == b"content-encoding"
-    )
-    if not content_coding.is_readable(coding):
-        return None, "the body's content coding is unknown"
+    call = draft.read_call.call
+    headers, sent = http["headers"], _sent(call)
     try:
-        decoded = content_coding.decode(call.body, coding, max_bytes=_DECODED_BYTES_MAX)
-    except (AmbiguousRequestError, PayloadTooLargeError) as error:
-        return None, error.message
+        decoded = _decoded(call, _field(headers, "content-encoding"))
+    except PayloadTooLargeError as error:
+        return JudgedContent(value, unread=error.message, sent=sent)
+    except AmbiguousRequestError as error:
+        return JudgedContent(value, sent=sent, unscannable=error.message)
+    attachments: list[Attachment] = []
+    if decoded:
+        body = _body(decoded, _field(headers, "content-type"), attachments)
+        if body is not None:
+            value["body"] = body
+    return JudgedContent(value, sent=sent, attachments=tuple(attachments))
+
+
+def _sent(call: HttpCall) -> dict[str, list[str]]:
+    """What the fields hold that are masked in ``http``: cookies by name and value, others without their scheme."""
+    secret = header_lists().secret
+    sent: dict[str, list[str]] = {}
+    for raw_name, raw_value in call.headers:
+        name = raw_name.decode("latin-1").lower()
+        if name in secret:
+            value = raw_value.decode("utf-8", "replace")
+            texts = _cookie_texts(value) if name == "cookie" else [_SCHEME.sub("", value)]
+            sent.setdefault(name, []).extend(text for text in texts if text)
+    return sent
+
+
+def _cookie_texts(value: str) -> list[str]:
+    """The values, then the names: each side by side, as a text may be cut into several."""
+    pairs = [pair.strip().partition("=") for pair in value.split(";")]
+    return [*(text for _, _, text in pairs), *(name for name, _, _ in pairs)]
+
+
+def _field(headers: JsonValue, name: str) -> str:
+    """Of the fields as they are shown. One that says how the body is read is there once (``protocols.headers``)."""
+    return str(headers.get(name, "") if isinstance(headers, dict) else "").strip()
+
+
+def _decoded(call: HttpCall, coding: str) -> bytes:
+    """Raises AmbiguousRequestError and PayloadTooLargeError."""
+    if not call.body:
+        return b""
+    if not content_coding.is_readable(coding.lower()):
+        raise AmbiguousRequestError("the body's content coding is unknown")
+    return content_coding.decode(call.body, coding.lower(), max_bytes=_DECODED_BYTES_MAX)
+
+
+def _body(decoded: bytes, content_type: str, attachments: list[Attachment]) -> JsonValue:
+    """As JSON or text, or None where it is an attachment."""
+    if content_type.lower().startswith("multipart/"):
+        try:
+            pieces = split_pieces(decoded, read_content_type(content_type).boundary)
+        except AmbiguousRequestError:
+            pass
+        else:
+            return [_piece(piece, ("body", number), attachments) for number, piece in enumerate(pieces)]
     text = as_text(decoded)
     if text is None:
-        return None, "the body is not text"
+        attachments.append(Attachment(("body",), decoded))
+        return None
+    if content_type.lower().startswith(_FORM):
+        try:
+            return lists_by_name(parse_pairs(text, field="body"))
+        except AmbiguousRequestError:
+            pass
     try:
-        return parse_strict(decoded), None
+        return parse_strict(decoded)
     except ValidationError:
-        return text, None
+        return text
+
+
+def _piece(piece: bytes, path: tuple[str | int, ...], attachments: list[Attachment]) -> JsonValue:
+    """One part of a multipart body: its header fields as they stand, file names too, and what it holds."""
+    head, separator, content = piece.partition(b"\r\n\r\n")
+    shown: JsonObject = {"head": head.decode("utf-8", "replace")}
+    if not separator or not content:
+        return shown
+    text = as_text(content)
+    if text is None:
+        attachments.append(Attachment((*path, "content"), content))
+        return shown
+    try:
+        return {**shown, "content": parse_strict(content)}
+    except ValidationError:
+        return {**shown, "content": text}

@@ -4,7 +4,7 @@ A transaction is the caller's. The organization's row is locked first (its gener
 stop and start at the same moment neither undoes the other.
 """
 
-from headgate.agents.store import find_agent
+from headgate.agents.store import agent_ids_of
 from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
@@ -34,11 +34,23 @@ async def current_stops(connection: Connection, org_id: str) -> Stops:
         raise UnavailableError(error.message) from error
 
 
-async def stop(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
-    """Refuse what this covers from now on. Raises NotFoundError for an unknown agent."""
-    await bump_generation(connection, change.org_id)
-    if scope is StopScope.AGENT and target is not None and await find_agent(connection, change.org_id, target) is None:
+async def named_agent(connection: Connection, org_id: str, target: str) -> str:
+    """The id of the agent with this id or name. One look-up here, so that a client needs no second request, which a
+    quota could refuse. Raises NotFoundError, and ValidationError where several agents have the name."""
+    found = await agent_ids_of(connection, org_id, target)
+    if not found:
         raise NotFoundError(f"there is no agent {target}")
+    if len(found) > 1:
+        raise ValidationError(
+            f"{len(found)} agents are called {target}; name one by its id: {', '.join(found[:20])}",
+            details={"field": "target", "reason": "several agents have this name"},
+        )
+    return found[0]
+
+
+async def stop(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
+    """Refuse what this covers from now on."""
+    await bump_generation(connection, change.org_id)
     made = Stop(scope, target, reason, change.actor.name or change.actor.id, rfc3339(change.at))
     stops = with_stop(await current_stops(connection, change.org_id), made)
     await put_setting(connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)

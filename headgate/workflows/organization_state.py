@@ -22,13 +22,14 @@ from headgate.grants.book import GrantBook
 from headgate.grants.store import grants_in_force
 from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
-from headgate.nlp_policies.model import EMBEDDED, NlpPolicy
+from headgate.nlp_policies.model import NlpPolicy
 from headgate.nlp_policies.provider_service import load_providers
 from headgate.nlp_policies.store import load_enabled_nlp
-from headgate.organizations.destinations import Allowlist, parse_allowlist
+from headgate.organizations.destinations import Allowlist
 from headgate.organizations.stops import NOTHING_STOPPED, Stops
 from headgate.organizations.store import generation as stored_generation
 from headgate.organizations.store import generations
+from headgate.organizations.stored_rules import destination_rules
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadow import ShadowSet
@@ -122,13 +123,13 @@ class OrganizationStates:
             stops = await current_stops(connection, org_id)
             policies = await load_enabled(connection, org_id)
             around = await load_surroundings(connection, org_id)
+            allowlist = await destination_rules(connection, org_id)
             captures = await load_capture_rules(connection, org_id)
             nlp_policies = tuple(await load_enabled_nlp(connection, org_id))
             nlp_providers = await self._providers(connection, org_id, nlp_policies)
             grants = GrantBook(await grants_in_force(connection, org_id))
             connections = book_of(await load_connections(connection, org_id))
             glasses = {(one.agent_id, one.digest): one for one in await waiting_glasses(connection, org_id)}
-        allowlist = Allowlist.empty() if around.allowlist is None else parse_allowlist(around.allowlist)
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
         shadows = None
@@ -161,7 +162,7 @@ class OrganizationStates:
         self, connection: Connection, org_id: str, policies: tuple[NlpPolicy, ...]
     ) -> Mapping[str, Provider]:
         """None where none is needed, or a key does not open: each policy that needs one then decides by on_error."""
-        if self._vault is None or all(policy.draft.provider == EMBEDDED for policy in policies):
+        if self._vault is None or all(policy.draft.is_local for policy in policies):
             return {}
         try:
             return await load_providers(connection, org_id, self._vault)

@@ -12,6 +12,7 @@ from headgate.policies.model import Decision
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 from headgate.workflows.claim_attempt import AttemptClaims, Claimed
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.judge_content import ContentJudge
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.recall_verdicts import verdicts_of_execution
@@ -52,7 +53,9 @@ class ExecutionPermits:
         vault: Vault,
         content: ContentJudge,
         claims: AttemptClaims,
+        decisions: FairDecisions,
     ) -> None:
+        self._decisions = decisions
         self._database = database
         self._states = states
         self._catalogue = catalogue
@@ -74,22 +77,24 @@ class ExecutionPermits:
                 candidate = candidate_of(org_id, queued, kept, self._catalogue, state.connections)
                 if isinstance(candidate, Refusal):
                     return NotReady(queued, candidate.reason)
-                # Nothing to wait for: decided and claimed at once, in half the questions to the database.
-                decided = await self._permitted(connection, org_id, redecide_rules(state, queued, candidate), queued)
-                if isinstance(decided, Refusal):
-                    return NotReady(queued, decided.reason)
-                permitted = Permitted(queued, candidate, state, decided)
-                return Ready(permitted, await self._claims.claim(connection, org_id, permitted))
+                at_once = redecide_rules(state, queued, candidate, self._decisions)
+                if at_once is not None:
+                    # Nothing to wait for: decided and claimed at once, in half the questions to the database.
+                    decided = await self._permitted(connection, org_id, at_once, queued)
+                    if isinstance(decided, Refusal):
+                        return NotReady(queued, decided.reason)
+                    permitted = Permitted(queued, candidate, state, decided)
+                    return Ready(permitted, await self._claims.claim(connection, org_id, permitted))
         return await self._decided_by_all(org_id, queued, kept)
 
     async def _decided_by_all(self, org_id: str, queued: QueuedExecution, kept: KeptCall) -> Ready | NotReady:
-        """Where a model may be asked, which no transaction waits for."""
+        """Where a model may be asked, or a turn has to come, which no transaction waits for."""
         state = await self._states.at_least(org_id, queued.generation)
         candidate = candidate_of(org_id, queued, kept, self._catalogue, state.connections)
         if isinstance(candidate, Refusal):
             return NotReady(queued, candidate.reason)
         recall = partial(verdicts_of_execution, self._database, org_id, queued)
-        decided = await redecide(state, queued, candidate, self._content, recall)
+        decided = await redecide(state, queued, candidate, self._content, recall, self._decisions)
         if isinstance(decided, Refusal):
             async with self._database.transaction(org_id) as connection:
                 decided = await self._permitted(connection, org_id, decided, queued)

@@ -71,7 +71,12 @@ class ReassignApproval:
                 event_type=EventType.APPROVAL_REASSIGNED,
                 created_at=now,
                 actor=actor_of(voter),
-                data={"approval_id": approval_id, **data, "reason": step.reason},
+                data={
+                    "approval_id": approval_id,
+                    **data,
+                    "reason": step.reason,
+                    "requirements": [one.record() for one in approval.requirements],
+                },
                 action_id=approval.action_id,
                 agent_id=approval.agent_id,
             )

@@ -22,8 +22,9 @@ from headgate.policies.model import Decision, Verdict, requirements_cover
 from headgate.protocols.draft import Source
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
-from headgate.workflows.decide_action import NO_SUBMISSION, Candidate, decide
+from headgate.workflows.decide_action import NO_SUBMISSION, Candidate
 from headgate.workflows.exempt_call import exempted
+from headgate.workflows.fair_decisions import FairDecisions
 from headgate.workflows.judge_content import ContentJudge, Recall
 from headgate.workflows.judge_destination import blocked_destination
 from headgate.workflows.organization_state import OrganizationState
@@ -95,23 +96,32 @@ def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Deci
 
 
 async def redecide(
-    state: OrganizationState, queued: QueuedExecution, candidate: Candidate, content: ContentJudge, recall: Recall
+    state: OrganizationState,
+    queued: QueuedExecution,
+    candidate: Candidate,
+    content: ContentJudge,
+    recall: Recall,
+    decisions: FairDecisions,
 ) -> Decision | Refusal:
-    """The decision of now, where it lets the call run. Raises what ``recall`` raises."""
+    """The decision of now, where it lets the call run. Raises what ``recall`` raises, UnavailableError."""
     blocked = blocked_destination(candidate.draft, state.allowlist)
-    decision = blocked or decide(state, candidate)
+    decision = blocked or await decisions.decide(state, candidate)
     if state.nlp_policies and decision.verdict is not Verdict.DENY:
         decision = await content.tightened(state, candidate, decision, recall)
     return _judged(decision, queued, is_final=blocked is not None or _is_stopped(state, candidate))
 
 
-def redecide_rules(state: OrganizationState, queued: QueuedExecution, candidate: Candidate) -> Decision | Refusal:
-    """The same where there are no policies about content, and so nothing to wait for."""
+def redecide_rules(
+    state: OrganizationState, queued: QueuedExecution, candidate: Candidate, decisions: FairDecisions
+) -> Decision | Refusal | None:
+    """The same where there are no policies about content. None: the rules are slow, and so there is a turn to wait
+    for."""
     if state.nlp_policies:
         raise ValueError("policies about content are asked too")
     blocked = blocked_destination(candidate.draft, state.allowlist)
     is_final = blocked is not None or _is_stopped(state, candidate)
-    return _judged(blocked or decide(state, candidate), queued, is_final=is_final)
+    decision = blocked or decisions.at_once(state, candidate)
+    return None if decision is None else _judged(decision, queued, is_final=is_final)
 
 
 def _is_stopped(state: OrganizationState, candidate: Candidate) -> bool:

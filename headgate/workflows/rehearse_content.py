@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.judges.model import Question
-from headgate.nlp_policies.model import EMBEDDED, NlpPolicy, NlpResult
+from headgate.nlp_policies.model import NlpPolicy, NlpResult
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
@@ -45,7 +45,7 @@ class ContentRehearsal:
         if decision.verdict is Verdict.DENY:
             return RehearsedContent(decision, ())
         concerned = concerned_policies(state, draft, agent_id)
-        asked = [one for one in concerned if ask_judges or one.draft.provider == EMBEDDED]
+        asked = [one for one in concerned if ask_judges or one.draft.is_local]
         questions: list[Question] = []
         results: Sequence[NlpResult] = ()
         if asked:

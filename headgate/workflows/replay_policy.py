@@ -10,7 +10,7 @@ from headgate.actions.replay_store import RecordedAction, ReplayRange, count_rec
 from headgate.db.database import Database
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ConflictError
-from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy
+from headgate.nlp_policies.model import EMBEDDED, ONNX, Direction, NlpPolicy
 from headgate.nlp_policies.replay_child import MODULE as CONTENT_CHILD
 from headgate.nlp_policies.replay_child import start_members
 from headgate.policies.model import RulePolicy
@@ -134,6 +134,8 @@ def _nlp_report(replay: Replay) -> JsonObject:
 
 
 def _why_left_out(policy: NlpPolicy) -> str:
+    if policy.draft.provider == ONNX:
+        return "local classifiers are not asked again"
     if policy.draft.provider != EMBEDDED:
         return "language models are not asked again"
     return "not asked for (detectors)" if _can_be_asked(policy) else "only about responses"

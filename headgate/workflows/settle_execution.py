@@ -9,7 +9,7 @@ from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.executions.model import AttemptOf, Claim, ExecutionLimits, Settlement
 from headgate.executions.store import settle, unsent_exemption
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
 
@@ -106,6 +106,7 @@ def _payload(execution_id: str, settlement: Settlement, give_back: str | None) -
     if settlement.result is not None:
         # The body is in the execution, which can be erased; the record, which cannot, has its digest.
         data["result"] = {name: value for name, value in settlement.result.items() if name != "body"}
+        data["result_digest"] = sha256_hex(canonical_bytes(settlement.result))
     if settlement.error is not None:
         data["error"] = settlement.error
     if settlement.again_seconds is not None:

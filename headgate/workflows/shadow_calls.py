@@ -42,7 +42,9 @@ class _Call(NamedTuple):
     shadows: ShadowSet
     org_id: str
     action_id: str
-    candidate: Candidate
+    agent_id: str
+    rego_input: bytes
+    key: tuple[str, str, str | None, str | None]
     decision: Decision
     at: datetime
 
@@ -78,7 +80,20 @@ class ShadowCalls:
             self._observe("dropped", "dropped")
             return
         self._queued_bytes += size
-        self._queue.append(_Call(state.shadows, identity.org_id, action_id, candidate, decision, at))
+        draft = candidate.draft
+        http = (None, None) if draft.call is None else (draft.call.host, draft.call.method)
+        self._queue.append(
+            _Call(
+                state.shadows,
+                identity.org_id,
+                action_id,
+                candidate.agent_id,
+                candidate.rego_input,
+                (draft.tool, draft.operation, *http),
+                decision,
+                at,
+            )
+        )
         self._wake.set()
 
     async def keep_asking(self) -> None:
@@ -106,7 +121,7 @@ class ShadowCalls:
         calls = [self._queue.popleft() for _ in range(min(_ASKED_AT_ONCE, len(self._queue)))]
         if not self._queue:
             self._wake.clear()
-        self._queued_bytes -= sum(len(call.candidate.rego_input) for call in calls)
+        self._queued_bytes -= sum(len(call.rego_input) for call in calls)
         for call, verdicts in await asyncio.to_thread(_ask, calls):
             self._keep(call, verdicts)
 
@@ -124,7 +139,7 @@ class ShadowCalls:
         if policies and len(self._events) < _EVENTS_MAX:
             data: JsonObject = {"decision": decided, "policies": policies}
             payload = payload_text(SYSTEM, data)
-            self._events.append(ShadowEvent(call.org_id, call.action_id, call.candidate.agent_id, call.at, payload))
+            self._events.append(ShadowEvent(call.org_id, call.action_id, call.agent_id, call.at, payload))
 
     async def _write(self) -> None:
         if not self._counts and not self._events:
@@ -153,17 +168,17 @@ def _ask(calls: list[_Call]) -> list[tuple[_Call, list[ShadowVerdict]]]:
     """In the one thread that asks: the engine lets go of the interpreter's lock."""
     answers = []
     for call in calls:
-        draft = call.candidate.draft
+        tool, operation, host, method = call.key
         answers.append(
             (
                 call,
                 call.shadows.ask(
                     call.decision,
-                    call.candidate.rego_input,
-                    tool=draft.tool,
-                    operation=draft.operation,
-                    host=None if draft.call is None else draft.call.host,
-                    method=None if draft.call is None else draft.call.method,
+                    call.rego_input,
+                    tool=tool,
+                    operation=operation,
+                    host=host,
+                    method=method,
                 ),
             )
         )

@@ -2,6 +2,8 @@
 
 pub mod contain;
 mod errors;
+pub mod go_format;
+pub mod go_regex;
 pub mod json;
 mod json_functions;
 pub mod record;
@@ -11,8 +13,8 @@ pub mod stack;
 use pyo3::prelude::*;
 use regorus::cache;
 
-/// Compiled patterns are shared by all policies of the process; one that is not kept is compiled for each call.
-const PATTERNS_KEPT: cache::Config = cache::Config { regex: 2_048, glob: 512 };
+/// The engine's own patterns are not used: src/go_regex and src/go_glob.rs are.
+const PATTERNS_KEPT: cache::Config = cache::Config { regex: 0, glob: 512 };
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -23,6 +25,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(engine_version, module)?)?;
     module.add_function(wrap_pyfunction!(rego::builtins::catalogue::builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::builtins::catalogue::blocked_builtins, module)?)?;
+    module.add_function(wrap_pyfunction!(rego::builtins::alone::call_builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::conformance::evaluate_case, module)?)?;
     module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;

@@ -96,16 +96,14 @@ LARGE = json.dumps({"s": "A" * 100_000}).encode()
             "time_limit",
             "time",
         ),
-        ("allow if count(regex.find_n(`.*[^A-Z]|[A-Z]`, input.s, -1)) > 1", LARGE, "error", "8192 bytes"),
-        ("allow if count(regex.split(`.*[^A-Z]|[A-Z]`, input.s)) > 1", LARGE, "error", "8192 bytes"),
-        ('allow if regex.replace(input.s, `.*[^A-Z]|[A-Z]`, "x")', LARGE, "error", "8192 bytes"),
+        ("allow if count(regex.find_n(`.*[^A-Z]|[A-Z]`, input.s, -1)) > 1", LARGE, "error", "65536 bytes"),
+        ("allow if count(regex.split(`.*[^A-Z]|[A-Z]`, input.s)) > 1", LARGE, "error", "65536 bytes"),
+        ('allow if regex.replace(input.s, `.*[^A-Z]|[A-Z]`, "x")', LARGE, "error", "65536 bytes"),
         ("allow if regex.match(input.s, input.s)", LARGE, "error", "8192 bytes"),
-        ("allow if regex.match(`(\\w{100}){100}`, `a`)", b"{}", "error", "size limit"),
-        ('allow if sprintf("%2000000000d", [1])', b"{}", "error", "more than 3 digits"),
-        ('allow if sprintf("%²d", [1])', b"{}", "error", "a digit that is none of 0 to 9"),
-        ('allow if regex.template_match("a{b", "ab", "{", "}")', b"{}", "error", "unbalanced braces"),
-        ('allow if regex.template_match("a", "a", "{{", "}")', b"{}", "error", "exactly one character"),
-        ('allow if sprintf("%.2000000000f", [1.5])', b"{}", "error", "more than 3 digits"),
+        (f'allow if sprintf("{"%1000000d" * 5}", [1, 2, 3, 4, 5])', b"{}", "error", "a text of more than"),
+        ('allow if regex.template_match(trim("a{b", " "), "ab", "{", "}")', b"{}", "error", "unbalanced braces"),
+        ('allow if regex.template_match(trim("a", " "), "a", "{{", "}")', b"{}", "error", "exactly one character"),
+        (f'allow if sprintf("{"%.1000000f" * 5}", [1.5, 1.5, 1.5, 1.5, 1.5])', b"{}", "error", "a text of more than"),
         (chain(40, 'replace({}, "a", "aa")', '"aaaaaaaa"') + "\nallow if x40", b"{}", "error", "too large"),
         (
             chain(40, 'strings.replace_n({{"a": "aa"}}, {})', '"aaaaaaaa"') + "\nallow if x40",
@@ -124,11 +122,10 @@ LARGE = json.dumps({"s": "A" * 100_000}).encode()
         ('allow if to_number("1e100000000") > 1', b"{}", "error", "no number"),
         ('allow if json.unmarshal("[1e100000000]")', b"{}", "error", "too large"),
         ('allow if json.unmarshal("{\\"a\\": 1, \\"a\\": 2}")', b"{}", "error", "duplicate key"),
-        ('allow if yaml.unmarshal("a: &a [1]\\nb: [*a, *a]")', b"{}", "error", "aliases"),
+        ('allow if yaml.unmarshal("a: &a [1]\\nb: [*a, *a]")', b"{}", "error", "read differently"),
         ("allow if product([x | some x in numbers.range(1, 1000)]) > 1", b"{}", "error", "factors"),
         ('allow if trim("a", input.s)', LARGE, "error", "256 bytes"),
-        ('allow if json.marshal_with_options([18446744073709551616], {}) != ""', b"{}", "error", "rounded"),
-        ('allow if yaml.marshal([18446744073709551616]) != ""', b"{}", "error", "rounded"),
+        ('allow if yaml.marshal([18446744073709551616]) != ""', b"{}", "error", "written otherwise"),
         ('allow if yaml.unmarshal("18446744073709551616")', b"{}", "error", "rounded"),
         ("allow if regex.match(`[ab]*a[ab]{400}c`, input.s)", LARGE, "error", "counts to 400"),
         ("allow if indexof(input.s, input.s) == 1", LARGE, "error", "too large"),
@@ -185,7 +182,7 @@ def test_printing_a_value_without_end_prints_nothing() -> None:
 
 
 def test_a_panic_is_an_exception() -> None:
-    policy = Policy(P + "allow if upper(1e308 * 1e308)")  # a number that the engine cannot write into its message
+    policy = Policy(P + "allow if trim_space(1e308 * 1e308)")  # a number that the engine cannot write into its message
     with pytest.raises(EvaluationError) as caught:
         policy.decide(b"{}")
     assert caught.value.kind == "panic"

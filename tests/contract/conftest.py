@@ -47,5 +47,5 @@ def api(postgres_server, valkey_url: str, tmp_path_factory: pytest.TempPathFacto
         ).reveal()
 
     with api_in_thread(settings) as started:
-        yield RunningApi(started.url, token("contract", Role.ADMIN, Role.BREAK_GLASS), token("nobody"))
+        yield RunningApi(started.url, token("contract", Role.ADMIN, Role.BREAK_GLASS, Role.OPERATOR), token("nobody"))
     postgres_server.drop_database(urls.name)

@@ -1,5 +1,5 @@
-"""What every operation does with requests that nobody should send: no credential, too few rights, a method that it does
-not know, bodies that are too deep, too large, not JSON, or hold what no text may."""
+"""What every operation does with requests that nobody should send: no credential, too few rights, bodies that are too
+deep, too large, not JSON, or hold what no text may."""
 
 import json
 import re
@@ -54,11 +54,6 @@ def _path(path: str) -> str:
     return re.sub(r"{[^}]*}", ABSENT, path)
 
 
-def _pattern(template: str) -> str:
-    """Names of data documents hold slashes; no other parameter does."""
-    return re.sub(r"{[^}]*}", "[^/]+", template.replace("/data/{path}", "/data/.+"))
-
-
 def _refusal(answer: httpx.Response) -> dict[str, Any]:
     error: dict[str, Any] = answer.json()["error"]
     assert error["requestId"] == answer.headers["x-request-id"]
@@ -82,24 +77,6 @@ def test_nobody_and_who_may_not(client: httpx.Client, api, method: str, path: st
         assert scope.value in _refusal(answer)["message"]
 
 
-@pytest.mark.parametrize("path", DOCUMENT["paths"])
-def test_another_method(client: httpx.Client, path: str) -> None:
-    """An address may be several paths': that of a word, and that of a parameter."""
-    address = _path(path)
-    known = {
-        method.upper()
-        for template, operations in DOCUMENT["paths"].items()
-        if re.fullmatch(_pattern(template), address)
-        for method in operations
-    }
-    for method in {"GET", "PUT", "POST", "PATCH", "DELETE", "TRACE"} - known:
-        answer = client.request(method, address)
-        assert answer.status_code == 405, f"{method}: {answer.status_code}"
-        allowed = set(answer.headers["allow"].split(", "))
-        assert allowed - {"HEAD"} == known
-        assert ("HEAD" in allowed) == (client.head(address).status_code != 405)
-
-
 @pytest.mark.parametrize(("method", "path", "operation"), WITH_BODY)
 def test_bodies(client: httpx.Client, api, method: str, path: str, operation: dict[str, Any]) -> None:
     headers = {"Authorization": f"Bearer {api.token}", "Content-Type": "application/json"}
@@ -110,7 +87,7 @@ def test_bodies(client: httpx.Client, api, method: str, path: str, operation: di
         assert answer.status_code in documented, f"{name}: {answer.status_code}"
         if name == "too large":
             assert answer.status_code == 413
-        if name in ("deep", "deep object", "not JSON", "twice", "surrogate", "not a number"):
+        if path != "/csp-report" and name in ("deep", "deep object", "not JSON", "twice", "surrogate", "not a number"):
             # Who may not at all is told so first.
             assert answer.status_code in (400, 403, 404), f"{name}: {answer.status_code}"
         if answer.status_code >= 400 and path != "/v1/demo/evaluate":

@@ -15,6 +15,7 @@ from headgate.demo.certificates import write_service_certificate
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance, running
 from tests.e2e.upstream import Upstream, serving
+from tests.small_classifier import write_classifier
 
 LOOPBACK = {"host": "127.0.0.1", "private": True}
 HELD_FOR = """package e2e.{name}
@@ -43,7 +44,12 @@ def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
 
 @pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]) -> Iterator[Instance]:
-    with running(tmp_path_factory.mktemp("instance"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
+    folder = tmp_path_factory.mktemp("instance")
+    settings = {
+        "HEADGATE_PROXY_WORKERS": "2",
+        "HEADGATE_CLASSIFIERS_DIR": str(write_classifier(folder / "classifiers" / "small").parent),
+    }
+    with running(folder, certificates[0], **settings) as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)
             administrator.add_policy(HELD_FOR.format(name="patient", seconds=90), priority=500)

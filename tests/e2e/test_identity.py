@@ -132,6 +132,10 @@ class TestAnotherAgent:
         org_id = new_id(IdPrefix.ORGANIZATION)
         instance.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'Elsewhere')", org_id)
         instance.execute("INSERT INTO org_state (org_id) VALUES (%s)", org_id)
+        with closing(Administrator(instance)) as operator:
+            bounds = {"destinations": [{"host": LOOPBACK["host"]}]}
+            opened = operator.api.put(f"/admin/organizations/{org_id}/private-destinations", json=bounds)
+            assert opened.status_code == 200, opened.text
         token = instance.command("token", "--user", "boss@example.com", "--role", "admin", "--organization", org_id)
         with closing(Administrator(instance, token=token.strip())) as administrator:
             yield administrator
@@ -158,7 +162,7 @@ class TestAnotherAgent:
             )
         assert seen.status_code == 404
         assert len(upstream.of(path)) == 2
-        assert [event["agent_id"] for event in administrator.events(ours["id"])] == [ours["agent_id"]] * 4
+        assert [event["agent_id"] for event in administrator.events(ours["id"])] == [ours["request"]["agent_id"]] * 4
 
     def test_a_connection_stays_with_its_agent(self, administrator, agent, upstream, path) -> None:
         other = administrator.new_agent("another on the same connection")["api_key"]["key"]

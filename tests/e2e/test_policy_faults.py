@@ -35,7 +35,7 @@ PANICS = """package e2e.panics
 deny contains "a large number" if {
     startswith(input.http.path, "%(path)s")
     input.http.headers["x-parts"] == "large"
-    upper(1e308 * 1e308)
+    trim_space(1e308 * 1e308)
 }
 """
 

@@ -7,6 +7,8 @@ import random
 import string
 from urllib.parse import quote
 
+from tests.labelled.encoded import zipped
+
 
 def hostile_texts(size: int) -> dict[str, str]:
     """Each of about ``size`` bytes in UTF-8."""
@@ -56,6 +58,32 @@ def hostile_texts(size: int) -> dict[str, str]:
         "random bytes": "".join(rng.choices([chr(one) for one in range(0x20, 0x250)], k=size // 2)),
         "random marks": "".join(rng.choices([chr(one) for one in range(0x300, 0x36F)], k=size // 2)),
         "random digits": "".join(rng.choices("0123456789 .-/+()", k=size)),
+        "separated hex": repeat("41:42 "),
+        "hex beginnings": repeat("67 68 70 5f "),
+        "hexdump lines": repeat("00000000: 4142 4344 4546 4748  ABCDEFGH\n"),
+        "base32": repeat("MFRGGZDFMZTWQ2LK "),
+        "base32 in lower case": repeat("mfrggzdfmztwq2lk."),
+        "base85 tokens": repeat("F*2M7/c~>Xa0d#;B9 fG "),
+        "base85 in one": repeat("F*2M7+EqJ!tA9@xG=Zc"),
+        "decimals": repeat("65, 66, 67, "),
+        "binary": repeat("01000001 "),
+        "binary in one": repeat("01000001"),
+        "spaced letters": repeat("a b c d e f g h i j k l "),
+        "joined strings": repeat("'a' + "),
+        "quoted-printable": repeat("=41"),
+        "soft breaks": repeat("a=\r\n"),
+        "entities": repeat("&#65;"),
+        "ampersands": repeat("&a"),
+        "tags": repeat("a<b>"),
+        "open tags": repeat("a<b "),
+        "code points": repeat("U+0041 "),
+        "backwards": repeat("_phg a-sk "),
+        "rotated": repeat("tuc_ nxvn NXVN "),
+        "accented words": repeat("e\u0301\u0430 "),
+        "gzip magics": base64.b64encode((b"\x1f\x8b\x08\x00" * size)[: size * 3 // 4]).decode(),
+        "zip magics": base64.b64encode((b"PK\x03\x04" * size)[: size * 3 // 4]).decode(),
+        "beginnings in fields": json.dumps(["ghp_"] * (size // 8)),
+        "short fields": json.dumps(["a1"] * (size // 6)),
         "context": repeat("ssn nhs sin cpf nif bsn 123456789 "),
         "card digits": "".join(rng.choices("4 0123456789", k=size)),
     }  # fmt: skip
@@ -73,3 +101,24 @@ def _nested_base64(size: int) -> str:
     while len(data) < size * 3 // 4:
         data = base64.b64encode(data + b" " + data)
     return data.decode()
+
+
+def _nested_zip() -> bytes:
+    data = zipped([("a", b"a" * 1_000_000)])
+    for _ in range(8):
+        data = zipped([(f"{number}.zip", data) for number in range(4)])
+    return data[: 1 << 20]
+
+
+HOSTILE_FILES = {
+    "zip bomb": zipped([(f"{number}", b"a" * 2_000_000) for number in range(20)]),
+    "nested zip": _nested_zip(),
+    "zip headers": (b"PK\x03\x04" + b"\0" * 26) * 30_000,
+    "zip of many members": zipped([(f"{number}", b"a") for number in range(2000)]),
+    "gzip members": gzip.compress(b"a", mtime=0) * 20_000 + b"\xff\xfe\0",
+    "tar headers": (b"a".ljust(124, b"\0") + b"0" * 11 + b"\0" + b"0" * 121 + b"ustar\0" + b"\0" * 249) * 2000,
+    "pdf streams": b"%PDF-1.7\n\xff" + b"stream\nendstream\n" * 50_000,
+    "pdf strings": b"%PDF-1.7\n\xff" + b"(" * 800_000,
+    "pdf maps": b"%PDF-1.7\n\xff stream\nbeginbfrange" + b"<0000><ffff><0041>" * 40_000 + b"endbfrange\nendstream",
+    "noise": random.Random(8).randbytes(1 << 20),  # noqa: S311 - repeatable, not secret
+}

@@ -1,7 +1,7 @@
 # Reads go through, everything else waits for a person.
 #
 # What is a read, the catalogue says (input.effect), or else the method or the name; and it must look like one:
-# no body, a URL of at most 2 KB. That bounds what one read can carry out of the house. It does not stop an
+# no body, a URL of at most 2 KB as it was sent. That bounds what one read can carry out of the house. It does not stop an
 # agent that makes many of them.
 package headgate.defaults.reads_and_writes
 
@@ -11,6 +11,12 @@ limit_bytes := 2048
 
 read_prefixes := ["get_", "list_", "read_", "search_"]
 
+mcp_questions := {
+	"mcp_initialize", "mcp_server_discover", "mcp_ping", "mcp_logging_set_level",
+	"mcp_tools_list", "mcp_prompts_list", "mcp_resources_list", "mcp_resources_templates_list", "mcp_tasks_list",
+	"mcp_notifications_initialized", "mcp_notifications_cancelled", "mcp_notifications_progress",
+}
+
 allow if read
 
 reason := sprintf("%v.%v is a plain read", [input.tool, input.operation]) if read
@@ -18,6 +24,11 @@ reason := sprintf("%v.%v is a plain read", [input.tool, input.operation]) if rea
 require_approval contains message if {
 	not read
 	message := sprintf("%v.%v is not a plain read", [input.tool, input.operation])
+}
+
+# What lenient servers read as JSON, under a label by which others would read something else.
+deny contains "the body is JSON, but its Content-Type is another: send Content-Type: application/json" if {
+	input.http.body_type_mismatch
 }
 
 read if {
@@ -32,8 +43,24 @@ read if {
 	input.http.method == "POST"
 	input.tool != "http"
 	input.http.body_size <= limit_bytes
+	input.http.body_kind in {"none", "json", "form"}
 	short_url
 }
+
+# Handshake, lists and pings of MCP. Only at an address that names itself an MCP server: another server may ignore the
+# body of a POST and act on its path alone.
+read if {
+	input.operation in mcp_questions
+	input.http.method == "POST"
+	input.http.body_size <= limit_bytes
+	short_url
+	mcp_address
+}
+
+# At its end, or at its start but for a prefix such as /api/v4: elsewhere it may be the name of somebody's repository or job.
+mcp_address if regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/|/mcp$`, input.http.path)
+
+mcp_address if startswith(input.http.host, "mcp.")
 
 # Actions that the agent runs itself: Headgate sends nothing, and the name is all there is to go by.
 read if {
@@ -58,4 +85,5 @@ named_as_read if {
 	startswith(input.operation, prefix)
 }
 
-short_url if count(input.http.path) + count(json.marshal(input.http.query)) <= limit_bytes
+# As it was sent: the path that policies see has its slashes folded.
+short_url if input.http.url_bytes <= limit_bytes

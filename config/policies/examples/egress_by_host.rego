@@ -57,5 +57,5 @@ require_approval contains message if {
 plain_read if {
 	input.http.method in {"GET", "HEAD"}
 	input.http.body_size == 0
-	count(input.http.path) + count(json.marshal(input.http.query)) <= 512
+	input.http.url_bytes <= 512
 }

@@ -28,4 +28,4 @@ deny contains message if {
 }
 
 # What a URL can carry out of the house is bounded; what many of them can is not.
-short_url if count(input.http.path) + count(json.marshal(input.http.query)) <= limit_bytes
+short_url if input.http.url_bytes <= limit_bytes

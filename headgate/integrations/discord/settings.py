@@ -17,7 +17,7 @@ class DiscordSettings(AskingSettings):
         url(), "Discord's interface, or where a proxy of it stands.", "https://discord.com/api/v10",
         is_destination=True,
     )  # fmt: skip
-    channel_id: str = member(text(20, "[0-9]{5,20}"), "The channel in which is asked.")
+    channel_id: str = member(text(20, "[0-9]{5,20}", "1093728432340000"), "The channel in which is asked.")
     public_key: str = member(
-        text(64, "[0-9a-f]{64}"), "The application's public key: what Discord signs interactions with."
+        text(64, "[0-9a-f]{64}", "0a" * 32), "The application's public key: what Discord signs interactions with."
     )

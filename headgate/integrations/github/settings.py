@@ -22,8 +22,11 @@ class GitHubSettings:
         url(), "GitHub's interface; https://HOST/api/v3 for an Enterprise Server.", "https://api.github.com",
         is_destination=True,
     )  # fmt: skip
-    app_id: str = member(text(40, "[A-Za-z0-9._]+"), "The App's id, or its client id.")
-    agent_id: str = member(text(40, AGENT), "The agent as which they are asked about: its policies decide.")
+    app_id: str = member(text(40, "[A-Za-z0-9._]+", "123456"), "The App's id, or its client id.")
+    agent_id: str = member(
+        text(40, AGENT, "agt_01938a5e-7c00-7000-8000-000000000001"),
+        "The agent as which they are asked about: its policies decide.",
+    )
     repositories: tuple[str, ...] = member(names(), "As in example/* or example/shop.", ())
     environments: tuple[str, ...] = member(names(), "Environments whose deployments are asked about.", ("*",))
     protect_deployments: bool = member(flag(), "Whether deployment protection rules are answered.", True)

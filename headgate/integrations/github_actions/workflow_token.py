@@ -28,6 +28,7 @@ _LEEWAY_SECONDS: Final = 30
 _LONGEST_LIFE_SECONDS: Final = 3600
 _FRESH_SECONDS: Final = 600.0
 _REFETCH_FLOOR_SECONDS: Final = 30.0
+_WITHOUT_KEYS_SECONDS: Final = 1.0
 _MIN_RSA_BITS: Final = 2048  # RFC 7518, section 3.3
 _NEEDED: Final = ("exp", "iat", "iss", "aud", "sub", "jti")
 
@@ -72,17 +73,17 @@ class WorkflowTokens:
         is_fresh = known is not None and now - known.fetched_at < _FRESH_SECONDS
         if known is not None and is_fresh and key_id in known.by_id:
             return known.by_id[key_id]
-        if now - self._tried_at.get(issuer, float("-inf")) < _REFETCH_FLOOR_SECONDS:
-            if known is None or not is_fresh:
-                raise UnavailableError("the workflows' issuer is out of reach; try again", retry_after_seconds=30)
+        floor = _REFETCH_FLOOR_SECONDS if is_fresh else _WITHOUT_KEYS_SECONDS
+        if now - self._tried_at.get(issuer, float("-inf")) < floor:
+            if not is_fresh:
+                raise UnavailableError("the workflows' issuer is out of reach; try again", retry_after_seconds=1)
             return None
         self._tried_at[issuer] = now
         try:
             known = _Keys(await self.fetch(issuer, rules), now)
         except PlatformError as error:
-            raise UnavailableError(
-                "the workflows' issuer is out of reach; try again", retry_after_seconds=30
-            ) from error
+            self._tried_at[issuer] = self.monotonic()
+            raise UnavailableError("the workflows' issuer is out of reach; try again", retry_after_seconds=1) from error
         self._keys[issuer] = known
         return known.by_id.get(key_id)
 

@@ -17,6 +17,6 @@ class JiraSettings(TrackerSettings):
     }
 
     base_url: str = member(url(), "The site, as in https://example.atlassian.net.", is_destination=True)
-    email: str = member(text(320), "The e-mail address of the account whose token it is.")
-    project_key: str = member(text(10, "[A-Z][A-Z0-9_]{1,9}"), "The project in which tickets are opened.")
+    email: str = member(text(320, example="robot@example.com"), "The e-mail address of the account whose token it is.")
+    project_key: str = member(text(10, "[A-Z][A-Z0-9_]{1,9}", "OPS"), "The project in which tickets are opened.")
     issue_type: str = member(text(60), "The name of their type.", "Task")

@@ -21,4 +21,6 @@ class LinearSettings(TrackerSettings):
     base_url: str = member(
         url(), "Linear's interface, or where a proxy of it stands.", "https://api.linear.app", is_destination=True
     )
-    team_id: str = member(text(36, _UUID), "The team in which issues are opened.")
+    team_id: str = member(
+        text(36, _UUID, "01938a5e-7c00-7000-8000-000000000001"), "The team in which issues are opened."
+    )

@@ -23,4 +23,4 @@ class SlackSettings(AskingSettings):
     base_url: str = member(
         url(), "Slack's interface, or where a proxy of it stands.", "https://slack.com/api", is_destination=True
     )
-    channel: str = member(text(32, "[A-Z0-9]{2,32}"), "The id of the channel in which is asked.")
+    channel: str = member(text(32, "[A-Z0-9]{2,32}", "C0123456789"), "The id of the channel in which is asked.")

@@ -9,7 +9,7 @@ import httpx
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.mfa.providers.requests import ask
+from headgate.mfa.providers.requests import TIMEOUT_SECONDS, ask
 
 _EARLY_SECONDS: Final = 30.0
 
@@ -35,11 +35,16 @@ class MachineToken:
         self._until = 0.0
 
     async def headers(self) -> dict[str, str]:
-        """Raises UnavailableError."""
-        async with self._lock:
-            if self._token is None or self._monotonic() >= self._until:
-                await self._fetch()
-            token = self._token
+        """Raises UnavailableError. The wait for another caller's request for a token counts towards the same time."""
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS), self._lock:
+                if self._token is None or self._monotonic() >= self._until:
+                    await self._fetch()
+                token = self._token
+        except TimeoutError as error:
+            raise UnavailableError(
+                f"the identity provider ({self._provider}) does not answer", retry_after_seconds=5
+            ) from error
         if token is None:
             raise UnavailableError(f"the identity provider ({self._provider}) gave no token")
         return {"authorization": f"Bearer {token.reveal()}"}

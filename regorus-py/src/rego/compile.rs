@@ -7,7 +7,7 @@ use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
 use crate::rego::builtins::guard;
-use crate::rego::checks::{calls, heads, packages, recursion};
+use crate::rego::checks::{calls, heads, packages, patterns, recursion};
 use crate::rego::complaint::Complaint;
 use crate::rego::entry;
 use crate::rego::evaluate::on_big_stack;
@@ -63,11 +63,12 @@ fn build(
     let builtins = calls::check(&program)?;
     recursion::check(&program)?;
     heads::check(&program)?;
+    let patterns = patterns::check(&program)?;
     let rules = rule_names(&program)?;
     let about = |error: anyhow::Error| Complaint::from_engine(policy.path, policy.text, &error.to_string());
     let package = dotted(&program.parts[0].package);
     limit(&mut engine, limits, ticks);
-    guard::install(&mut engine, builtins, true).map_err(about)?;
+    guard::install(&mut engine, builtins, patterns, true).map_err(about)?;
     if let Some(data) = data {
         engine.add_data(data.clone()).map_err(about)?;
     }

@@ -8,6 +8,7 @@ use pyo3::types::PyBytes;
 use regorus::{Engine, QueryResult, Value};
 
 use crate::errors::{evaluation_error, rego_error};
+use crate::go_regex::Patterns;
 use crate::json::{engine_reader, engine_writer};
 use crate::rego::builtins::guard;
 use crate::rego::checks::{calls, heads, recursion};
@@ -95,7 +96,7 @@ fn prepare(case: &Case<'_>) -> Result<Engine, Trouble> {
     heads::check(&program).map_err(Trouble::Refused)?;
     limit(&mut engine, LIMITS, ticks);
     engine.set_strict_builtin_errors(case.strict);
-    guard::install(&mut engine, guard::every_name(), case.strict).map_err(refused)?;
+    guard::install(&mut engine, guard::every_name(), Patterns::default(), case.strict).map_err(refused)?;
     if let Some(data) = case.data {
         engine.add_data(read(data)?).map_err(refused)?;
     }

@@ -10,7 +10,6 @@ from headgate.client import (
     ForbiddenError,
     InvalidError,
     NotFoundError,
-    UnauthorizedError,
     operations,
 )
 
@@ -52,7 +51,7 @@ async def test_lists_errors_and_the_client_that_waits(gate) -> None:
                 admin.send(operations.create_agent({"name": ""}))
             assert invalid.value.details["field"] == "name"
             assert (invalid.value.request_id or "").startswith("req_")
-        with Client(gate.api.url, agent_key=gate.agent_key) as agent, pytest.raises(UnauthorizedError):
+        with Client(gate.api.url, agent_key=gate.agent_key) as agent, pytest.raises(ForbiddenError):
             agent.send(operations.list_agents())
         with Client(gate.api.url, agent_key=gate.agent_key) as agent, pytest.raises(ForbiddenError) as forbidden:
             agent.send(operations.list_approvals())

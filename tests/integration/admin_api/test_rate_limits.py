@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from headgate.agents.scopes import KeyKind, Scope
+from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
@@ -31,6 +32,37 @@ async def test_the_fifty_first_administrators_request_in_a_minute(start_api, org
         assert "X-RateLimit-Limit" not in (await client.get("/health/live")).headers
         again = await client.get("/admin/keys", headers={"Authorization": f"Bearer {other}"})
         assert again.headers["X-RateLimit-Remaining"] == "49"
+
+
+async def test_no_quota_refuses_to_stop_or_to_revoke(start_api, organization) -> None:
+    api = await start_api(rate_limits=True, quotas={**DEFAULT_QUOTAS, RateClass.ADMIN: Quota(1, 60)})
+    _, key = await api.key(organization.org_id, Scope.ADMIN)
+    spare, _ = await api.key(organization.org_id, Scope.ACTIONS_READ)
+    switch = {"scope": "organization", "reason": "it sends spam"}
+    async with api.client(Authorization=f"Bearer {key}") as client:
+        assert [(await client.get("/admin/keys")).status_code for _ in range(2)] == [200, 429]
+        stops = [await client.put("/admin/settings/kill-switch", json=switch) for _ in range(3)]
+        assert [one.status_code for one in stops] == [200, 200, 200]
+        assert (await client.get("/admin/settings/kill-switch")).status_code == 200
+        assert (await client.post(f"/admin/agents/{organization.agent_id}/suspend", json={})).status_code != 429
+        assert (await client.delete(f"/admin/keys/{spare.key_id}")).status_code in (200, 204)
+        assert (await client.get("/admin/keys")).status_code == 429
+
+
+async def test_reading_approvals_does_not_use_up_the_right_to_decide(start_api, organization) -> None:
+    quotas = {**DEFAULT_QUOTAS, RateClass.ACTIONS: Quota(1, 60), RateClass.ADMIN: Quota(1, 60)}
+    api = await start_api(rate_limits=True, quotas=quotas)
+    _, key = await api.key(organization.org_id, Scope.APPROVALS_READ, Scope.APPROVALS_WRITE)
+    nowhere = f"/v1/approvals/{new_id(IdPrefix.APPROVAL)}"
+    async with api.client(Authorization=f"Bearer {key}") as client:
+        assert [(await client.get("/v1/approvals")).status_code for _ in range(2)] == [200, 429]
+        for path, body in ((f"{nowhere}/approve", {}), (f"{nowhere}/deny", {"reason": "no"})):
+            assert (await client.post(path, json=body)).status_code == 404
+        decided = await client.post(
+            f"/admin/approvals/{nowhere.rpartition('/')[2]}/decision", json={"decision": "deny", "reason": "no"}
+        )
+        assert decided.status_code == 404
+        assert decided.headers["X-RateLimit-Limit"] == "100"
 
 
 async def test_an_agents_key_is_counted_even_where_it_may_not(start_api, organization) -> None:

@@ -33,8 +33,8 @@ async def test_every_answer_has_an_id_and_may_not_be_framed_kept_or_sniffed(runn
         ("GET", "/admin/agents?limit=201", 400, "VALIDATION_ERROR"),
         ("GET", "/admin/agents?offset=-1", 400, "VALIDATION_ERROR"),
         ("GET", "/admin/agents?total=all", 400, "VALIDATION_ERROR"),
-        ("GET", "/admin/agents/agt_1", 400, "VALIDATION_ERROR"),
-        ("GET", "/admin/agents/%00", 400, "VALIDATION_ERROR"),
+        ("GET", "/admin/agents/agt_1", 404, "NOT_FOUND"),
+        ("GET", "/admin/agents/%00", 404, "NOT_FOUND"),
     ],
 )
 async def test_errors_have_one_shape(running_api, organization, method: str, path: str, status: int, code: str) -> None:

@@ -42,6 +42,12 @@ def told(api_database: Database, organization) -> Told:
     return events
 
 
+def _named(checkpointer: Checkpointer, org_id: str, key_id: str) -> str:
+    keys = checkpointer.keys.load()
+    pairs = zip(keys.verifier_keys("log.example"), keys.verifier_keys(f"log.example/{org_id}"), strict=True)
+    return next(of_log.text for in_file, of_log in pairs if in_file.key_id.hex() == key_id)
+
+
 def _ids(checkpointer: Checkpointer) -> list[str]:
     return [VerifierKey("log.example", one.public_key).key_id.hex() for one in checkpointer.keys.load().signers]
 
@@ -62,7 +68,8 @@ async def test_rotating_and_retiring_are_told_once_whoever_looks(
     restarted = replace(chronicle)
     await asyncio.gather(*(one.tell(org_id, keys.load()) for one in (chronicle, restarted) * 3))
     await chronicle.run()
-    rotated = ("signing_key.rotated", {"key_id": new, "signing_key_ids": [new, old]})
+    rotated = ("signing_key.rotated", {"key_id": new, "signing_key_ids": [new, old],
+                "verifier_key": _named(checkpointer, org_id, new)})  # fmt: skip
     assert await told() == [rotated], "no checkpoint was signed in between: the record says it all the same"
     assert await checkpointer.checkpoint(org_id)
     await restarted.run()
@@ -73,7 +80,8 @@ async def test_rotating_and_retiring_are_told_once_whoever_looks(
     await record(1)
     assert await checkpointer.checkpoint(org_id)
     await chronicle.run()
-    retired = ("signing_key.retired", {"key_id": old, "signing_key_ids": [new]})
+    retired = ("signing_key.retired", {"key_id": old, "signing_key_ids": [new],
+                "verifier_key": _named(checkpointer, org_id, old)})  # fmt: skip
     assert await told() == [rotated, retired]
 
 

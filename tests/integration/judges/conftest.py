@@ -9,6 +9,7 @@ from headgate.judges.model import Provider, ProviderKind, Question
 from headgate.judges.transport import open_client
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.secrets import Secret
+from headgate.organizations.destinations import OperatorBounds
 from tests.integration.judges.model_server import ModelServer, run_model_server
 from tests.integration.ratelimits.conftest import valkey_server
 
@@ -37,7 +38,7 @@ async def judges() -> AsyncIterator[Judges]:
 
 def provider(server: ModelServer, kind: ProviderKind) -> Provider:
     base_url = f"{server.url}/v1" if kind is ProviderKind.OPENAI_COMPATIBLE else server.url
-    return Provider(kind, base_url, Secret("no-real-key"))
+    return Provider(kind, base_url, Secret("no-real-key"), rules=OperatorBounds(None))
 
 
 def question(asked: Provider, action: JsonValue = None, **changes: object) -> Question:

@@ -11,6 +11,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.model import Failure, JudgeError, Provider, ProviderKind, Question
 from headgate.judges.prompt import PART_BYTES
 from headgate.judges.transport import open_client
+from headgate.organizations.destinations import OperatorBounds
 from tests.integration.judges.conftest import provider, question
 from tests.integration.judges.model_server import ModelServer
 
@@ -164,7 +165,7 @@ async def test_a_wrong_key_is_said_and_not_shown(model_server: ModelServer, judg
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://nowhere.invalid", "http://192.0.2.1:9"])
 async def test_nobody_is_there(judges: Judges, url: str) -> None:
-    asked = Provider(ProviderKind.OPENAI_COMPATIBLE, url)
+    asked = Provider(ProviderKind.OPENAI_COMPATIBLE, url, rules=OperatorBounds(None))
 
     assert await _failure(judges, question(asked)) in (Failure.UNREACHABLE, Failure.TIMEOUT)
 

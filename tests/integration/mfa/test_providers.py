@@ -122,7 +122,7 @@ async def test_a_provider_that_refuses_costs_neither_code_nor_attempt(
         assert SERVICE_KEY not in refused.value.message and CLIENT_SECRET not in refused.value.message
     setup.fake.failing = None
     done = await recovery.verify(setup.person, shown(code))
-    assert (done.factors_removed, done.codes_left) == (2, 9)
+    assert (done.factors_removed, done.codes_voided) == (2, 9)
     with pytest.raises(ValidationError):
         await recovery.verify(setup.person, shown(code))
 

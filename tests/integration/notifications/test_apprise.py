@@ -14,12 +14,16 @@ from headgate.kernel.secrets import Secret
 from headgate.notifications.apprise_process import AppriseProcess
 from headgate.notifications.links import verify
 from headgate.notifications.service import link_key, send_test
+from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Role
 from headgate.queue.model import RetryLater
 from headgate.workflows.mail_invitation import queue_invitation_mail, waiting_address
 from headgate.workflows.manage_members import invite, revoke_invitation
 from tests.free_port import free_port
+from tests.integration.outgoing.outage import Outage, failing_server, json_answer, open_files, settled_files
 from tests.integration.outgoing.receivers import Flood, answering, hang
+
+_HERE = parse_allowlist('{"destinations":[{"host":"127.0.0.1","private":true}]}', None)
 
 
 class Mailbox:
@@ -149,7 +153,7 @@ async def test_a_process_that_is_killed_is_replaced(world) -> None:
             Secret(f"ntfy://127.0.0.1:{receiver.port}/topic"),
             "T",
             "B",
-            '{"destinations":[{"host":"127.0.0.1","private":true}]}',
+            _HERE,
         )
     )
     while not receiver.requests:
@@ -163,10 +167,25 @@ async def test_a_process_that_is_killed_is_replaced(world) -> None:
         Secret(f"ntfy://127.0.0.1:{receiver.port}/topic"),
         "T",
         "B",
-        '{"destinations":[{"host":"127.0.0.1","private":true}]}',
+        _HERE,
     )
     assert again.succeeded
     await apprise.close()
+
+
+async def test_services_that_hang_leave_no_process_and_no_file_open() -> None:
+    process = AppriseProcess(None, send_seconds=1)
+    async with failing_server(json_answer(b"{}")) as server:
+        url = Secret(f"json://127.0.0.1:{server.port}/")
+        assert (await process.send(url, "t", "b", _HERE)).succeeded
+        before = open_files()
+        for outage in (Outage.SILENT, Outage.DRIP):
+            await server.fail(outage)
+            assert (await process.send(url, "t", "b", _HERE)).failure == "deadline"
+            await server.fail(Outage.NONE)
+            assert (await process.send(url, "t", "b", _HERE)).succeeded
+            assert await settled_files(before) <= before
+    await process.close()
 
 
 async def test_a_flood_is_told_in_one_message(people, organization, hold, world) -> None:

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from headgate.kernel.secrets import Secret
 from headgate.notifications.apprise_pool import ApprisePool
 from headgate.notifications.apprise_process import AppriseAnswer
+from headgate.organizations.destinations import parse_allowlist
 from tests.integration.outgoing.receivers import answering, hang
 
-_HERE = '{"destinations":[{"host":"127.0.0.1","private":true}]}'
+_HERE = parse_allowlist('{"destinations":[{"host":"127.0.0.1","private":true}]}', None)
 
 
 @asynccontextmanager

@@ -40,7 +40,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def permitting(*hosts: str) -> Allowlist:
     entries = ",".join(f'{{"host":"{host}","private":true}}' for host in hosts)
-    return parse_allowlist(f'{{"destinations":[{entries}]}}')
+    return parse_allowlist(f'{{"destinations":[{entries}]}}', None)
 
 
 def client(names: NameServer | None = None, roots: Path | None = None) -> OutgoingClient:

@@ -30,7 +30,7 @@ from proxy.authority import Authority, make_certificate
 from proxy.master import Gate, ProxySettings
 from proxy.trust import write_upstream_roots
 
-LOOPBACK = parse_allowlist('{"destinations": [{"host": "127.0.0.0/8", "private": true}]}')
+LOOPBACK = parse_allowlist('{"destinations": [{"host": "127.0.0.0/8", "private": true}]}', None)
 
 
 @dataclass(frozen=True)

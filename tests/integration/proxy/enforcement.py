@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-import httpx
-
+from addons.call_reading import CallReader
 from addons.capture import Capture
 from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
@@ -16,8 +15,8 @@ from headgate.agents.authenticate import KeyRing
 from headgate.db.database import Database
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
-from headgate.kernel.public_roots import public_roots
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.gcra import Quota
@@ -31,6 +30,7 @@ from headgate.workflows.instance import Instance
 from headgate.workflows.organization_state import OrganizationStates
 from headgate.workflows.record_batch import Recorder
 from headgate.workflows.wake_ups import WakeUps
+from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 
 
@@ -41,6 +41,8 @@ class Enforcement:
     capture: Capture
     captures: CaptureQueue
     instance: Instance
+    reader: CallReader
+    wake_ups: WakeUps
 
 
 async def open_enforcement(
@@ -49,23 +51,26 @@ async def open_enforcement(
     """``tunnels``: how many a client may open in a minute."""
     clock = system_clock
     keys, states = KeyRing(database, clock=clock), OrganizationStates(database)
-    judges = Judges(httpx.AsyncClient(verify=public_roots()))
+    judges = Judges(await stack.enter_async_context(open_client()))
     evaluator = Evaluator(judges, DailyBudgets(clock))
     captures = CaptureQueue(SpoolWriter(spool, vault, clock))
     capture = Capture(captures)
+    wake_ups = WakeUps(database)
+    reader = CallReader(load_catalogues(), BufferBudget(512 << 20), monotonic)
     decides = decision_point(
         database,
         recorder,
         states,
         keys,
         clock,
-        wake_ups=WakeUps(database),
+        wake_ups=wake_ups,
         evaluator=evaluator,
         times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
+        most_open_approvals=100,
     )
     point = Enforce(
         gate=decides.gate,
-        catalogue=load_catalogues(),
+        reader=reader,
         guard=Guard(OwnPlaces(frozenset)),
         ends=decides.ends,
         inspector=Inspector(evaluator, AnswerLimits()),
@@ -80,4 +85,4 @@ async def open_enforcement(
     await recorder.open()
     limiter = LocalLimiter({RateClass.CONNECT: Quota(tunnels, 60)})
     identify = Identify(keys=keys, states=states, clock=clock, api_origin=None, limiter=limiter)
-    return Enforcement(identify, point, capture, captures, decides.instance)
+    return Enforcement(identify, point, capture, captures, decides.instance, reader, wake_ups)

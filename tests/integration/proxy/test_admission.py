@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from addons import enforce
+from addons import call_reading, enforce
 from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
@@ -357,9 +357,10 @@ async def test_tunnels_are_counted(decided: Decided, answer) -> None:
     [
         ("", b'{"a": 1}', False),
         ("", b'{"a": "%b"}' % (b"a" * 300_000), True),
+        ("", b"[0%b]" % (b",[]" * 3_000), True),
         ("Content-Encoding: gzip\r\n", gzip.compress(b'{"a": "%b"}' % (b"a" * 3_000_000), mtime=0), True),
     ],
-    ids=["small", "large", "compressed"],
+    ids=["small", "large", "values", "compressed"],
 )
 async def test_a_large_body_is_read_beside_the_loop(
     decided: Decided, answer, monkeypatch, headers: str, body: bytes, elsewhere: bool
@@ -374,8 +375,8 @@ async def test_a_large_body_is_read_beside_the_loop(
 
         return noting
 
-    monkeypatch.setattr(enforce, "interpret", in_thread(enforce.interpret))
-    monkeypatch.setattr(enforce, "candidate_for", in_thread(enforce.candidate_for))
+    monkeypatch.setattr(call_reading, "interpret", in_thread(call_reading.interpret))
+    monkeypatch.setattr(call_reading, "candidate_for", in_thread(call_reading.candidate_for))
     headers += "Content-Type: application/json\r\n"
     assert answer(await decided.ask("POST", headers=headers, body=body)).status == 403
     assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2

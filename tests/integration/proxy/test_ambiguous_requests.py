@@ -10,6 +10,8 @@ import h2.events
 import pytest
 from structlog.testing import capture_logs
 
+from headgate.kernel.errors import HTTP_STATUS, ErrorCode
+
 HOST = "127.0.0.1:{port}"
 
 # Inside of a tunnel: the raw request, the status, the error's code. {host} is the upstream's host and port.
@@ -292,14 +294,60 @@ async def test_http2_head(start, extra) -> None:
     assert running.upstream.connections == 0
 
 
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        ({"authority": b"evil.example"}, "REQUEST_AMBIGUOUS"),
+        ({"authority": b""}, "REQUEST_AMBIGUOUS"),
+        ({"authority": b"a:b:c"}, "REQUEST_AMBIGUOUS"),
+        ({"path": b"/a/../b"}, "REQUEST_AMBIGUOUS"),
+        ({"path": b"a"}, "REQUEST_AMBIGUOUS"),
+        ({"path": b""}, "REQUEST_AMBIGUOUS"),
+        ({"method": b"get"}, "REQUEST_AMBIGUOUS"),
+        ({"method": b"TRACE"}, "PROTOCOL_REFUSED"),
+        ({"method": b"CONNECT"}, "REQUEST_AMBIGUOUS"),
+        ({"scheme": b"ftp"}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"x-http-method-override", b"DELETE")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"a b", b"c")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"A", b"c")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"a", b"b\r\nc: d")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"te", b"gzip")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"transfer-encoding", b"chunked")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"connection", b"close")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"host", b"evil.example")]}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"content-length", b"5")], "body": b"abc"}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b"content-length", b"-5")], "body": b"abc"}, "REQUEST_AMBIGUOUS"),
+        ({"headers": [(b":evil", b"b")]}, "REQUEST_AMBIGUOUS"),
+        ({"trailers": [(b"x", b"y")]}, "PROTOCOL_REFUSED"),
+        ({"headers": [(b"x%d" % number, b"y") for number in range(300)]}, "PAYLOAD_TOO_LARGE"),
+    ],
+)
+async def test_http2_refusals_say_what_those_of_http1_say(start, request_, code) -> None:
+    running = await start()
+    answer = await http2_answer(running, **request_)
+    assert answer is not None, "reset without a word"
+    status, head, body = answer
+    assert (status, head[b"content-type"]) == (HTTP_STATUS[ErrorCode(code)], b"application/json")
+    assert json.loads(body)["error"]["code"] == code
+    assert running.upstream.connections == 0
+
+
 async def test_http2_works(start) -> None:
     running = await start()
     assert await http2_status(running) == 200
     assert running.upstream.connections == 1
 
 
-async def http2_status(running, *, path=b"/", method=b"GET", authority=None, headers=(), trailers=()) -> int | None:
+async def http2_status(running, **request) -> int | None:
     """The status of one HTTP/2 request, or None where the connection or stream was reset."""
+    answer = await http2_answer(running, **request)
+    return None if answer is None else answer[0]
+
+
+async def http2_answer(
+    running, *, path=b"/", method=b"GET", authority=None, headers=(), trailers=(), body=b"", scheme=b"https"
+) -> tuple[int, dict[bytes, bytes], bytes] | None:
+    """Status, header fields and body; None where the connection or stream was reset before."""
     reader, writer = await running.tunnel(alpn=["h2"])
     assert isinstance(writer.get_extra_info("ssl_object"), ssl.SSLObject)
     config = h2.config.H2Configuration(
@@ -308,18 +356,25 @@ async def http2_status(running, *, path=b"/", method=b"GET", authority=None, hea
     connection = h2.connection.H2Connection(config)
     connection.initiate_connection()
     host = f"127.0.0.1:{running.upstream.port}".encode() if authority is None else authority
-    pseudo = [(b":method", method), (b":scheme", b"https"), (b":path", path), (b":authority", host)]
-    connection.send_headers(1, [*pseudo, *headers], end_stream=not trailers)
+    pseudo = [(b":method", method), (b":scheme", scheme), (b":path", path), (b":authority", host)]
+    connection.send_headers(1, [*pseudo, *headers], end_stream=not trailers and not body)
+    if body:
+        connection.send_data(1, body, end_stream=not trailers)
     if trailers:
         connection.send_headers(1, list(trailers), end_stream=True)
     writer.write(connection.data_to_send())
+    head, received = None, b""
     try:
         async with asyncio.timeout(3):
             while data := await reader.read(65536):
                 for event in connection.receive_data(data):
                     if isinstance(event, h2.events.ResponseReceived):
-                        return int(dict(event.headers)[b":status"])
-                    if isinstance(event, h2.events.StreamReset | h2.events.ConnectionTerminated):
+                        head = dict(event.headers)
+                    elif isinstance(event, h2.events.DataReceived):
+                        received += event.data
+                    elif isinstance(event, h2.events.StreamEnded) and head is not None:
+                        return int(head[b":status"]), head, received
+                    elif isinstance(event, h2.events.StreamReset | h2.events.ConnectionTerminated):
                         return None
                 writer.write(connection.data_to_send())
     finally:

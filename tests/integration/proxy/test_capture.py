@@ -24,7 +24,7 @@ from headgate.traffic.model import Captured, CaptureLevel, Loss
 from headgate.traffic.rules import CaptureRules, parse_capture_rules
 from headgate.traffic.spool_reader import ended_processes, finished_segments, lost_with, read_segment
 from headgate.traffic.spool_writer import SpoolWriter
-from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.decide_action import candidate_for, read_action
 from headgate.workflows.inspect_answer import AnswerJudge
 from headgate.workflows.judged_answer import AnsweredCall
 from proxy.capture_queue import CaptureQueue
@@ -50,13 +50,13 @@ class AllowAndCapture(Allow):
         state = flow_state(flow)
         assert self.capture is not None
         identity = caller_named("agt_1").identity
-        candidate = candidate_for(identity, interpret(http_call(flow), self.catalogue))
+        action = read_action(candidate_for(identity, interpret(http_call(flow), self.catalogue)))
         if self.judge is not None:
             state.inspection = Inspection(
                 self.judge, AnswerLimits(), action_id="act_1", mcp_id=None, request_id=state.request_id
             )
         self.capture.begin(
-            state, self.captures, candidate, org_id="org_1", mark=self.mark, action_id="act_1", decision="allow"
+            state, self.captures, action, org_id="org_1", mark=self.mark, action_id="act_1", decision="allow"
         )
 
 

@@ -99,7 +99,7 @@ async def test_a_name_of_the_allowlist_may_be_private(names, start, answer) -> N
     names["build.test"] = ["127.0.0.1"]
     names["other.test"] = ["127.0.0.1"]
     running = await start()
-    running.decide.rules = parse_allowlist('{"destinations": [{"host": "build.test", "private": true}]}')
+    running.decide.rules = parse_allowlist('{"destinations": [{"host": "build.test", "private": true}]}', None)
     assert answer(await running.plain(absolute("build.test", running.upstream.plain_port))).status == 200
     assert answer(await running.plain(absolute("other.test", running.upstream.plain_port))).status == 403
     assert running.upstream.connections == 1

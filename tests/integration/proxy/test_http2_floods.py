@@ -13,9 +13,9 @@ import pytest
 _MANY = 20_000
 
 
-def frame(kind: int, payload: bytes, *, stream: int = 0) -> bytes:
-    """RFC 9113, 4.1, without flags."""
-    return struct.pack(">I", len(payload))[1:] + bytes((kind, 0)) + struct.pack(">I", stream) + payload
+def frame(kind: int, payload: bytes, *, stream: int = 0, flags: int = 0) -> bytes:
+    """RFC 9113, 4.1."""
+    return struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + payload
 
 
 FLOODS = {
@@ -24,6 +24,10 @@ FLOODS = {
     "priorities": frame(0x2, bytes(4) + b"\x10", stream=7),
     "empty data": frame(0x0, b"", stream=1),
     "frames of an unknown type": frame(0xFA, b""),
+    "window updates": frame(0x8, struct.pack(">I", 1)),
+    "acknowledged pings": frame(0x6, bytes(8), flags=1),
+    "acknowledged settings": frame(0x4, b"", flags=1),
+    "data of a byte": frame(0x0, b"x", stream=1),
 }
 
 

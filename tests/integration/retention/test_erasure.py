@@ -53,7 +53,7 @@ def pack(api_database, change, checkpointer, vault):
     async def make(action_id: str) -> tuple[dict[str, bytes], dict]:
         await seal_before_reading(api_database, change.org_id)
         await checkpointer.checkpoint(change.org_id)
-        made = await make_pack(api_database, change.org_id, action_id, {}, vault, wait_seconds=0)
+        made = await make_pack(api_database, change.org_id, action_id, {}, vault, checkpointer.keys, wait_seconds=0)
         key = parse_key(checkpointer.keys.load().verifier_keys("log.example")[0].text)
         with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
@@ -151,7 +151,7 @@ async def test_a_pack_without_a_request_is_not_valid_where_no_event_says_why(
         "UPDATE audit_events SET salt = NULL, payload = NULL WHERE action_id = %s AND event_type = 'decision.made'",
         [action_id],
     )
-    made = await make_pack(api_database, organization.org_id, action_id, {}, vault, wait_seconds=0)
+    made = await make_pack(api_database, organization.org_id, action_id, {}, vault, checkpointer.keys, wait_seconds=0)
     with pytest.raises(InvalidError, match="its payload is missing, and no event says"):
         verify_pack(made.content, [key])
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -18,6 +19,7 @@ import psycopg
 import pytest
 
 from headgate.kernel.public_roots import public_roots
+from headgate.runtime.instance_pointer import point_to
 
 _READY_SECONDS = 90.0
 pytestmark = pytest.mark.timeout(300)
@@ -102,7 +104,7 @@ def test_the_runtime_file_is_what_scripts_rely_on(up: Up) -> None:
     assert runtime["agent_key"].startswith("hg_")
     assert Path(runtime["ca_cert"]).read_text().startswith("-----BEGIN CERTIFICATE-----")
     with psycopg.connect(runtime["database_url"]) as connection:
-        assert connection.execute("SELECT count(*) FROM policies").fetchone() == (2,)
+        assert connection.execute("SELECT count(*) FROM policies").fetchone() == (3,)
 
 
 def test_the_administrators_token_works(up: Up) -> None:
@@ -141,6 +143,18 @@ def test_a_token_for_a_person_has_that_persons_rights(up: Up) -> None:
     ) as client:
         assert client.get("/v1/approvals").status_code == 200
         assert client.get("/admin/agents").status_code == 403
+
+
+def test_a_command_in_any_folder_finds_the_instance_that_was_started_last(up: Up, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEADGATE_")}
+    environment["XDG_DATA_HOME"] = str(tmp_path)
+    point_to(up.data / "runtime.json", environment)
+    for arguments in (["approvals", "list"], ["run", "--", "true"], ["login"]):
+        command = [sys.executable, "-m", "headgate.cli.main", *arguments]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_run_gives_a_program_the_environment(up: Up) -> None:
@@ -193,6 +207,10 @@ def test_it_stops_cleanly_and_starts_as_the_same_instance(tmp_path: Path) -> Non
         same = ("api_url", "proxy_url", "agent_id", "agent_key", "database_url", "ca_cert")
         assert {name: again[name] for name in same} == {name: runtime[name] for name in same}
         assert Path(again["ca_cert"]).read_bytes() == ca
+        _wait_until(lambda: _sign_in_link(second) is not None, second)  # nobody has used the first one
+        _sign_in(second)
+        with psycopg.connect(again["database_url"]) as connection:
+            assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
         pids = second.pids()
         second.process.kill()
         second.process.wait()
@@ -200,9 +218,32 @@ def test_it_stops_cleanly_and_starts_as_the_same_instance(tmp_path: Path) -> Non
         while left := [pid for pid in pids if _lives(pid)]:
             assert time.monotonic() < deadline, f"orphans two seconds after kill -9: {left}"
             time.sleep(0.02)
+        third = _ready(_up(tmp_path))
+        try:
+            _wait_until(lambda: "approvals list" in third.log.read_text(), third)
+            assert third.stop() == 0
+            assert _sign_in_link(third) is None
+        finally:
+            third.process.kill()
+            third.process.wait()
     finally:
         second.process.kill()
         second.process.wait()
+
+
+def _sign_in_link(up: Up) -> str | None:
+    found = re.search(r"http://\S+/auth/local/\S+", up.log.read_text())
+    return None if found is None else found[0]
+
+
+def _sign_in(up: Up) -> None:
+    """As a browser does: the page, then its form."""
+    with httpx.Client(verify=public_roots(), trust_env=False) as browser:
+        link = _sign_in_link(up)
+        assert link is not None
+        assert browser.get(link).status_code == 200
+        answer = browser.post(link, headers={"origin": up.runtime["api_url"], "sec-fetch-site": "same-origin"})
+        assert answer.status_code in (200, 303), answer.text
 
 
 def test_a_taken_port_is_named_before_anything_is_started(tmp_path: Path) -> None:

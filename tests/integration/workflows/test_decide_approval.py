@@ -86,6 +86,9 @@ async def test_the_event_says_who_decided_what(
         "current_approvals": 0,
         "required_approvals": 1,
         "digest": "sha256:" + held.digest.hex(),
+        "as_admin": False,
+        "email": "alice@example.com",
+        "standing": [{"free": True, "policy_id": "pol_1", "roles": []}],
     }
     assert (event.action_id, event.agent_id) == (held.action_id, organization.agent_id)
 

@@ -14,7 +14,7 @@ from headgate.executions.model import Claim, ClaimOutcome, ExecutionLimits, Sett
 from headgate.executions.store import claim, keep_call, queue_execution
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import system_clock
-from headgate.kernel.errors import ConflictError
+from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.workflows.close_orphans import close_orphans
 from headgate.workflows.control_executions import ControlExecutions
@@ -217,7 +217,7 @@ class ExecutionMachine(DatabaseMachine):
         may = one.status == "failed" and not one.is_cancelled
         try:
             self.run(self.control.retry(self.org_id, execution_id, ADMINISTRATOR, reset_attempts=reset))
-        except ConflictError:
+        except (ConflictError, ValidationError):
             assert not may
             return
         assert may
@@ -231,7 +231,7 @@ class ExecutionMachine(DatabaseMachine):
         execution_id, one = self.pick(number)
         try:
             self.run(self.control.process(self.org_id, execution_id, ADMINISTRATOR))
-        except ConflictError:
+        except (ConflictError, ValidationError):
             assert one.status != "queued"
             return
         assert one.status == "queued"

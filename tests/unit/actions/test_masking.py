@@ -233,3 +233,55 @@ def test_of_names_without_end_no_more_are_asked_than_may_be() -> None:
     masked = Masker(replace(rules, secret_name=counting)).mask_value(value)
     assert counting.asked <= 2 * WORK_MAX
     assert "xyzzy" not in json.dumps(masked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<password>hunter2</password>",
+        "<Password>\n  hunter2\n</Password>",
+        '<db:clientSecret xsi:type="string">hunter2</db:clientSecret>',
+        "<wsse:Password Type='x'><![CDATA[hunter2<x]]></wsse:Password>",
+        "<otp>hunter2</otp>",
+        "<credential><value>hunter2</value></credential>",
+        '<add key="db_password" value="hunter2"/>',
+        "<input type=text value='hunter2' name='api-key'>",
+        '<parameter name="password">hunter2</parameter>',
+        "<member><name>password</name>\n<value><string>hunter2</string></value></member>",
+        "<dict><key>token</key><string>hunter2</string></dict>",
+        '<login user="a" password="hunter2"/>',
+        "a=1&user[password]=hunter2&b=2",
+        "a=1&user%5Bpassword%5D=hunter2&b=2",
+        "password[]=hunter2",
+    ],
+)
+def test_secrets_in_markup_and_forms(text: str) -> None:
+    for value in (text, {"body": text}, ["x", text]):
+        once = mask(canonical_bytes(value))
+        assert b"hunter2" not in once
+        assert MASK.encode() in once
+        assert mask(once) == once
+    assert "hunter2" not in default_masker().mask_text(text)
+
+
+@pytest.mark.parametrize("name", ["user[password]", "user[login][api_key]", "password[]", "tokens[0]", "card[otp]"])
+def test_members_of_forms_with_a_secret_name(name: str) -> None:
+    assert parse_strict(mask(canonical_bytes({name: ["x1"]}))) == {name: [MASK]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<max_tokens>100</max_tokens>",
+        "<password></password>",
+        "<password/>",
+        "<password>true</password>",
+        "<p>the password is never shown</p>",
+        '<input type="password" placeholder="Password">',
+        "<name>tokenizer</name><value>fast</value>",
+        "<page_token>abcdef</page_token>",
+    ],
+)
+def test_markup_without_secrets_stays(text: str) -> None:
+    sent = canonical_bytes({"body": text})
+    assert parse_strict(mask(sent)) == {"body": text}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.actions.model import ActionStatus, move, parse_status
+from headgate.actions.model import ActionStatus, move
 from headgate.kernel.errors import ConflictError
 
 _LEGAL = {
@@ -25,16 +25,3 @@ def test_only_legal_moves_are_made(current: ActionStatus, target: ActionStatus) 
     else:
         with pytest.raises(ConflictError, match=f"act_1 is {current} and cannot become {target}"):
             move("act_1", current, target)
-
-
-@pytest.mark.parametrize(
-    ("text", "status"),
-    [
-        *((status.value, status) for status in ActionStatus),
-        ("succeeded", ActionStatus.COMPLETED),
-        ("done", None),
-        ("", None),
-    ],
-)
-def test_a_filter_takes_the_references_succeeded_too(text: str, status: ActionStatus | None) -> None:
-    assert parse_status(text) is status

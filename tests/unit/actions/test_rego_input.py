@@ -30,6 +30,8 @@ _HTTP = {
     "headers": {"authorization": MASK, "x-many": ["1", "2"], "content-type": "application/json"},
     "body_sha256": sha256_hex(_BODY),
     "body_size": len(_BODY),
+    "body_kind": "json",
+    "url_bytes": len("https://slack.com/api//chat.postMessage/?pretty=1"),
 }
 
 

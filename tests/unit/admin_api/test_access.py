@@ -21,10 +21,28 @@ def mounted() -> list[tuple[str, str]]:
     ]
 
 
+SHUT_OFF = {
+    ("GET", "/admin/settings/kill-switch"),
+    ("PUT", "/admin/settings/kill-switch"),
+    ("POST", "/admin/agents/{id}/suspend"),
+    ("DELETE", "/admin/agents/{agent_id}/keys/{key_id}"),
+    ("DELETE", "/admin/keys/{id}"),
+    ("POST", "/admin/keys/revoke-matching"),
+    ("POST", "/admin/users/{id}/deactivate"),
+    ("DELETE", "/admin/users/{id}/sessions"),
+}
+DECIDING = ("/approve", "/deny", "/decision", "/bulk-decision")
+
+
 @pytest.mark.parametrize(("method", "path"), mounted())
 def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> None:
     access = access_of(method, path)
-    if path.startswith("/admin/") or path == "/v1/dry-run":
+    if (method, path) in SHUT_OFF:
+        assert access == Access(Audience.ADMINISTRATORS, Scope.ADMIN)  # no quota refuses it
+    elif method == "POST" and path.endswith(DECIDING):
+        audience = Audience.ADMINISTRATORS if path.startswith("/admin/") else Audience.AGENTS
+        assert access == Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS)
+    elif path.startswith("/admin/") or path == "/v1/dry-run":
         assert access.audience is Audience.ADMINISTRATORS
         assert access.rate_class is RateClass.ADMIN
     elif path.startswith("/auth/session"):

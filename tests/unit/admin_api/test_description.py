@@ -1,6 +1,7 @@
 """Every operation says what it does, who may call it, what it refuses, and how its body looks."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,13 @@ def test_the_example_of_a_body_is_one(method: str, path: str, operation: dict[st
 def test_operation_identifiers_are_unique() -> None:
     found = [operation.values[2]["operationId"] for operation in OPERATIONS]  # type: ignore[index]
     assert len(found) == len(set(found))
+    assert all(re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", one) for one in found), found
+
+
+def test_the_document_says_whose_where_and_what_for() -> None:
+    summaries = [operation.values[2]["summary"] for operation in OPERATIONS]  # type: ignore[index]
+    assert len(summaries) == len(set(summaries))
+    assert DOCUMENT["servers"] and DOCUMENT["info"]["license"]["identifier"] == "Apache-2.0"
+    used = {tag for operation in OPERATIONS for tag in operation.values[2]["tags"]}  # type: ignore[index]
+    assert {tag["name"] for tag in DOCUMENT["tags"] if tag["description"]} == used
+    assert "approval.created" in DOCUMENT["webhooks"]

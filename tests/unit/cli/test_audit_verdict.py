@@ -10,7 +10,7 @@ from headgate.kernel.errors import ValidationError
 
 _VALID = {
     "valid": True, "events_verified": 7, "chain_end_hash": "sha256:ab", "checkpoints_verified": 2, "signed_up_to": 6,
-    "payloads_erased": 0, "fault": None,
+    "payloads_erased": 0, "fault": None, "actions_reconciled": 0, "differences": [],
 }  # fmt: skip
 
 
@@ -28,8 +28,13 @@ _VALID = {
             "the record is valid: 7 events, up to sha256:ab; 2 signed checkpoints agree, up to event 6\n"
             "3 payloads were erased, each by an event of the record (body.erased)\n",
         ),
+        (
+            {"actions_reconciled": 5},
+            "the record is valid: 7 events, up to sha256:ab; 2 signed checkpoints agree, up to event 6\n"
+            "5 actions, their approvals, votes and executions are as it tells them\n",
+        ),
     ],
-    ids=["whole", "unsigned", "erased"],
+    ids=["whole", "unsigned", "erased", "reconciled"],
 )
 def test_what_is_valid(changed: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     show_verification(_VALID | changed, as_json=False)
@@ -50,6 +55,19 @@ def test_what_is_broken(fault: dict[str, object], said: str, capsys: pytest.Capt
     with pytest.raises(SystemExit) as ended:
         show_verification(answer, as_json=False)
     assert (ended.value.code, capsys.readouterr().err) == (1, said)
+
+
+def test_each_row_that_differs_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    tool = {"table": "actions", "id": "act_1", "column": "tool", "expected": "mail", "found": "read\x1b[2J"}
+    row = {"table": "executions", "id": "exe_1", "column": None, "expected": "a row", "found": None}
+    fault = {"seq": 0, "event_id": None, "reason": "tables_differ", "message": "…"}
+    with pytest.raises(SystemExit) as ended:
+        show_verification(_VALID | {"valid": False, "fault": fault, "differences": [tool, row]}, as_json=False)
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert (ended.value.code, first) == (1, "THE TABLES ARE NOT WHAT THE RECORD TELLS:")
+    assert second.startswith("  actions act_1, tool: expected mail, found read")
+    assert "\x1b" not in second
+    assert third == "  executions exe_1: expected a row, found nothing"
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])

@@ -8,6 +8,7 @@ import pytest
 from headgate.cli.target import find_target
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.runtime.instance_pointer import point_to
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 
 NOBODY = Secret("")
@@ -62,9 +63,30 @@ def test_a_token_with_the_instances_own_address_is_somebody_there(places: Path) 
 
 def test_none_at_all_says_how_to_name_one(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(places)
+    nowhere = str(places / "nothing")
     with pytest.raises(UnavailableError, match="headgate up"):
-        find_target(None, {"XDG_DATA_HOME": str(places / "nothing")})
+        find_target(None, {"XDG_DATA_HOME": nowhere, "XDG_STATE_HOME": nowhere})
 
 
 def test_an_address_without_a_token_is_not_half_used(places: Path) -> None:
     assert find_target(None, {"HEADGATE_API_URL": "http://remote", "XDG_DATA_HOME": "/x"}).api_url == "http://here"
+
+
+def test_the_instance_that_was_started_last_is_found_from_any_folder(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(places)
+    environment = {"XDG_DATA_HOME": str(places / "nothing"), "XDG_STATE_HOME": str(places / "state")}
+    point_to(places / "option" / "runtime.json", environment)
+    point_to(places / "variable" / "runtime.json", environment)
+    assert find_target(None, environment).api_url == "http://variable"
+    (places / "variable" / "runtime.json").unlink()  # it has stopped
+    with pytest.raises(UnavailableError, match="no running instance"):
+        find_target(None, environment)
+
+
+def test_a_pointer_does_not_replace_a_data_directory_that_was_named(places: Path) -> None:
+    environment = {"HEADGATE_DATA_DIR": str(places / "empty"), "XDG_STATE_HOME": str(places / "state")}
+    point_to(places / "option" / "runtime.json", environment)
+    with pytest.raises(UnavailableError, match="no running instance"):
+        find_target(None, environment)

@@ -9,7 +9,7 @@ from headgate.cli.webhook_reach import refused_because, warn_where_refused
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import Allowlist, parse_allowlist
 
-NAMED = parse_allowlist('{"destinations": [{"host": "10.0.0.0/8", "ports": [8443], "private": true}]}')
+NAMED = parse_allowlist('{"destinations": [{"host": "10.0.0.0/8", "ports": [8443], "private": true}]}', None)
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,17 @@ import time
 
 import pytest
 
+from headgate.detectors.document import Attachment
+from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import inspect
 from headgate.detectors.limits import Limits
 from headgate.detectors.model import GapReason
 from headgate.detectors.personal_data import find_personal_data
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.secrets import find_secrets
-from tests.labelled.hostile import hostile_texts
+from tests.labelled.hostile import HOSTILE_FILES, hostile_texts
 
-_ALL = [find_secrets, find_personal_data, find_intent, find_unsafe]
+_ALL = [find_secrets, find_personal_data, find_intent, find_injections, find_unsafe]
 _TEXTS = hostile_texts(50 * 1024)
 _SECRET = "x-api-key: " + "gl" + "pat-" + "Ab3dEf6hIj9kLm2nOp5q"
 
@@ -31,7 +33,18 @@ async def test_hostile_text_neither_takes_a_second_of_cpu_nor_stops_the_loop(nam
     assert min(pause for _, pause in measured) <= 0.1
 
 
-async def _measure(text: str) -> tuple[float, float]:
+@pytest.mark.parametrize("name", HOSTILE_FILES)
+async def test_hostile_files_neither_take_a_second_of_cpu_nor_stop_the_loop(name: str) -> None:
+    attachment = Attachment(("body",), HOSTILE_FILES[name])
+    measured = [await _measure("", attachment) for _ in range(2)]
+    while min(pause for _, pause in measured) > 0.1 and len(measured) < 6:
+        measured.append(await _measure("", attachment))
+
+    assert min(seconds for seconds, _ in measured) <= 1.0
+    assert min(pause for _, pause in measured) <= 0.1
+
+
+async def _measure(text: str, *attachments: Attachment) -> tuple[float, float]:
     """Seconds of CPU in a worker thread, and the longest pause of the event loop meanwhile."""
     pauses = [0.0]
     done = asyncio.Event()
@@ -44,7 +57,7 @@ async def _measure(text: str) -> tuple[float, float]:
 
     def work() -> float:
         started = time.thread_time()
-        inspect(text, _ALL)
+        inspect(text, _ALL, attachments=attachments, joined=())
         return time.thread_time() - started
 
     beating = asyncio.ensure_future(beat())

@@ -5,6 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import inspect
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import Limits
@@ -15,7 +16,7 @@ from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from tests.labelled import credentials, persons
 
-_ALL = [find_secrets, find_personal_data, find_intent, find_unsafe, parse_keywords("x\nfalcon").find]
+_ALL = [find_secrets, find_personal_data, find_intent, find_injections, find_unsafe, parse_keywords("x\nfalcon").find]
 _LIMITS = Limits(seconds_max=30)
 
 # Pieces that steps of an inspection react to, so that random texts get anywhere at all.

@@ -12,6 +12,7 @@ from headgate.detectors.secrets import find_secrets
 from tests.labelled.clean import clean_texts, held_out_clean_texts
 from tests.labelled.fill import read
 from tests.labelled.score import Found, score
+from tests.labelled.short_texts import card_texts, other_texts, phone_texts
 
 _PATIENT = Limits(seconds_max=60)
 
@@ -32,7 +33,16 @@ def test_personal_data_is_found_and_told_from_what_looks_like_it(part: str) -> N
     result = score(read(f"pii_{part}", copies=5), _finder(find_personal_data))
 
     assert result.right > 300
-    assert result.f1 >= 0.89, (result.f1, result.missed_kinds, result.wrong[:10])
+    assert result.f1 >= 0.95, (result.f1, result.missed_kinds, result.wrong[:10])
+
+
+@pytest.mark.parametrize("part", ["development", "heldout"])
+def test_numbers_are_found_with_few_words_beside_them(part: str) -> None:
+    texts = [*phone_texts(part), *card_texts(part), *other_texts(part)]
+    result = score(texts, _finder(find_personal_data))
+
+    assert result.right > 1000
+    assert result.f1 >= 0.97, (result.f1, result.missed[:10], result.wrong[:10])
 
 
 @pytest.mark.parametrize("part", ["development", "heldout"])

@@ -109,6 +109,7 @@ def made_pack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MadePack]:
         request=_REQUEST,
         policies={(POLICY, 2): _REGO, (OTHER_POLICY, 1): _OTHER_REGO},
         catalogue_entry=_CATALOGUE,
+        keys=keys.verifier_keys(f"log.example/{ORG}"),
     )
     yield MadePack(assemble(sources), sources, (keys.verifier_keys("log.example")[0].text, witness_key.text))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from headgate.evidence import pack_verifier
+from headgate.evidence.note import VerifierKey
 from headgate.evidence.pack_archive import write_archive
 from headgate.evidence.pack_verifier import InvalidError, RefusedError, parse_key, verify_pack
 from tests.unit.evidence.conftest import ACTION, ORG, MadePack
@@ -155,7 +156,7 @@ def test_a_member_that_is_missing_or_added_is_noticed(made_pack: MadePack) -> No
         if name in ("catalogue.json",):
             continue  # may be gone with the catalogue; verification.json notices where it was taken out
         rest = {one: content for one, content in made_pack.members.items() if one != name}
-        if name.startswith(("policies/", "timestamps/")):
+        if name.startswith(("keys.txt", "policies/", "timestamps/")):
             with pytest.raises(InvalidError):
                 verify_pack(write_archive(rest), _keys(made_pack))
         else:
@@ -163,6 +164,18 @@ def test_a_member_that_is_missing_or_added_is_noticed(made_pack: MadePack) -> No
                 verify_pack(_forged(rest), _keys(made_pack))
     with pytest.raises(InvalidError):
         verify_pack(write_archive({**made_pack.members, "timestamps/more.tsr": b"x"}), _keys(made_pack))
+
+
+def test_keys_that_it_names_are_the_logs_and_signed(made_pack: MadePack) -> None:
+    named = made_pack.members["keys.txt"].decode()
+    stranger = VerifierKey(f"log.example/{ORG}", bytes(32)).text
+    for text in (
+        named.rstrip("\n"), named * 2, "", "\n", "nonsense\n", made_pack.keys[0] + "\n", made_pack.keys[1] + "\n",
+        named + stranger + "\n", named.replace("+", "++", 1),
+    ):  # fmt: skip
+        with pytest.raises(InvalidError, match=r"keys\.txt|no key of yours signed"):
+            verify_pack(_forged({**made_pack.members, "keys.txt": text.encode()}), _keys(made_pack))
+    assert verify_pack(_forged(made_pack.members), _keys(made_pack))["valid"]
 
 
 def _zip(members: list[tuple[str, bytes]], comment: bytes = b"0" * 64) -> bytes:

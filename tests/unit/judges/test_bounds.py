@@ -23,21 +23,48 @@ def test_a_breaker_opens_tries_one_and_closes() -> None:
     breaker = Breaker(lambda: now)
     for _ in range(FAILURES_TO_OPEN):
         assert breaker.allows()
-        breaker.failed()
+        breaker.failed(now)
     assert not breaker.allows()
 
     now = OPEN_SECONDS
     assert breaker.allows()
     assert not breaker.allows()  # one is trying
-    breaker.failed()
+    breaker.failed(now)
     assert not breaker.allows()
 
     now = 2 * OPEN_SECONDS
     assert breaker.allows()
-    breaker.gave_up()
+    breaker.gave_up(now)
     assert breaker.allows()
     breaker.succeeded()
     assert breaker.allows() and breaker.allows()
+
+
+def test_a_try_that_hangs_does_not_put_the_next_one_off() -> None:
+    now = 0.0
+    breaker = Breaker(lambda: now)
+    for _ in range(FAILURES_TO_OPEN):
+        breaker.failed(now)
+    now = OPEN_SECONDS
+    assert breaker.allows()
+
+    now = OPEN_SECONDS + 3
+    breaker.failed(OPEN_SECONDS)
+    now = 2 * OPEN_SECONDS
+    assert breaker.allows()
+
+
+def test_calls_from_before_it_opened_neither_prolong_it_nor_let_two_try() -> None:
+    now = 1.0
+    breaker = Breaker(lambda: now)
+    for _ in range(FAILURES_TO_OPEN):
+        breaker.failed(0.0)
+    now = 1.0 + OPEN_SECONDS / 2
+    breaker.failed(0.5)
+    now = 1.0 + OPEN_SECONDS
+    assert breaker.allows()
+    breaker.gave_up(0.5)
+    assert not breaker.allows()
 
 
 async def test_a_budget_lasts_until_midnight() -> None:

@@ -23,9 +23,10 @@ _STRICT = st.sampled_from([Verdict.DENY, Verdict.REQUIRE_APPROVAL])
         threshold=st.floats(0, 1),
         enabled=st.booleans(),
         prompt=st.none() | _TEXT,
-        scope=st.builds(Scope, _NAMES, _NAMES, _NAMES, st.sampled_from(Direction)),
+        scope=st.builds(Scope, _NAMES, _NAMES, _NAMES, st.sampled_from(Direction), _NAMES),
         on_match=_STRICT,
         on_error=_STRICT,
+        on_unscannable=st.none() | st.sampled_from(Verdict),
         daily_limit=st.integers(1, 10**7),
     )
 )

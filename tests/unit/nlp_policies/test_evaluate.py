@@ -17,8 +17,10 @@ from headgate.judges.model import Provider, ProviderKind
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies import evaluate
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator, decision_of, policy_text
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outcome
+from headgate.organizations.destinations import OperatorBounds
 from headgate.policies.model import Verdict
 
 _NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -43,12 +45,12 @@ def silent() -> Iterator[dict[str, Provider]]:
             waiting.setblocking(False)
             waiting.connect_ex(listening.getsockname())
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        yield {"slow": Provider(ProviderKind.OPENAI_COMPATIBLE, address)}
+        yield {"slow": Provider(ProviderKind.OPENAI_COMPATIBLE, address, rules=OperatorBounds(None))}
 
 
 async def test_an_entry_says_what_the_record_needs() -> None:
     async with open_client() as client:
-        result = await _evaluator(Judges(client)).evaluate(_policy(), {"to": "maria@example.com"}, {})
+        result = await _evaluator(Judges(client)).evaluate(_policy(), JudgedContent({"to": "maria@example.com"}), {})
 
     record = result.record()
     assert list(record) == [
@@ -66,7 +68,7 @@ async def test_the_first_deny_ends_the_rest(silent: dict[str, Provider]) -> None
     async with open_client() as client:
         async with asyncio.timeout(20):
             results = await _evaluator(Judges(client), 30.0).evaluate_all(
-                [slow, denying], "mail maria@example.com", silent
+                [slow, denying], JudgedContent("mail maria@example.com"), silent
             )
 
     assert [one.policy_id for one in results] == ["nlp_deny"]
@@ -77,7 +79,7 @@ async def test_all_are_within_one_deadline(silent: dict[str, Provider]) -> None:
     slow = [_policy(f"nlp_{one}", provider="slow", model="m") for one in range(3)]
     async with open_client() as client:
         async with asyncio.timeout(5):
-            results = await _evaluator(Judges(client), 0.3).evaluate_all(slow, "x", silent)
+            results = await _evaluator(Judges(client), 0.3).evaluate_all(slow, JudgedContent("x"), silent)
 
     assert {one.error for one in results} <= {"timeout", "unreachable"}
     assert decision_of(results) is Verdict.REQUIRE_APPROVAL
@@ -90,7 +92,7 @@ async def test_a_defect_holds(monkeypatch: pytest.MonkeyPatch, on_error: Verdict
 
     monkeypatch.setattr(evaluate, "assess", explode)
     async with open_client() as client:
-        result = await _evaluator(Judges(client)).evaluate(_policy(on_error=on_error), "x", {})
+        result = await _evaluator(Judges(client)).evaluate(_policy(on_error=on_error), JudgedContent("x"), {})
 
     assert (result.outcome, result.decision, result.error) == (Outcome.ERROR, on_error, "internal")
 

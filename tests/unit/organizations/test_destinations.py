@@ -6,11 +6,19 @@ from ipaddress import ip_address
 import pytest
 
 from headgate.kernel.errors import ValidationError
-from headgate.organizations.destinations import PUBLIC_ONLY, Allowlist, parse_allowlist
+from headgate.organizations.destinations import (
+    PUBLIC_ONLY,
+    Allowlist,
+    OperatorBounds,
+    parse_allowlist,
+    parse_bounds,
+    rules_document,
+    rules_of_document,
+)
 
 
 def _allowlist(**entry: object) -> Allowlist:
-    return parse_allowlist(json.dumps({"destinations": [entry]}))
+    return parse_allowlist(json.dumps({"destinations": [entry]}), None)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +91,53 @@ def test_malformed(text: str, field: str) -> None:
         parse_allowlist(text)
     assert refused.value.details is not None
     assert refused.value.details["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("listed", "opened", "port", "permitted"),
+    [
+        ("127.0.0.1", "127.0.0.0/8", 80, True),
+        ("127.0.0.1", "10.0.0.0/8", 80, False),
+        ("localhost", "127.0.0.1", 80, True),
+        ("build.test", "*.test", 80, True),
+        ("build.test", "*.example", 80, False),
+        ("0.0.0.0/0", "127.0.0.1", 80, True),
+    ],
+)
+def test_a_private_destination_needs_the_organization_and_the_operator(
+    listed: str, opened: str, port: int, permitted: bool
+) -> None:
+    bounds = parse_bounds({"destinations": [{"host": opened, "ports": [80]}]})
+    rules = parse_allowlist(json.dumps({"destinations": [{"host": listed, "private": True}]}), bounds)
+    host = listed if listed.isascii() and listed[0].isalpha() else "x.invalid"
+    assert rules.permits(host, ip_address("127.0.0.1"), port) is permitted
+    assert not rules.permits(host, ip_address("127.0.0.1"), 81)
+    assert rules_of_document(rules_document(rules)).permits(host, ip_address("127.0.0.1"), port) is permitted
+
+
+def test_an_organization_without_bounds_reaches_no_private_address() -> None:
+    rules = parse_allowlist(json.dumps({"destinations": [{"host": "127.0.0.1", "private": True}]}))
+    assert not rules.permits("127.0.0.1", ip_address("127.0.0.1"), 80)
+    assert rules.permits("1.1.1.1", ip_address("1.1.1.1"), 80)
+
+
+@pytest.mark.parametrize(
+    ("opened", "address", "permitted"),
+    [
+        ([], "1.1.1.1", True),
+        ([], "127.0.0.1", False),
+        ([], "169.254.169.254", False),
+        ([{"host": "10.0.0.0/8", "ports": [8000]}], "10.0.0.7", True),
+        ([{"host": "10.0.0.0/8", "ports": [8001]}], "10.0.0.7", False),
+        ([{"host": "llm.example"}], "10.0.0.7", True),
+        ([{"host": "llm.example"}], "169.254.169.254", False),
+        (None, "10.0.0.7", True),
+        (None, "169.254.169.254", False),
+        (None, "::ffff:169.254.169.254", False),
+    ],
+)
+def test_a_setting_of_an_administrator_leads_where_the_operator_has_opened(
+    opened: list[dict[str, object]] | None, address: str, permitted: bool
+) -> None:
+    bounds = None if opened is None else parse_bounds({"destinations": opened})
+    assert OperatorBounds(bounds).permits("llm.example", ip_address(address), 8000) is permitted

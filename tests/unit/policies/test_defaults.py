@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+import zstandard
 
 from headgate.configuration.resources import resource_path
 from headgate.policies.data import policy_data
@@ -13,6 +14,9 @@ from headgate.policies.defaults import default_policies
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import RulePolicy
 from headgate.policies.trial import try_policy
+from headgate.protocols.http_call import HttpCall
+from headgate.tools.interpret import interpret
+from headgate.tools.match import CatalogueIndex
 
 CASES = [
     pytest.param(case, id=f"{file.stem}: {case['name']}")
@@ -50,7 +54,11 @@ def test_the_record_is_the_expected_one(seeded: PolicySet, case: dict[str, Any])
 def test_every_default_is_a_file_and_every_file_a_default() -> None:
     files = {file.stem for file in resource_path("policies", "defaults").glob("*.rego")}
     assert files == {one.key for one in default_policies()}
-    assert all(one.priority == 1000 for one in default_policies())
+    assert {one.key: one.priority for one in default_policies()} == {
+        "model_providers": 999,
+        "reads_and_writes": 1000,
+        "deny_destructive": 1000,
+    }
 
 
 @pytest.mark.parametrize("key", [one.key for one in default_policies()])
@@ -66,4 +74,39 @@ def test_what_is_not_understood_is_held(seeded: PolicySet, effect: object) -> No
     if effect != "missing":
         call["effect"] = effect
     decision = seeded.decide(json.dumps(call).encode(), tool="x", operation="get_it", host="h", method="GET")
+    assert decision.verdict == "require_approval"
+
+
+SEARCHES = b'"tools": [{"type": "web_search"}]'
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        pytest.param(
+            {"content-type": "application/json", "content-encoding": "zstd"},
+            zstandard.compress(b'{"model": "m", %s, "input": "%s"}' % (SEARCHES, b" " * 300_000)),
+            id="a coding with a ratio beyond which it is not undone",
+        ),
+        pytest.param(
+            {"content-type": "application/json", "content-encoding": "gzip, gzip"}, b"{}", id="an unknown coding"
+        ),
+        pytest.param(
+            {"content-type": "application/x-www-form-urlencoded"},
+            b'{"model":"m","tools":[],"tools":[{"type":"web_search"}]}',
+            id="a member twice, which makes it a form with one field",
+        ),
+        pytest.param({"content-type": "application/octet-stream"}, b"//\n{%s}" % SEARCHES, id="JSON with a comment"),
+    ],
+)
+def test_a_body_that_was_not_read_is_no_completion(seeded: PolicySet, headers: dict[str, str], body: bytes) -> None:
+    """Its parameters are an object too: of a digest, or of fields."""
+    raw = tuple((name.encode(), value.encode()) for name, value in headers.items())
+    call = HttpCall("POST", "https", "chatgpt.com", 443, "/backend-api/codex/responses", "", raw, body)
+    draft = interpret(call, CatalogueIndex([]))
+    assert draft.read_call is not None
+    assert isinstance(draft.params["body"], dict)
+    asked = {"tool": draft.tool, "operation": draft.operation, "effect": draft.effect, "params": draft.params}
+    document = json.dumps(asked | {"http": json.loads(draft.read_call.shown)}).encode()
+    decision = seeded.decide(document, tool="http", operation="post", host="chatgpt.com", method="POST")
     assert decision.verdict == "require_approval"

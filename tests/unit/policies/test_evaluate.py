@@ -8,7 +8,7 @@ import pytest
 import regorus
 
 from headgate.policies import evaluate
-from headgate.policies.evaluate import PolicySet
+from headgate.policies.evaluate import DECISION_MILLISECONDS_MAX, PolicySet
 from headgate.policies.marker import Marker, Suspect, read_mark
 from headgate.policies.model import Decision, RiskLevel, RulePolicy, Verdict
 
@@ -69,6 +69,38 @@ def test_a_policy_over_its_time_denies(rule_policy: MakePolicy) -> None:
     assert decision.verdict is Verdict.DENY
     assert decision.evaluation_time_ms < 1_000
     assert decision.spoken[0].error is not None
+
+
+SLOW = "some a in numbers.range(1, 60); some b in numbers.range(1, 60); a * b < 0"
+"""Some 2 ms, and never true: so that three are asked in time on a machine that is ten times as slow."""
+MANY = 100
+
+
+def test_policies_that_are_slow_together_deny_and_are_named(rule_policy: MakePolicy) -> None:
+    slow = [rule_policy(f"{HEAD}deny if {{ {SLOW} }}", policy_id=f"pol_{number:02}") for number in range(MANY)]
+    decision = decide([*slow, rule_policy(HEAD + "allow := true", policy_id="pol_last", priority=900)])
+    assert decision.verdict is Verdict.DENY
+    assert f"longer than {DECISION_MILLISECONDS_MAX} ms together, and so deny (slowest: " in decision.reason
+    assert decision.reason.count("ms") == 4, "the three slowest are named"
+    assert len(decision.spoken) == 1, "the others are not asked any more"
+    assert decision.spoken[0].error is not None
+
+
+def test_what_a_late_policy_allows_is_denied(rule_policy: MakePolicy) -> None:
+    allowing = f"{HEAD}allow if not found\nfound if {{ {SLOW} }}"
+    assert decide([rule_policy(allowing)]).verdict is Verdict.ALLOW
+    decision = decide([rule_policy(allowing, policy_id=f"pol_{number:02}") for number in range(MANY)])
+    assert decision.verdict is Verdict.DENY
+    assert "longer than" in decision.reason
+
+
+def test_reading_a_large_input_is_not_counted(rule_policy: MakePolicy) -> None:
+    large = json.dumps(
+        {"tool": "github", "operation": "merge", "params": {f"n{n}": n for n in range(200_000)}}
+    ).encode()
+    decision = decide([rule_policy(HEAD + "allow := true")], large)
+    assert decision.verdict is Verdict.ALLOW
+    assert decision.evaluation_time_ms > DECISION_MILLISECONDS_MAX
 
 
 def test_a_quarantined_policy_denies_without_being_run(rule_policy: MakePolicy) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import JsonValue, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError
-from headgate.protocols.body import TEXT_BYTES_MAX, Body, BodyKind, BodyReading, read_body
+from headgate.protocols.body import TEXT_BYTES_MAX, BodyKind, BodyReading, read_body
 
 _MULTIPART = "multipart/form-data; boundary=x"
 _FORM = "application/x-www-form-urlencoded"
@@ -33,7 +33,7 @@ _FORM = "application/x-www-form-urlencoded"
 def test_known_types(body: bytes, content_type: str | None, kind: BodyKind, value: JsonValue) -> None:
     read = read_body(body, content_type, None)
     assert (read.kind, read.value) == (kind, value)
-    assert read.sha256 == read.covered_sha256 == sha256_hex(body)
+    assert read.sha256 == sha256_hex(body)
     assert read.size == len(body)
 
 
@@ -72,6 +72,15 @@ def test_the_rest_is_digest_size_and_reason(
         (b"a=\xff", _FORM),
         (b"--x", _MULTIPART),
         (b"x", "multipart/form-data"),
+        (b'{"a":"+ADE-"}', "application/json; charset=utf-7"),
+        ('{"a":"é"}'.encode("latin-1"), "application/json; charset=latin-1"),
+        (b'{"a":1}', "application/json, text/plain"),
+        (b'\xef\xbb\xbf{"a":1}', "application/json"),
+        (b"a=%C3%A9", f"{_FORM}; charset=latin-1"),
+        (b"a=1;b=2", _FORM),
+        (b"=1", _FORM),
+        (b"?a=1", _FORM),
+        (b"a=1&%62", _FORM),
         (b'--x\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--x--', _MULTIPART),
     ],
 )
@@ -107,14 +116,53 @@ def test_compressed_json_is_read_and_digested_as_sent() -> None:
     assert (read.value, read.sha256, read.size) == ({"a": 1}, sha256_hex(sent), len(sent))
 
 
-def test_other_multipart_bodies_are_covered_without_their_boundary() -> None:
-    def related(boundary: str) -> Body:
-        body = f"--{boundary}\r\nContent-Type: application/json\r\n\r\n{{}}\r\n--{boundary}--".encode()
-        return read_body(body, f"multipart/related; boundary={boundary}", None)
+def test_other_multipart_bodies_are_not_read() -> None:
+    read = read_body(
+        b"--one\r\nContent-Type: application/json\r\n\r\n{}\r\n--one--", "multipart/related; boundary=one", None
+    )
+    assert read.kind is BodyKind.OPAQUE
 
-    one, other = related("one"), related("two")
-    assert (one.kind, one.covered_sha256, one.value) == (BodyKind.OPAQUE, other.covered_sha256, other.value)
-    assert one.sha256 != other.sha256
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "is_mismatch"),
+    [
+        (b'{"a":1}', "application/json", False),
+        (b'{"a":1}', "application/x-amz-json-1.1", False),
+        (b'{"a":1}', None, False),
+        (b'{"a":1}', "text/plain", True),
+        (b' [{"a":1}]', "text/plain; charset=utf-8", True),
+        (b'\xef\xbb\xbf{"a":1}', "text/plain", True),
+        (b'{"a":1}', _FORM, True),
+        (b'{"a":1}', "application/octet-stream", True),
+        (b'{"a":1}', "application/x-ndjson", True),
+        (b'{"a":1}', "image/png", True),
+    ],
+)
+def test_json_under_another_label_is_read_and_flagged(body: bytes, content_type: str, is_mismatch: bool) -> None:
+    read = read_body(body, content_type, None)
+    assert (read.kind, read.type_mismatch) == (BodyKind.JSON, is_mismatch)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"a":1,"a":2}', b'{"a":1} // c', b"{'a':1}", b"[INFO] ready", b"{{ name }}", b'"a"']
+)
+def test_text_that_only_looks_like_json_stays_text(body: bytes) -> None:
+    read = read_body(body, "text/plain", None)
+    assert (read.kind, read.value, read.type_mismatch) == (BodyKind.TEXT, body.decode(), False)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**64 + 1, 10**30 + 1, 10**400])
+@pytest.mark.parametrize("text", ['{{"a":[{}]}}', "{}", '{{"a":{{"b":{}}}}}'])
+def test_integers_that_a_double_cannot_hold_are_refused(text: str, number: int) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(text.format(number).encode(), "application/json", None)
+
+
+@pytest.mark.parametrize(
+    "number", ["9007199254740992", "9007199254740994", "18446744073709551616", "1e30", '"9007199254740993"']
+)
+def test_other_numbers_are_read(number: str) -> None:
+    assert read_body(f'{{"a":{number}}}'.encode(), "application/json", None).kind is BodyKind.JSON
 
 
 @given(

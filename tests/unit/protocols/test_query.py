@@ -23,7 +23,6 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
         ("&&a=1&", (("a", "1"),)),
         ("a+b=c%20d%2Be", (("a b", "c d+e"),)),
         ("a=%e2%82%ac", (("a", "€"),)),
-        ("a=1;b=2", (("a", "1;b=2"),)),
     ],
 )
 def test_pairs(text: str, expected: Pairs) -> None:

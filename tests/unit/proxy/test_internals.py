@@ -65,6 +65,8 @@ RESOLUTION: dict[Callable[..., object], tuple[str, ...]] = {
     # Where asyncio decides what to connect to: only these two may turn a name into addresses.
     asyncio.BaseEventLoop._ensure_resolved: ("_ipaddr_info(", "await loop.getaddrinfo("),
     asyncio.BaseEventLoop.create_connection: ("await self._ensure_resolved(",),
+    # proxy.connection waits for bytes as ``read`` does, without taking them.
+    asyncio.StreamReader.read: ("if not self._buffer and not self._eof:", "await self._wait_for_data('read')"),
 }
 
 

@@ -16,6 +16,7 @@ def test_the_quotas_are_the_specifications() -> None:
     assert {name.value: (quota.count, quota.period_seconds) for name, quota in DEFAULT_QUOTAS.items()} == {
         "actions": (100, 60),
         "admin": (50, 60),
+        "decisions": (100, 60),
         "webhooks": (1000, 60),
         "proxy": (1200, 60),
         "connect": (1200, 60),

@@ -128,13 +128,28 @@ def test_without_a_call_an_action_stays_its_agents() -> None:
     for tool, operation, params in (
         ("mail", "send", {"to": "x@example.com"}),
         ("github", "invent_repo", {"owner": "acme"}),
-        ("github", "delete_repo", {"repo": "acme/app"}),
         ("http", "get", {"address": "https://example.com"}),
         ("github", "upload_release_asset", {"owner": "acme", "repo": "app", "release_id": 1, "name": "a.zip"}),
         ("http", "brew", {"url": "https://example.com"}),
     ):
         draft = explicit(tool, operation, params)
         assert (draft.call, draft.params, draft.source) == (None, params, Source.API)
+
+
+@pytest.mark.parametrize(
+    ("tool", "operation", "params", "field"),
+    [
+        ("github", "delete_repo", {"repo": "app"}, "params.owner"),
+        ("jira", "get_issue", {"issue": "ABC-7"}, "params.site"),
+        ("linear", "update_issue", {"id": "ENG-7"}, "params.input"),
+    ],
+)
+def test_a_catalogued_action_that_lacks_a_param_is_refused(
+    tool: str, operation: str, params: dict[str, object], field: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        explicit(tool, operation, params)
+    assert refused.value.details["field"] == field
 
 
 _REPO = {"owner": "acme", "repo": "app"}

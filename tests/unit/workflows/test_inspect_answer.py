@@ -58,8 +58,8 @@ def _judge(*results: NlpResult, policies: tuple[str, ...] = ("a", "b")) -> Answe
 )
 def test_who_looks(scope: Scope, looks: bool) -> None:
     state = SimpleNamespace(nlp_policies=(_policy("a", scope),), nlp_providers={})
-    candidate = SimpleNamespace(agent_id="agt_1", draft=SimpleNamespace(tool="http", operation="get"))
-    judge = answer_judge(_Says(), state, candidate)
+    action = SimpleNamespace(agent_id="agt_1", tool="http", operation="get")
+    judge = answer_judge(_Says(), state, action)
     assert (judge is not None) == looks
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from headgate.detectors.document import Attachment
 from headgate.nlp_policies.model import NlpResult, Outcome
 from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
 from headgate.protocols.draft import Source, make_draft
@@ -96,8 +97,6 @@ def test_a_compressed_body_is_read() -> None:
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
-        (bytes(range(256)), ((b"Content-Type", b"image/png"),)),
-        (b"whatever", ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"compress"))),
         (gzip.compress(b"a" * 2_000_000, mtime=0), ((b"Content-Type", b"text/plain"), (b"Content-Encoding", b"gzip"))),
     ],
 )
@@ -105,6 +104,20 @@ def test_what_cannot_be_read_is_said(body: bytes, headers: tuple[tuple[bytes, by
     content = judged_content(interpret(_call(body, *headers), load_catalogues()))
 
     assert content.unread is not None
+    assert "body" not in content.value
+
+
+def test_a_coding_that_nobody_knows_is_unscannable() -> None:
+    call = _call(b"whatever", (b"Content-Type", b"text/plain"), (b"Content-Encoding", b"compress"))
+
+    assert judged_content(interpret(call, load_catalogues())).unscannable == "the body's content coding is unknown"
+
+
+def test_what_is_not_text_is_an_attachment() -> None:
+    picture = bytes(range(256))
+    content = judged_content(interpret(_call(picture, (b"Content-Type", b"image/png")), load_catalogues()))
+
+    assert content.attachments == (Attachment(("body",), picture),)
     assert "body" not in content.value
 
 

@@ -44,7 +44,6 @@ def test_text_is_read(body: bytes, content_type: str) -> None:
 @pytest.mark.parametrize(
     ("body", "content_type", "why"),
     [
-        (bytes(range(256)), "text/plain", "not text"),
         (b"+AHMAZQBjAHIAZQB0-", "text/plain; charset=utf-7", "character set"),
         (b"x", "text/html; charset=iso-2022-jp", "character set"),
         (b"x", "text/html; charset=hz-gb-2312", "character set"),
@@ -58,6 +57,13 @@ def test_text_is_read(body: bytes, content_type: str) -> None:
 def test_what_cannot_be_read_is_said(body: bytes, content_type: str, why: str) -> None:
     content = _judged(body, content_type)
     assert why in str(content.unread)
+    assert "body" not in content.value
+
+
+def test_what_is_not_text_is_an_attachment() -> None:
+    content = _judged(bytes(range(256)), "text/plain")
+
+    assert [one.data for one in content.attachments] == [bytes(range(256))]
     assert "body" not in content.value
 
 

@@ -4,9 +4,8 @@ use regorus::Value;
 
 use super::guard::Guard;
 use super::weight::{WEIGHT_MAX, length, text, weigh};
+use crate::go_format;
 
-/// Digits of a width or precision: `%999d` at most.
-const WIDTH_DIGITS_MAX: usize = 3;
 const COMPARED_BYTES_MAX: usize = 1 << 28;
 const REPLACED_BYTES_MAX: usize = 16 << 20;
 const SPLIT_BYTES_MAX: usize = 1 << 20;
@@ -14,7 +13,7 @@ const CUTSET_BYTES_MAX: usize = 256;
 
 pub fn guard_of(name: &str) -> Option<Guard> {
     Some(match name {
-        "sprintf" => Guard::Check(sprintf),
+        "sprintf" => Guard::Instead(sprintf),
         "replace" => Guard::Check(replace),
         "strings.replace_n" => Guard::Instead(replace_n),
         "strings.count" => Guard::Instead(count),
@@ -32,21 +31,14 @@ fn too_large() -> String {
     String::from("the result could be too large")
 }
 
-fn sprintf(values: &[Value]) -> Result<(), String> {
+/// As Go's `fmt` writes it; widths and precisions can make much of little.
+fn sprintf(values: &[Value]) -> Result<Value, String> {
     weigh(values, WEIGHT_MAX)?;
-    let mut digits = 0;
-    let mut in_verb = false;
-    for character in text(values, 0).unwrap_or_default().chars() {
-        in_verb = character == '%' || (in_verb && !character.is_alphabetic());
-        if in_verb && character.is_numeric() && !character.is_ascii_digit() {
-            return Err(String::from("a digit that is none of 0 to 9 in the format"));
-        }
-        digits = if character.is_numeric() { digits + 1 } else { 0 };
-        if digits > WIDTH_DIGITS_MAX {
-            return Err(format!("a number of more than {WIDTH_DIGITS_MAX} digits in the format"));
-        }
-    }
-    Ok(())
+    let (Some(format), Some(Value::Array(arguments))) = (text(values, 0), values.get(1)) else {
+        return Err(String::from("the arguments must be a string and an array"));
+    };
+    let arguments: Vec<Value> = arguments.iter().cloned().collect();
+    go_format::sprintf(format, &arguments, WEIGHT_MAX).map(Value::from)
 }
 
 /// Doubling a string thirty times makes a gigabyte: the result is measured before it is made.
@@ -68,25 +60,41 @@ fn measured(string: &str, old: &str, new: &str) -> Result<(), String> {
     }
 }
 
-/// As the engine does it, one pattern after the other, measured each time.
+/// All patterns at once, as Go's `strings.Replacer`: at each place the first of them, in their order, that is there.
 fn replace_n(values: &[Value]) -> Result<Value, String> {
     let (Some(Value::Object(patterns)), Some(string)) = (values.first(), text(values, 1)) else {
         return Err(String::from("the arguments must be an object of strings and a string"));
     };
-    let mut string = string.to_owned();
-    let mut work = 0;
+    let mut pairs = Vec::new();
     for (old, new) in patterns.iter_sorted() {
         let (Value::String(old), Value::String(new)) = (old, new) else {
             return Err(String::from("the patterns and their replacements must be strings"));
         };
-        work += string.len() + old.len() + 1;
-        if work > REPLACED_BYTES_MAX {
-            return Err(String::from("the arguments are too large"));
+        if old.is_empty() {
+            return Err(String::from("an empty pattern"));
         }
-        measured(&string, old, new)?;
-        string = string.replace(old.as_ref(), new);
+        pairs.push((old.to_string(), new.to_string()));
     }
-    Ok(Value::from(string))
+    if string.len().saturating_mul(pairs.len()) > REPLACED_BYTES_MAX {
+        return Err(String::from("the arguments are too large"));
+    }
+    let (mut replaced, mut rest) = (String::new(), string);
+    while let Some(next) = rest.chars().next() {
+        match pairs.iter().find(|(old, _)| rest.starts_with(old.as_str())) {
+            Some((old, new)) => {
+                replaced.push_str(new);
+                rest = &rest[old.len()..];
+            }
+            None => {
+                replaced.push(next);
+                rest = &rest[next.len_utf8()..];
+            }
+        }
+        if replaced.len() > WEIGHT_MAX {
+            return Err(too_large());
+        }
+    }
+    Ok(Value::from(replaced))
 }
 
 /// Of matches that do not overlap, and with an empty one between all characters, as OPA counts; the engine's

@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod heads;
 pub mod packages;
+pub mod patterns;
 pub mod recursion;
 pub mod size;
 pub mod text;

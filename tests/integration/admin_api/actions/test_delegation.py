@@ -95,7 +95,7 @@ async def test_the_tree(gate) -> None:
     leaf = await _submit(gate.as_agent, "plan", first["id"])
 
     async def seen(client: Any, action: Any) -> Any:
-        return (await client.get(f"/v1/actions/{action['id']}")).json()
+        return (await client.get(f"/v1/actions/{action['id']}?expand=all")).json()
 
     top = await seen(viewer, plan)
     assert [(one["id"], one["parent_action_id"], one["depth"]) for one in top["delegation"]["sub_actions"]] == [
@@ -121,6 +121,6 @@ async def test_many_children_are_cut_off(gate, superuser) -> None:
         " a.action_id || '-' || n)) AS a FROM actions a, generate_series(1, 150) n WHERE a.action_id = %s)",
         [one["id"]],
     )
-    detail = (await gate.person().get(f"/v1/actions/{plan['id']}")).json()
+    detail = (await gate.person().get(f"/v1/actions/{plan['id']}?expand=all")).json()
     assert (detail["delegation_count"], len(detail["delegation"]["sub_actions"])) == (151, 100)
     assert detail["delegation"]["sub_actions_is_minimum"] is True

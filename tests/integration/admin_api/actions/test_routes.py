@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -47,12 +48,32 @@ async def test_a_proposal_is_answered_with_its_decision(gate, tool: str, code: i
         name: body[name] for name in body if name != "is_duplicate"
     }
     assert (detail["tool"], detail["operation"]) == (tool, "rows")
+    documented = {*body, "tool", "operation", "updated_at"}
+    assert set(detail) == documented | {"request", "approval", "delegation_count"}
     assert detail["request"] == {
         "tool": tool, "operation": "rows", "params": {"table": "t"}, "agent_id": gate.agent_id,
-        "context": {"why": "test"}, "delegation": None, "http": None,
+        "context": {"why": "test"},
     }  # fmt: skip
     assert detail["delegation_count"] == 0
     assert (detail["approval"] is not None) == (status == "pending_approval")
+    if detail["approval"] is not None:
+        assert set(detail["approval"]) == {"id", "status", "approver_id", "decided_at", "expires_at"}
+    for path in ("/v1/actions", f"/admin/agents/{gate.agent_id}/actions"):
+        assert set((await gate.person().get(path)).json()["data"][0]) == documented
+        assert set((await gate.person().get(f"{path}?expand=all")).json()["data"][0]) == documented | {"agent_id"}
+
+
+async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
+    made = (await _submit(gate.as_agent, _WRITE)).json()
+    await gate.person().post(f"/v1/approvals/{made['approval_id']}/deny", json={"reason": "not today"})
+    plain = (await gate.as_agent.get(f"/v1/actions/{made['id']}")).json()
+    whole = (await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=all")).json()
+    assert set(whole) - set(plain) == {"agent_id", "body", "approved_params", "parent_action_id", "delegation"}
+    assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http"}
+    assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "edited_by", "edited_at"}
+    assert whole["approval"]["comment"] == "not today"
+    refused = await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=some")
+    assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "expand")
 
 
 async def test_an_idempotency_key_gives_one_action_for_ever(gate) -> None:
@@ -74,6 +95,9 @@ async def test_an_agent_cannot_bury_its_reviewers(gate, monkeypatch) -> None:
     refused = await _submit(gate.as_agent, _WRITE)
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "RATE_LIMITED")
     assert refused.json()["error"]["details"] == {"open_approvals": 3}
+    told = [refused.headers.get_list(f"X-RateLimit-{name}") for name in ("Limit", "Remaining")]
+    assert told == [["3"], ["0"]]  # of the limit that refused, once each
+    assert int(refused.headers["X-RateLimit-Reset"]) >= time.time() - 1
     # What was asked for already, and what needs nobody, is answered all the same; a decision makes room.
     assert (await _submit(gate.as_agent, _WRITE, idempotency_key="k0")).status_code == 200
     assert (await _submit(gate.as_agent, _READ)).status_code == 201
@@ -135,7 +159,7 @@ async def test_sub_actions_are_counted(gate) -> None:
     child = await _submit(gate.as_agent, _READ, parentActionId=parent, delegationContext={"stepName": "s"})
     assert child.status_code == 201
     assert (await gate.as_agent.get(f"/v1/actions/{parent}")).json()["delegation_count"] == 1
-    detail = (await gate.as_agent.get(f"/v1/actions/{child.json()['id']}")).json()
+    detail = (await gate.as_agent.get(f"/v1/actions/{child.json()['id']}?expand=all")).json()
     assert (detail["parent_action_id"], detail["request"]["delegation"]["stepName"]) == (parent, "s")
 
 
@@ -170,12 +194,18 @@ async def test_lists_filter_and_page(gate) -> None:
     camel = (await gate.as_agent.get("/v1/actions", params={"shape": "camel", "page": 2, "pageSize": 2})).json()
     assert camel["pagination"] == {"total": 3, "page": 2, "pageSize": 2, "totalPages": 2}
     assert [one["id"] for one in camel["data"]] == [ids[0]]
+    # No parameter is ignored: the smaller size counts, and offset goes on from the beginning of the page.
+    for query, found in (
+        ("page=2&limit=1", [ids[1]]), ("page=1&pageSize=2&limit=1", [ids[2]]), ("page=1&offset=1", [ids[1], ids[0]]),
+        (f"cursor={ids[2]}&offset=1", [ids[0]]), ("pageSize=1&offset=2", [ids[0]]),
+    ):  # fmt: skip
+        assert [one["id"] for one in (await gate.as_agent.get(f"/v1/actions?{query}")).json()["data"]] == found, query
 
 
 @pytest.mark.parametrize(
     "query",
     ["status=done", "limit=0", "limit=201", "offset=-1", "cursor=x", "agent_id=x", "wait=1&limit=x", "status=%00",
-     "cursor=act_01a1fd50-e485-7f6d-be55-6cc52bfd60ed&offset=1"],
+     "no_such=1", "limit=1&limit=2", "page=0", "pageSize=201", "shape=snake"],
 )  # fmt: skip
 async def test_bad_queries_are_refused(gate, query: str) -> None:
     answer = await gate.as_agent.get(f"/v1/actions?{query}")
@@ -183,8 +213,8 @@ async def test_bad_queries_are_refused(gate, query: str) -> None:
 
 
 @pytest.mark.parametrize("action_id", ["x", "%00", "apr_01a1fd50-e485-7f6d-be55-6cc52bfd60ed"])
-async def test_what_is_no_action_id_is_refused(gate, action_id: str) -> None:
-    assert (await gate.as_agent.get(f"/v1/actions/{action_id}")).status_code == 400
+async def test_what_is_no_action_id_names_nothing(gate, action_id: str) -> None:
+    assert (await gate.as_agent.get(f"/v1/actions/{action_id}")).status_code == 404
 
 
 async def test_waiting_ends_with_the_decision(gate) -> None:

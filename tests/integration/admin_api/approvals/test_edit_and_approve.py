@@ -51,9 +51,11 @@ async def test_the_edited_action_is_what_is_approved_and_both_are_kept(new_gate)
         gate, approval_id, params={"to": "ACME", "amount": 40}, comment="a typo", digest=before["digest"]
     )
     assert (answer.status_code, answer.json()["status"]) == (200, "approved"), answer.text
-    told = (await gate.as_agent.get(f"/v1/actions/{submitted['id']}")).json()
+    told = (await gate.as_agent.get(f"/v1/actions/{submitted['id']}?expand=all")).json()
     assert told["request"]["params"] == {"to": "ACME", "amount": 400}
     assert told["approved_params"] == {"to": "ACME", "amount": 40}
+    plain = (await gate.as_agent.get(f"/v1/actions/{submitted['id']}")).json()
+    assert plain["request"]["params"] == {"to": "ACME", "amount": 40}, "the documented answer is what to carry out"
     assert told["approval"]["edited_by"] == told["approval"]["approver_id"] == answer.json()["approved_by"]["id"]
     shown = (await gate.person().get(f"/v1/approvals/{approval_id}")).json()
     assert shown["action"]["params"]["amount"] == 400
@@ -175,7 +177,7 @@ async def test_two_edits_at_the_same_moment_are_one(new_gate) -> None:
     )
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
     (won,) = [n for n, answer in enumerate(answers, 1) if answer.status_code == 200]
-    told = (await gate.as_agent.get(f"/v1/actions/{submitted['id']}")).json()
+    told = (await gate.as_agent.get(f"/v1/actions/{submitted['id']}?expand=all")).json()
     assert told["approved_params"]["amount"] == won
 
 

@@ -77,7 +77,7 @@ async def test_denying(gate) -> None:
     body = answer.json()
     assert (answer.status_code, body["status"], body["reason"]) == (200, "denied", "not today")
     assert body["denied_by"]["email"] == "alice@example.com"
-    told = (await gate.as_agent.get(f"/v1/actions/{held['id']}")).json()
+    told = (await gate.as_agent.get(f"/v1/actions/{held['id']}", params={"expand": "all"})).json()
     assert (told["status"], told["approval"]["comment"]) == ("denied", "not today")
 
 
@@ -89,10 +89,10 @@ async def test_denying(gate) -> None:
         ("/v1/approvals/{}/deny", {"reason": " "}, "reason"),
         ("/v1/approvals/{}/deny", {"reason": "x" * 501}, "reason"),
         ("/v1/approvals/{}/deny", {"reason": "a\0b"}, "reason"),
-        ("/v1/approvals/{}/deny", {"reason": "x", "more": 1}, "more"),
         ("/v1/approvals/{}/approve", {"comment": "x" * 501}, "comment"),
+        ("/v1/approvals/{}/approve", {"parms": {"amount": 1}}, "parms"),
+        ("/admin/approvals/{}/decision", {"decision": "approve", "parms": {"amount": 1}}, "parms"),
         ("/admin/approvals/{}/decision", {"decision": "maybe"}, "decision"),
-        ("/admin/approvals/{}/decision", {"decision": "deny"}, "reason"),
         ("/admin/approvals/{}/decision", {"reason": "x"}, "decision"),
     ],
 )
@@ -101,6 +101,25 @@ async def test_malformed_decisions_change_nothing(gate, route: str, body: dict |
     answer = await gate.person().post(route.format(held["approval_id"]), json=body)
     assert (answer.status_code, answer.json()["error"]["details"]["field"]) == (400, field)
     assert (await gate.person().get(f"/v1/approvals/{held['approval_id']}")).json()["status"] == "pending"
+
+
+async def test_the_admin_decision_needs_no_reason(gate) -> None:
+    held = await _held(gate)
+    answer = await gate.person().post(f"/admin/approvals/{held['approval_id']}/decision", json={"decision": "deny"})
+    assert (answer.status_code, answer.json()["status"], answer.json()["reason"]) == (200, "denied", "")
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "said"),
+    [
+        ("approve", {"reason": "go on"}, ("comment", "go on")),
+        ("deny", {"comment": "not today"}, ("reason", "not today")),
+    ],
+)
+async def test_reason_and_comment_are_one_text(gate, route: str, body: dict, said: tuple[str, str]) -> None:
+    held = await _held(gate)
+    answer = await gate.person().post(f"/v1/approvals/{held['approval_id']}/{route}", json=body)
+    assert (answer.status_code, answer.json()[said[0]]) == (200, said[1])
 
 
 @pytest.mark.parametrize(("decision", "status"), [("approve", "approved"), ("deny", "denied")])

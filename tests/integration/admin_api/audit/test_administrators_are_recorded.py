@@ -42,6 +42,7 @@ ELSEWHERE = {
             ("POST", "/admin/organizations/{}/invitations"),
             ("DELETE", "/admin/organizations/{}/invitations/{}"),
             ("PUT", "/admin/organizations/{}/members/{}/roles"),
+            ("PUT", "/admin/organizations/{}/private-destinations"),
         ),
         "identity/test_organizations.py",
     ),

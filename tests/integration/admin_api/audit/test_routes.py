@@ -97,7 +97,7 @@ async def test_filters(gate, decided: dict) -> None:
         "decision=maybe", "search=ab", "search=abc&total=exact",
         "search=abc&offset=1", "search=abc&shape=camel&page=2", "agent=", "event_type=a.b&event_type=c.d",
         "start_date=", "start_date=2026-02-02T10:00:00Z&end_date=2026-02-02T09:59:59Z", "end_date=2026-02-02T25:00",
-        "start_date=2026-02-02T10:00:00-02:00&end_date=2026-02-02T11:59:59", "cursor=5&offset=1", "cursor=5&page=2",
+        "start_date=2026-02-02T10:00:00-02:00&end_date=2026-02-02T11:59:59", "cursor=5.0",
         "offset=-1", "shape=snake", "cursor=9999999999999999999", "event_type=decision.mad", "event_type=no.such",
     ],
 )  # fmt: skip
@@ -226,7 +226,7 @@ async def test_verification_of_everything_and_of_a_range(gate, decided: dict) ->
     assert everything == {
         "valid": True, "events_verified": len(events), "first_event": events[-1]["id"], "last_event": events[0]["id"],
         "chain_start_hash": events[-1]["hash"], "chain_end_hash": events[0]["hash"], "payloads_erased": 0,
-        "checkpoints_verified": 0, "signed_up_to": None, "fault": None,
+        "checkpoints_verified": 0, "signed_up_to": None, "fault": None, "actions_reconciled": 1, "differences": [],
     }  # fmt: skip
     before = {"end_date": "2020-01-01"}
     nothing = (await admin.post("/admin/audit/verify", json=before)).json()
@@ -263,7 +263,7 @@ async def test_only_auditors_read_the_record(gate) -> None:
         for answer in (await client.get("/admin/audit"), await client.post("/admin/audit/verify")):
             assert answer.status_code == 403
             assert "audit:read" in answer.json()["error"]["message"]
-    assert (await gate.as_agent.get("/admin/audit")).status_code == 401
+    assert (await gate.as_agent.get("/admin/audit")).status_code == 403
 
 
 async def test_another_organizations_event_does_not_exist(gate, new_gate, decided: dict) -> None:

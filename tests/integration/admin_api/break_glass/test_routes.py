@@ -106,4 +106,4 @@ async def test_what_a_person_denied_stays_denied(gate) -> None:
 
 @pytest.mark.parametrize("path", ["/admin/break-glass/brk_1", "/admin/break-glass/act_1"])
 async def test_what_is_no_id(gate, path) -> None:
-    assert (await gate.person().get(path)).status_code == 400
+    assert (await gate.person().get(path)).status_code == 404

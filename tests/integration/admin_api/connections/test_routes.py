@@ -50,7 +50,7 @@ async def test_made_listed_read_bound_and_removed(gate, superuser) -> None:
     assert "connection.created" in audit and SECRET not in audit
     for answer in (listed, bound.json(), usage):
         assert SECRET not in str(answer)
-    assert (await person.delete(f"/v1/connections/{made['id']}")).status_code == 204
+    assert (await person.delete(f"/v1/connections/{made['id']}")).json() == {"id": made["id"], "deleted": True}
     assert (await person.get(f"/v1/connections/{made['id']}")).status_code == 404
     [(kept,)] = superuser.execute("SELECT count(*) FROM vault_secrets WHERE org_id = %s", [gate.org_id]).fetchall()
     assert kept == 0
@@ -123,7 +123,7 @@ async def test_without_a_master_key_what_needs_none_goes_on(gate) -> None:
         answer = await person.post("/v1/connections", json=BODY | {"name": "second"})
         assert answer.status_code == 503 and "chmod 600" in answer.json()["error"]["message"]
         assert (await person.get("/v1/connections")).json()["pagination"]["total"] == 1
-        assert (await person.delete(f"/v1/connections/{made['id']}")).status_code == 204
+        assert (await person.delete(f"/v1/connections/{made['id']}")).json() == {"id": made["id"], "deleted": True}
     finally:
         keys.chmod(0o600)
 

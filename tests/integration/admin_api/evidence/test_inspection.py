@@ -30,7 +30,7 @@ def imported(made_pack: MadePack, postgres_server, tmp_path: Path):
 async def test_it_is_read_and_not_changed(imported, start_api) -> None:
     api = await start_api(database_dsn=Secret(imported.api))
     async with api.as_admin(ORG) as admin:
-        [action] = (await admin.get("/v1/actions")).json()["data"]
+        [action] = (await admin.get("/v1/actions?expand=all")).json()["data"]
         assert (action["id"], action["agent_id"], action["tool"]) == (ACTION, AGENT, "mail")
         shown = (await admin.get(f"/v1/actions/{ACTION}")).json()
         assert shown["request"]["params"] == {"to": "x@example.com"}

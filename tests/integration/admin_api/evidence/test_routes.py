@@ -18,7 +18,8 @@ from headgate.evidence.merkle import verify_consistency
 from headgate.evidence.note import parse_note, parse_verifier_key
 from headgate.evidence.pack_verifier import parse_key, verify_pack
 from headgate.evidence.signed_memory import SignedMemory
-from headgate.organizations.model import Role
+from headgate.kernel.errors import NotFoundError
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
 _REGO = """package own
 
@@ -59,8 +60,14 @@ async def _pack(gate, action_id: str) -> bytes:
     return answer.content
 
 
+async def _published(gate) -> dict:
+    answer = await gate.client().get("/.well-known/headgate-keys", params={"organization": gate.org_id})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
 async def _keys(gate) -> list:
-    published = (await gate.client().get("/.well-known/headgate-keys")).json()
+    published = await _published(gate)
     return [parse_key(one["vkey"]) for one in published["keys"]]
 
 
@@ -133,6 +140,19 @@ async def test_why_nothing_is_signed_is_said(gate, checkpointer) -> None:
     assert (await gate.client().get("/.well-known/headgate-keys")).status_code == 503
 
 
+async def test_a_body_that_was_put_away_and_is_gone_refuses_the_pack(gate, checkpointer, superuser) -> None:
+    action = await _act(gate, "read")
+    await _sign(gate, checkpointer)
+    superuser.execute(
+        "UPDATE actions SET body_state = 'kept', request = body_stub('kept') WHERE org_id = %s AND action_id = %s",
+        [gate.org_id, action["id"]],
+    )
+    assert (await gate.person().post("/admin/audit/verify")).json()["valid"], "verifying opens no body"
+    refused = await gate.person().get(f"/admin/audit/actions/{action['id']}/proof-pack")
+    assert refused.status_code == 503
+    assert "are not where they should be" in refused.json()["error"]["message"]
+
+
 async def test_checkpoints_are_listed_and_shown_to_be_consistent(gate, checkpointer) -> None:
     for _ in range(3):
         await _act(gate, "read")
@@ -157,17 +177,44 @@ async def test_checkpoints_are_listed_and_shown_to_be_consistent(gate, checkpoin
 
 
 async def test_keys_are_public_and_those_of_before_a_rotation_stay(gate, checkpointer) -> None:
-    before = (await gate.client().get("/.well-known/headgate-keys")).json()
+    before = await _published(gate)
     checkpointer.keys.rotate()
-    after = (await gate.client().get("/.well-known/headgate-keys")).json()
+    after = await _published(gate)
     assert [one["status"] for one in after["keys"]] == ["current", "signing"]
     assert after["keys"][1]["vkey"] == before["keys"][0]["vkey"]
-    assert parse_verifier_key(before["keys"][0]["vkey"]).name == before["log"] == "log.example"
+    assert parse_verifier_key(before["keys"][0]["vkey"]).name == before["log"] == f"log.example/{gate.org_id}"
     action = await _act(gate, "read")
     await _sign(gate, checkpointer)
     pack = await _pack(gate, action["id"])
     for one in after["keys"]:
         assert verify_pack(pack, [parse_key(one["vkey"])])["valid"]
+    named = zipfile.ZipFile(BytesIO(pack)).read("keys.txt").decode().split()
+    assert named == [one["vkey"] for one in after["keys"]]
+
+
+async def test_each_log_has_keys_of_its_own_name(gate, checkpointer, new_gate) -> None:
+    """C2SP signed-note: a verifier key opens notes of its own name only."""
+    own = (await gate.person("olga", Role.AUDITOR).get("/admin/audit/keys")).json()
+    assert own == await _published(gate)
+    others = (await gate.client().get("/.well-known/headgate-keys")).json()
+    assert others["log"] == f"log.example/{DEFAULT_ORGANIZATION_ID}"
+    assert others["keys"][0]["public_key"] == own["keys"][0]["public_key"]
+    assert others["keys"][0]["key_id"] != own["keys"][0]["key_id"]
+    await _act(gate, "read")
+    await _sign(gate, checkpointer)
+    (point,) = (await gate.person().get("/admin/audit/checkpoints")).json()["data"]
+    (signature,) = parse_note(point["note"]).signatures
+    assert (signature.name, signature.key_id.hex()) == (own["log"], own["keys"][0]["key_id"])
+    assert (await gate.client().get("/.well-known/headgate-keys?organization=x")).status_code == 400
+
+
+async def test_a_key_is_retired_by_what_was_printed_of_it(gate, checkpointer) -> None:
+    before = (await _published(gate))["keys"][0]
+    checkpointer.keys.rotate()
+    checkpointer.keys.retire(before["vkey"])
+    assert [one["status"] for one in (await _published(gate))["keys"]] == ["current", "retired"]
+    with pytest.raises(NotFoundError):
+        checkpointer.keys.retire(before["vkey"])
 
 
 async def test_who_may_not_read_the_record_gets_no_pack_and_others_actions_are_unknown(
@@ -177,6 +224,6 @@ async def test_who_may_not_read_the_record_gets_no_pack_and_others_actions_are_u
     await _sign(gate, checkpointer)
     path = f"/admin/audit/actions/{action['id']}/proof-pack"
     assert (await (await gate.key(Scope.POLICIES_READ)).get(path)).status_code == 403
-    assert (await gate.as_agent.get(path)).status_code == 401
+    assert (await gate.as_agent.get(path)).status_code == 403
     assert (await (await new_gate()).person().get(path)).status_code == 404
-    assert (await gate.person().get("/admin/audit/actions/nonsense/proof-pack")).status_code == 400
+    assert (await gate.person().get("/admin/audit/actions/nonsense/proof-pack")).status_code == 404

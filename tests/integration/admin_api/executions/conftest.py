@@ -155,7 +155,7 @@ def ended() -> Callable[..., Awaitable[dict[str, object]]]:
     async def wait(client: httpx.AsyncClient, action_id: str, *, within_seconds: float = 25) -> dict[str, object]:
         async with asyncio.timeout(within_seconds):
             while True:
-                action = (await client.get(f"/v1/actions/{action_id}")).json()
+                action = (await client.get(f"/v1/actions/{action_id}?expand=all")).json()
                 if action["status"] in ("completed", "failed"):
                     return action
                 await asyncio.sleep(0.05)

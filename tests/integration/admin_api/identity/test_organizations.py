@@ -1,5 +1,6 @@
 """Organizations as the operator makes them; who belongs to them, by invitation and by roles given here."""
 
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from admin_api.access import ACCESS
 from headgate.agents.scopes import Scope
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
+from headgate.organizations.store import generation
+from headgate.organizations.stored_rules import destination_rules
 from tests.integration.admin_api.identity.conftest import House
 
 
@@ -42,9 +45,51 @@ async def test_an_operator_makes_an_organization_that_works(running_api, organiz
         assert (await robot.post("/v1/actions", json=body)).json()["status"] == "allowed"
 
 
+async def test_a_tenant_opens_no_private_address_that_the_operator_has_not(running_api, organization) -> None:
+    async with _operator(running_api, organization.org_id) as olga:
+        tenant = (await _made(olga, "/admin/organizations", {"name": "Tenant"}))["id"]
+        path = f"/admin/organizations/{tenant}/private-destinations"
+        assert (await olga.get(path)).json() == {"unrestricted": False, "destinations": []}
+        states, loopback = running_api.dependencies.states, ip_address("127.0.0.1")
+
+        async def permits(port: int) -> bool:
+            async with running_api.dependencies.database.transaction(tenant) as connection:
+                stored = await destination_rules(connection, tenant)
+                loaded = await states.at_least(tenant, await generation(connection, tenant))
+            assert stored == loaded.allowlist
+            return stored.permits("localhost", loopback, port)
+
+        def listed(*hosts: str) -> dict[str, object]:
+            return {"destinations": [{"host": host, "private": True} for host in hosts]}
+
+        async with running_api.as_admin(tenant) as admin:
+            for host in ("127.0.0.1", "localhost", "10.0.0.0/8", "::1"):
+                refused = await admin.put("/admin/settings/allowlist", json=listed(host))
+                assert (refused.status_code, "operator" in refused.json()["error"]["message"]) == (400, True)
+
+            opened = {"destinations": [{"host": "127.0.0.1", "ports": [8443]}]}
+            answer = await olga.put(path, json=opened)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["destinations"] == [{"host": "127.0.0.1/32", "ports": [8443], "note": ""}]
+            assert not await permits(8443)  # the tenant has not listed it
+            accepted = await admin.put("/admin/settings/allowlist", json=listed("127.0.0.0/8", "localhost"))
+            assert accepted.status_code == 200, accepted.text
+            assert (await permits(8443), await permits(5432)) == (True, False)
+            beyond = await admin.put("/admin/settings/allowlist", json=listed("10.0.0.0/8"))
+            assert beyond.status_code == 400
+
+            # Bounds that are narrowed count at once, whatever the tenant listed before.
+            await olga.put(path, json={"destinations": []})
+            assert not await permits(8443)
+            (changed, *_) = (await admin.get("/admin/audit", params={"event_type": "setting.changed"})).json()["data"]
+            assert changed["data"]["name"] == "private_destinations"
+            # Their settings route is the operator's alone.
+            assert (await admin.put(path, json=opened)).status_code == 403
+
+
 async def test_nobody_else_is_an_operator(running_api, organization) -> None:
     routes = [(method, path) for (method, path), access in ACCESS.items() if access.scope is Scope.OPERATOR]
-    assert len(routes) == 8
+    assert len(routes) == 10
     _, key = await running_api.key(organization.org_id, Scope.ADMIN, Scope.AUDIT_READ)
     clients = [running_api.as_admin(organization.org_id), running_api.client(Authorization=f"Bearer {key}")]
     for client in clients:

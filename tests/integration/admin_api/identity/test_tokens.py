@@ -1,6 +1,8 @@
 """Tokens of a real provider: its algorithms, its rotation, its absence, and those of several beside each other."""
 
 import asyncio
+import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +10,14 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from structlog.testing import capture_logs
 
 import admin_api.jwks
 from admin_api.claims import ClaimNames
 from admin_api.process_settings import OidcSettings
+from headgate.demo.certificates import write_service_certificate
 from headgate.organizations.model import Role
+from tests.http_server import any_server
 from tests.integration.admin_api.identity.provider import (
     ALGORITHMS,
     IdentityProvider,
@@ -58,6 +63,34 @@ async def test_every_algorithm_through_discovery(start_api, provider, trusted) -
         head, claims, signature = token.split(".")
         assert await _ask(api, f"{head}.{claims[:-1]}{'A' if claims[-1] != 'A' else 'B'}.{signature}") == 401
     assert await _ask(api, await provider.token_of_program("program-RS256", "another")) == 401
+
+
+async def test_a_provider_behind_a_private_authority(start_api, trusted, tmp_path: Path) -> None:
+    root, certificate = write_service_certificate(tmp_path, "127.0.0.1")
+    [published] = [key for key in new_keys(1) if key["alg"] == "ES256"]
+    with any_server(lambda _, path, __: _provider_document(path, issuer[0], published), certificate=certificate) as url:
+        issuer = [url]
+        claims = {**_CLAIMS, "iss": url, "aud": "headgate", "sub": "p", "iat": int(time.time())}
+        token = jwt.encode(
+            {**claims, "exp": claims["iat"] + 600}, jwt.PyJWK(published).key, "ES256", {"kid": published["kid"]}
+        )
+        setting = replace(trusted, issuer=url)
+        believed = await start_api(oidc=(setting,), upstream_ca_file=root)
+        assert await _ask(believed, token) == 200
+        stranger = await start_api(data_dir=tmp_path / "stranger", oidc=(setting,))
+        with capture_logs() as lines:
+            assert await _ask(stranger, token) == 503
+    [line] = [one for one in lines if one["event"] == "provider_metadata_not_fetched"]
+    assert "CERTIFICATE_VERIFY_FAILED" in line["error"]
+    assert "HEADGATE_UPSTREAM_CA_FILE" in line["error"]
+
+
+def _provider_document(path: str, issuer: str, key: dict[str, object]) -> tuple[int, str, bytes]:
+    documents: dict[str, object] = {
+        "/.well-known/openid-configuration": {"issuer": issuer, "jwks_uri": f"{issuer}/jwks"},
+        "/jwks": {"keys": [{name: value for name, value in key.items() if name != "d"}]},
+    }
+    return 200, "application/json", json.dumps(documents[path]).encode()
 
 
 async def test_two_providers_do_not_speak_for_each_other(

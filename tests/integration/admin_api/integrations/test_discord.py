@@ -62,7 +62,7 @@ async def test_a_denial_asks_for_its_reason(board: Board, discord: FakeDiscord) 
     assert (modal["type"], modal["data"]["custom_id"]) == (9, f"deny:{asked.approval_id}")
     assert await asked.status() == "pending"
     empty = (await board.send(*signed(pressed(f"deny:{asked.approval_id}", reason=" ")))).json()
-    assert "needs a reason" in empty["data"]["content"]
+    assert "A reason is required" in empty["data"]["content"]
     await board.send(*signed(pressed(f"deny:{asked.approval_id}", reason="not now")))
     assert await asked.status() == "denied"
     await board.work()

@@ -187,3 +187,11 @@ async def test_whom_settings_name_is_of_this_organization(gate, new_gate, integr
     refused = await admin.put(path, json=document)
     assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, named)
     assert (await elsewhere.person().put(path, json=document)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["jira", "servicenow"])
+async def test_the_connection_of_an_integration_that_is_not_complete_cannot_be_tested(gate, name: str) -> None:
+    admin, path = gate.person(), f"/admin/settings/{name}"
+    assert (await admin.put(path, json={"enabled": False})).status_code == 200
+    tested = await admin.post(f"{path}/test")
+    assert (tested.status_code, tested.json()["error"]["details"]["field"]) == (400, "base_url")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -22,10 +22,20 @@ async def works(api, key: str) -> bool:
     return True
 
 
+async def test_the_operator_may_give_every_key_an_end(start_api, organization) -> None:
+    api = await start_api(key_lifetime_days=30)
+    async with api.as_admin(organization.org_id) as admin:
+        made = (await admin.post("/admin/keys", json={"name": "k", "scopes": ["actions:read"]})).json()
+        ever = {"name": "k", "scopes": ["actions:read"], "expires_in_days": "never"}
+        assert (await admin.post("/admin/keys", json=ever)).json()["expires_at"] is None
+    ends = datetime.fromisoformat(made["expires_at"])
+    assert timedelta(days=29.9) < ends - system_clock() < timedelta(days=30.1)
+
+
 @pytest.mark.parametrize(
     ("body", "days"),
     [
-        ({}, 90),
+        ({}, None),
         ({"expires_in_days": 30}, 30),
         ({"expires_in_days": 365}, 365),
         ({"expires_in_days": "never"}, None),

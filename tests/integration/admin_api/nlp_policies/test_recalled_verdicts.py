@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from headgate.protocols.draft import Source, make_draft
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.admitted import Admitted
 from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import candidate_for
+from headgate.workflows.decide_action import Candidate, candidate_for
 from headgate.workflows.decide_approval import DecideApproval
 from headgate.workflows.decision_point import decision_point
 from headgate.workflows.held_call import HeldCall
@@ -41,6 +42,17 @@ class _Client:
     connected = True
 
 
+@dataclass
+class _Reading:
+    candidate: Candidate
+
+    async def read(self) -> Candidate:
+        return self.candidate
+
+    def drop(self) -> None:
+        """It is small."""
+
+
 @pytest.fixture
 def send(gate: Gate, cluster: Any, proxy_database: Database) -> Send:
     """The same call, each time through a process that has seen nothing before."""
@@ -50,8 +62,8 @@ def send(gate: Gate, cluster: Any, proxy_database: Database) -> Send:
             identity = await keys.authenticate(gate.agent_key)
             draft = make_draft(tool="write", operation="go", params={"note": note}, source=Source.PROXY)
             caller = Caller(Secret(gate.agent_key), identity)
-            candidate = candidate_for(identity, draft)
-            return await call_gate.admit(caller, candidate, HeldCall(_Client()), lambda state: candidate)
+            reading = _Reading(candidate_for(identity, draft))
+            return await call_gate.admit(caller, reading, HeldCall(_Client()), lambda _, candidate: candidate)
 
     return call
 

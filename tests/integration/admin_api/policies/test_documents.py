@@ -64,8 +64,9 @@ async def test_paths_nest_and_do_not_overlap(gate) -> None:
     assert (inside.status_code, "data.limits is a document of its own" in inside.text) == (400, True)
     listed = (await admin.get("/admin/policies/data")).json()
     assert [one["path"] for one in listed["data"]] == ["limits.hard.one", "limits.hard.two"]
+    # What is no path of a document is an address that is not there (docs/reference/contract.md).
     for path in ("allowlist", "lib/x", "a-b", "a//b"):
-        assert (await admin.put(f"/admin/policies/data/{path}", json={})).status_code == 400
+        assert (await admin.put(f"/admin/policies/data/{path}", json={})).status_code == 404
     assert (await admin.put(LIMITS, content=b'{"a":1,"a":2}')).status_code == 400
     assert (await admin.put("/admin/policies/data/big", content=b'"' + b"x" * 600_000 + b'"')).status_code == 400
 

@@ -190,4 +190,4 @@ async def test_strangers_and_bad_drafts_are_refused(gate, second, new_gate) -> N
     assert (await stranger.post(path, json={"action": ACTIONS[0]})).status_code == 404
     named = {"action": ACTIONS[0], "agent_id": gate.agent_id}
     assert (await stranger.post("/v1/dry-run", json=named)).status_code == 404
-    assert (await gate.as_agent.post("/v1/dry-run", json={"action": ACTIONS[0]})).status_code == 401
+    assert (await gate.as_agent.post("/v1/dry-run", json={"action": ACTIONS[0]})).status_code == 403

@@ -42,6 +42,23 @@ async def test_bad_rego_is_told_by_line_and_column(running_api, organization) ->
 
 
 @pytest.mark.parametrize(
+    ("rego", "line", "column"),
+    [
+        ('package mine\n\nallow if {\n  regex.match("a(b", input.tool)\n}\n', 4, 15),
+        ("package mine\n\npattern := `[z-a]`\n\nallow if regex.match(pattern, input.tool)\n", 3, 12),
+    ],
+)
+async def test_a_wrong_pattern_is_told_by_line_and_column(running_api, organization, rego, line, column) -> None:
+    async with running_api.as_admin(organization.org_id) as client:
+        answer = await client.post("/admin/policies", json={"name": "Broken", "rego_policy": rego})
+        assert (await client.get("/admin/policies")).json()["data"] == []
+    assert answer.status_code == 400
+    details = answer.json()["error"]["details"]
+    assert (details["line"], details["column"]) == (line, column)
+    assert "error parsing regexp" in answer.text
+
+
+@pytest.mark.parametrize(
     ("change", "field"),
     [
         ({"name": ""}, "name"),

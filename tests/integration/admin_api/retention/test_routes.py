@@ -80,7 +80,7 @@ async def test_only_administrators_may(gate, role: Role) -> None:
 
 async def test_an_erased_action_shows_that_it_was(gate, act, command) -> None:
     action_id, open_one = await act(), await act("write")
-    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}")).json()
+    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()
     assert (shown["body"], shown["request"]["params"]) == ("clear", {"who": "bob@example.com"})
     held = await command("hold", "--action", action_id, "--reason", "Smith v. Example")
     assert held.exit_code == 0, held.output
@@ -93,7 +93,7 @@ async def test_an_erased_action_shows_that_it_was(gate, act, command) -> None:
     assert (await command("holds")).output == "none\n"
     erased = await command("erase", action_id, open_one, "--reason", "article 17", "--yes")
     assert erased.output == f"{action_id}: erased\n{open_one}: not_at_rest\n"
-    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}")).json()
+    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()
     assert (shown["body"], shown["request"]["params"], shown["status"]) == ("erased", {}, "allowed")
     listed = await gate.as_agent.get("/v1/actions")
     assert {one["id"] for one in listed.json()["data"]} == {action_id, open_one}
@@ -103,7 +103,7 @@ async def test_what_was_put_away_is_opened_for_whoever_may_see_the_action(gate, 
     action_id = await act()
     sweep = RetentionSweep(worker_database, gate.api.dependencies.vault, lambda: datetime.now(UTC) + timedelta(days=31))
     assert await sweep.sweep(gate.org_id) == 1
-    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}")).json()
+    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()
     assert (shown["body"], shown["request"]["params"]) == ("kept", {"who": "bob@example.com"})
 
 
@@ -119,7 +119,7 @@ async def test_another_organization_reaches_nothing(gate, new_gate, act) -> None
     assert (await other.person().get("/admin/retention/holds")).json() == {"data": []}
     lift = f"/admin/retention/holds/{placed.json()['id']}/lift"
     assert (await other.person().post(lift, json={"reason": "not mine"})).status_code == 404
-    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}")).json()
+    shown = (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()
     assert shown["body"] == "clear"
 
 

@@ -116,6 +116,22 @@ async def test_the_length_of_a_text_is_told_in_characters(gate, reason: str, say
     assert says in answer.json()["error"]["message"]
 
 
+async def test_an_agent_is_stopped_by_its_name(gate, superuser) -> None:
+    body = {"scope": "agent", "target": "Mail robot", "reason": "because"}
+    rename = "UPDATE agents SET name = 'Mail robot' WHERE org_id = %s AND agent_id = %s"
+    superuser.execute(rename, [gate.org_id, gate.agent_id])
+    stopped = await gate.person().put(PATH, json=body)
+    assert stopped.status_code == 200, stopped.text
+    assert [one["target"] for one in stopped.json()["stops"]] == [gate.agent_id]
+
+    others = "SELECT agent_id FROM agents WHERE org_id = %s AND agent_id <> %s"
+    (twin,) = superuser.execute(others, [gate.org_id, gate.agent_id]).fetchone()
+    superuser.execute(rename, [gate.org_id, twin])
+    refused = await gate.person().put(PATH, json=body)
+    assert refused.status_code == 400
+    assert twin in refused.json()["error"]["message"]
+
+
 async def test_an_agent_of_nobody_or_of_others_is_not_there(gate, new_organization) -> None:
     for agent_id in (new_id(IdPrefix.AGENT), new_organization().agent_id):
         answer = await gate.person().put(PATH, json={"scope": "agent", "target": agent_id, "reason": "because"})

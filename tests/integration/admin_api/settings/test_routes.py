@@ -14,7 +14,7 @@ async def test_the_allowlist_is_404_until_it_was_set_and_then_itself(running_api
         assert (await client.get("/admin/settings/allowlist")).json() == ALLOWLIST
     state = superuser.execute(
         "SELECT s.version, s.updated_by LIKE 'usr_%%', o.generation, s.document"
-        " FROM settings s JOIN org_state o USING (org_id) WHERE org_id = %s",
+        " FROM settings s JOIN org_state o USING (org_id) WHERE org_id = %s AND s.name = 'allowlist'",
         [organization.org_id],
     ).fetchone()
     assert state == (

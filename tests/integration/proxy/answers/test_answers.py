@@ -102,7 +102,7 @@ async def test_a_coded_answer_is_read(inspect, answer, coding) -> None:
         ([plain(gzip.compress(b"x"), "content-encoding: gzip, br")], "content coding"),
         ([plain(gzip.compress(b"x")[:-3], "content-encoding: gzip")], "ends early"),
         ([plain(b"plain", "content-encoding: gzip")], "not in the content coding"),
-        ([plain(bytes(range(256)), "content-type: image/png")], "not text"),
+        ([plain(bytes(range(256)), "content-type: image/png")], "cannot be opened"),
         ([plain(b"+AG0-aria", "content-type: text/plain; charset=utf-7")], "character set"),
         ([plain(b"part", "content-range: bytes 0-3/10", status="206 Partial Content")], "206"),
         ([plain(b"part", status="206 Partial Content")], "206"),
@@ -118,7 +118,8 @@ async def test_what_cannot_be_inspected_is_withheld_and_says_so(inspect, answer,
     assert why in error_of(received)["message"]
     assert MAIL.encode() not in raw
     assert completion.ending is Ending.COMPLETE
-    assert {entry["error"] for entry in completion.inspection["nlp"]} == {"not_inspected"}
+    error = "unscannable" if why == "cannot be opened" else "not_inspected"
+    assert {entry["error"] for entry in completion.inspection["nlp"]} == {error}
     assert raw.count(b"HTTP/1.1 ") == 2 or raw.count(b"HTTP/1.1 ") == 1
 
 
@@ -162,6 +163,22 @@ async def test_no_room_to_collect(inspect, answer) -> None:
     running = await inspect(requests=RequestLimits(buffered=1000))
     received, _, _ = await ask(running, answer, plain(b"x" * 5000))
     assert "as much of other bodies" in error_of(received)["message"]
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+async def test_no_room_for_what_an_answer_becomes_when_it_is_read(inspect, answer, coding) -> None:
+    """Sixty kilobytes on the wire, or fewer, and two megabytes of objects."""
+    running = await inspect(requests=RequestLimits(buffered=300_000))
+    body = b"[0" + b",[]" * 20_000 + b"]"
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+    if coding:
+        body, head = gzip.compress(body), head + b"content-encoding: gzip\r\n"
+    received, _, _ = await ask(running, answer, head + b"content-length: %d\r\n\r\n" % len(body) + body)
+    assert "as much of other bodies" in error_of(received)["message"]
+    received, _, _ = await ask(running, answer, plain(b"x" * 5000))
+    assert received.status == 200
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0
 
 
 @pytest.mark.parametrize("last", [b"zz" + MAIL.encode() + b"\r\n", b"5\r\nonly\n\n\n"])

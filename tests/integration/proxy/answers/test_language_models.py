@@ -7,6 +7,7 @@ import pytest
 from headgate.judges.model import Provider, ProviderKind
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.model import NlpPolicy
+from headgate.organizations.destinations import OperatorBounds
 from headgate.policies.model import Verdict
 from tests.integration.judges.model_server import run_model_server
 from tests.integration.proxy.answers.scripts import CHUNKED, MAIL, TOKEN, ask, error_of, event, plain, policy
@@ -31,7 +32,8 @@ def model_server_process(tmp_path_factory: pytest.TempPathFactory):
 async def judged(inspect, model_server_process):
     """A gate whose answers a language model judges."""
     await model_server_process.reset()
-    service = Provider(ProviderKind.OPENAI_COMPATIBLE, f"{model_server_process.url}/v1", Secret("no-real-key"))
+    url = f"{model_server_process.url}/v1"
+    service = Provider(ProviderKind.OPENAI_COMPATIBLE, url, Secret("no-real-key"), rules=OperatorBounds(None))
 
     async def begin(one: NlpPolicy = JUDGED, **options):
         return await inspect(one, providers={"openai_compatible": service}, **options)

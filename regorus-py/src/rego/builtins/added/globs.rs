@@ -28,6 +28,11 @@ fn globs_match(values: &[Value]) -> Result<Value, String> {
     Ok(Value::Bool(search.normal([0, 0])))
 }
 
+/// Whether a pattern can be read.
+pub fn check(pattern: &str) -> Result<(), String> {
+    tokens(pattern).map(|_| ())
+}
+
 #[derive(Clone, PartialEq)]
 enum Content {
     Character(char),

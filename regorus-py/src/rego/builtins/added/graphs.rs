@@ -62,7 +62,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Like OPA's, a search that marks a node only when it goes on from it, and for all of its later branches.
+    /// Like OPA's, a search that marks the nodes of its own path; the start may be on it twice.
     fn follow(&mut self, node: &Value, path: &mut Vec<Value>, reached: &mut BTreeSet<Value>) -> Result<(), String> {
         self.step(path)?;
         let Some(edges) = self.graph.get(node) else {
@@ -74,14 +74,17 @@ impl Search<'_> {
         if next.is_empty() {
             self.found.insert(Value::from(path.clone()));
         }
+        let is_new = !next.is_empty() && reached.insert(node.clone());
         for neighbour in next {
             if reached.contains(neighbour) {
                 self.step(path)?;
                 self.found.insert(Value::from(path.clone()));
             } else {
-                reached.insert(node.clone());
                 self.follow(neighbour, path, reached)?;
             }
+        }
+        if is_new {
+            reached.remove(node);
         }
         path.pop();
         Ok(())

@@ -1,0 +1,191 @@
+"""An intercepted call as it is read: what is made of its body is bounded, counted, and not kept while the call waits.
+
+Ten kilobytes of gzip may become ten megabytes, and a megabyte of JSON fifty of objects: so what may be read is counted
+before it is, and afterwards what came of it, beside the body itself (``proxy.budget``). Large bodies are read in a
+thread, one at a time, in turns that are fair between organizations and agents.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from mitmproxy.http import HTTPFlow
+
+from addons.http_call import http_call
+from addons.metrics import INTERPRET_SECONDS
+from addons.verdict import ClientState, flow_state
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.fair_turns import FairTurns
+from headgate.kernel.slowness import Slowness
+from headgate.kernel.stopwatch import Stopwatch
+from headgate.protocols.body import DECODED_BYTES_MAX
+from headgate.protocols.content_coding import decoded_bytes_max
+from headgate.protocols.http_call import HttpCall
+from headgate.protocols.mcp import McpId
+from headgate.tools.interpret import interpret, is_long_document
+from headgate.tools.match import CatalogueIndex
+from headgate.workflows.caller import Caller
+from headgate.workflows.decide_action import Candidate, ReadAction, Submission, candidate_for, read_action
+
+KEPT_BODY_BYTES_MAX: Final = 4 << 10
+"""What is read of such a body is kept while its call waits."""
+INLINE_BODY_BYTES_MAX: Final = 64 << 10
+INLINE_VALUES_MAX: Final = 2_000
+"""Half a millisecond."""
+VALUE_BYTES: Final = 96
+"""Of memory, for a value in params: a list in a list takes as much, a text or a number less."""
+
+
+class Room(Protocol):
+    """``proxy.budget.BufferBudget``."""
+
+    def reserve(self, client: ClientState, size: int) -> bool: ...
+    def release(self, client: ClientState, size: int) -> None: ...
+
+
+class CallReader:
+    """Of one process."""
+
+    def __init__(self, catalogue: CatalogueIndex, room: Room, monotonic: Callable[[], float]) -> None:
+        self.catalogue = catalogue
+        self.room = room
+        self.monotonic = monotonic
+        self.slowness = Slowness()
+        self.turns = FairTurns(1, "the reading of a large body", rests=True)
+
+    def begin(self, flow: HTTPFlow, caller: Caller) -> "CallReading":
+        return CallReading(self, flow, caller)
+
+
+class CallReading:
+    """Of one call, from its arrival to its admission or refusal."""
+
+    __slots__ = (
+        "_action", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_reader", "_took_milliseconds",
+        "candidate",
+    )  # fmt: skip
+
+    def __init__(self, reader: CallReader, flow: HTTPFlow, caller: Caller) -> None:
+        self._reader = reader
+        self._flow = flow
+        self._client = flow_state(flow).client
+        self._caller = caller
+        self._charged_bytes = 0
+        self._is_kept = False
+        self._took_milliseconds = 0.0
+        self._action: ReadAction | None = None
+        self.candidate: Candidate | None = None
+
+    @property
+    def action(self) -> ReadAction:
+        if self._action is None:
+            raise RuntimeError("a call that nobody has read")
+        return self._action
+
+    @property
+    def _agent_id(self) -> str:
+        return self._caller.identity.agent_id or ""
+
+    @property
+    def mcp_id(self) -> McpId | None:
+        return None if self._action is None else self._action.mcp_id
+
+    def at_once(self) -> Candidate | None:
+        """Of a call without a body, or with a small one. None: ``read`` it. Raises as ``read`` does."""
+        call = http_call(self._flow)
+        return None if self._is_large(call) else self._read_inline(call)
+
+    async def read(self) -> Candidate:
+        """Raises UnavailableError, where there is no room for it or too many wait; what ``interpret`` raises."""
+        call = http_call(self._flow)
+        if not self._is_large(call):
+            return self._read_inline(call)
+        size = decoded_bytes_max(len(call.body), DECODED_BYTES_MAX) if is_coded(call) else len(call.body)
+        try:
+            async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id):
+                self._charge(size)
+                candidate = await asyncio.to_thread(self._read, call)
+        finally:
+            self._note()
+        self._charge(weight_of(candidate))
+        return self._keep(candidate)
+
+    def _read_inline(self, call: HttpCall) -> Candidate:
+        try:
+            candidate = self._read(call)
+        finally:
+            self._note()
+        self._is_kept = len(call.body) <= KEPT_BODY_BYTES_MAX
+        if not self._is_kept:
+            self._charge(weight_of(candidate))
+        return self._keep(candidate)
+
+    def drop(self) -> None:
+        """While the call waits; its body is there to be read again."""
+        if not self._is_kept:
+            self.end()
+
+    def end(self) -> None:
+        self.candidate = None
+        if self._charged_bytes:
+            self._reader.room.release(self._client, self._charged_bytes)
+            self._charged_bytes = 0
+
+    def _is_large(self, call: HttpCall) -> bool:
+        """Whether reading it would hold up everybody else for longer than a thread costs."""
+        body = call.body
+        return is_long_document(call, self._reader.catalogue) or (
+            len(body) > 0
+            and (
+                len(body) > INLINE_BODY_BYTES_MAX
+                or is_coded(call)
+                or self._reader.slowness.expects(self._agent_id)
+                or (len(body) > INLINE_VALUES_MAX and body.count(b",") > INLINE_VALUES_MAX)
+            )
+        )
+
+    def _read(self, call: HttpCall) -> Candidate:
+        began = self._reader.monotonic()
+        watch = Stopwatch() if call.body else None
+        try:
+            draft = interpret(call, self._reader.catalogue)
+            INTERPRET_SECONDS.observe(self._reader.monotonic() - began)
+            origin = Submission(address=str(self._flow.client_conn.peername[0]))
+            return candidate_for(self._caller.identity, draft, origin)
+        finally:
+            if watch is not None:
+                self._took_milliseconds = watch.processor_milliseconds()
+
+    def _note(self) -> None:
+        """In the event loop's thread, whether it could be read or not."""
+        if self._took_milliseconds:
+            self._reader.slowness.note(self._agent_id, self._took_milliseconds)
+            self._took_milliseconds = 0.0
+
+    def _keep(self, candidate: Candidate) -> Candidate:
+        self.candidate = candidate
+        if self._action is None:
+            self._action = read_action(candidate)
+        return candidate
+
+    def _charge(self, size: int) -> None:
+        more = size - self._charged_bytes
+        if more < 0:
+            self._reader.room.release(self._client, -more)
+        elif not self._reader.room.reserve(self._client, more):
+            raise UnavailableError(
+                "the gate holds as much of request bodies, of all agents or of this one, as it may: send it again",
+                retry_after_seconds=1,
+            )
+        self._charged_bytes = size
+
+
+def is_coded(call: HttpCall) -> bool:
+    return any(name.lower() == b"content-encoding" for name, _ in call.headers)
+
+
+def weight_of(candidate: Candidate) -> int:
+    """Bytes of memory, about: the texts that were made of a call, and its params as objects."""
+    params = candidate.draft.params_bytes
+    values = params.count(b",") + params.count(b":")
+    return len(params) + len(candidate.rego_input) + len(candidate.request) + VALUE_BYTES * values

@@ -1,0 +1,72 @@
+"""Names of resources in paths, queries and bodies: described with their pattern, and read in their full form.
+
+A path whose identifier is malformed names nothing, so it answers 404 as an unknown one does
+(``admin_api.errors.answer_validation_error``); elsewhere it is 400.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from headgate.approvals.groups import parse_group_name
+from headgate.kernel.errors import ValidationError
+from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
+from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path, parse_module_path
+from headgate.policies.terms import GROUP_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The pydantic type of texts that ``read`` understands; it raises ValidationError for others."""
+
+    read: Callable[[str], str]
+    pattern: str
+    example: str
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
+        return {**handler(schema), "pattern": self.pattern, "examples": [self.example]}
+
+    def _checked(self, text: str) -> str:
+        try:
+            return self.read(text)
+        except ValidationError as error:
+            raise PydanticCustomError("name", "{reason}", {"reason": error.message}) from error
+
+
+def identifier(prefix: IdPrefix) -> Named:
+    """The bare UUID is read as well (``parse_id``)."""
+    return Named(partial(parse_id, prefix), id_pattern(prefix), f"{prefix}_01938a5e-7c00-7000-8000-000000000001")
+
+
+AbsenceId = Annotated[str, identifier(IdPrefix.ABSENCE)]
+ActionId = Annotated[str, identifier(IdPrefix.ACTION)]
+AgentId = Annotated[str, identifier(IdPrefix.AGENT)]
+ApprovalId = Annotated[str, identifier(IdPrefix.APPROVAL)]
+BreakGlassId = Annotated[str, identifier(IdPrefix.BREAK_GLASS)]
+ConnectionId = Annotated[str, identifier(IdPrefix.CONNECTION)]
+DeliveryId = Annotated[str, identifier(IdPrefix.DELIVERY)]
+EventId = Annotated[str, identifier(IdPrefix.EVENT)]
+ExchangeId = Annotated[str, identifier(IdPrefix.EXCHANGE)]
+ExecutionId = Annotated[str, identifier(IdPrefix.EXECUTION)]
+GrantId = Annotated[str, identifier(IdPrefix.GRANT)]
+InvitationId = Annotated[str, identifier(IdPrefix.INVITATION)]
+KeyId = Annotated[str, identifier(IdPrefix.KEY)]
+LegalHoldId = Annotated[str, identifier(IdPrefix.LEGAL_HOLD)]
+NlpPolicyId = Annotated[str, identifier(IdPrefix.NLP_POLICY)]
+OrganizationId = Annotated[str, identifier(IdPrefix.ORGANIZATION)]
+PolicyId = Annotated[str, identifier(IdPrefix.POLICY)]
+ReplayId = Annotated[str, identifier(IdPrefix.REPLAY)]
+ReportId = Annotated[str, identifier(IdPrefix.REPORT)]
+SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
+UserId = Annotated[str, identifier(IdPrefix.USER)]
+WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
+GroupName = Annotated[str, Named(parse_group_name, f"^{GROUP_NAME.pattern}$", "release-managers")]
+DataPath = Annotated[str, Named(parse_data_path, DATA_PATH, "limits.hard")]
+ModulePath = Annotated[str, Named(parse_module_path, MODULE_PATH, "time.windows")]

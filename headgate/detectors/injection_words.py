@@ -1,0 +1,205 @@
+"""The words and signs of ``config/detectors/injection.yaml``, found in one pass (Aho and Corasick, 1975).
+
+Also how a text is folded for that: case, accents and line breaks away, each character staying where it is.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, NamedTuple, Protocol
+
+import ahocorasick
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.document import SEPARATOR
+from headgate.kernel.canonical_json import JsonValue
+
+_FOLDED_TO: Final = 0x250
+_SPACED_SCRIPTS_END: Final = "\u0590"
+_WORDS_WITH_ENDINGS_END: Final = "\u0e00"
+_COMMAND: Final = "!"
+"""After the name of a class in a sign: only where the word begins a clause, as a command does."""
+
+_BEFORE_COMMANDS: Final = frozenset("\0.!?:;,\"'(>-*#/|)]}`")
+_BEFORE_COMMAND_WORDS: Final = frozenset(
+    (
+        "please",
+        "then",
+        "and",
+        "now",
+        "first",
+        "also",
+        "just",
+        "kindly",
+        "bitte",
+        "und",
+        "dann",
+        "et",
+        "puis",
+        "y",
+        "luego",
+        "e",
+        "poi",
+        "en",
+        "i",
+        "ve",
+        "oraz",
+        "potem",
+        "и",
+        "затем",
+    )
+)
+_CLAUSE_WORD_MAX: Final = 8
+_SPELLED: Final = {"\u0131": "i", "\u0130": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "s", "œ": "o", "æ": "a", "Ł": "l"}
+_SAME: Final = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\uff1a": ":", "\uff0c": ","}
+_SPACES: Final = str.maketrans(dict.fromkeys("\n\r\t\u00a0", " "))
+TEXT_ENDS: Final = SEPARATOR.decode().strip("\n")
+
+
+class Word(NamedTuple):
+    """``slots``: what it stands for in the signs, ``commands``: what as a command; ``signs``: what it may complete.
+    Without slots: a text ends."""
+
+    length: int
+    begins_word: bool
+    ends_word: bool
+    slots: tuple[int, ...]
+    commands: tuple[int, ...]
+    signs: tuple[int, ...]
+
+
+class Sign(NamedTuple):
+    """``slots``: all must stand within ``within`` characters, in this order where ``ordered``. ``weight``: what it adds
+    to the log odds, never below 0."""
+
+    name: str
+    slots: tuple[int, ...]
+    within: int
+    ordered: bool
+    weight: float
+
+
+class Automaton(Protocol):
+    def iter(self, text: str, /) -> Iterator[tuple[int, Word]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionWords:
+    automaton: Automaton
+    signs: tuple[Sign, ...]
+    slots: int
+    bias: float
+
+
+@cache
+def _folding() -> dict[int, str]:
+    table = {ord(one): " " for one in "\n\r\t\u00a0"}
+    for code in range(0x80, _FOLDED_TO):
+        lowered = chr(code).lower()
+        base = unicodedata.normalize("NFD", lowered)[0]
+        if base != chr(code):
+            table[code] = base
+    return table | {ord(one): to for one, to in (_SPELLED | _SAME).items()}
+
+
+def folded(text: str) -> str:
+    """As words are compared; as many characters as before."""
+    if text.isascii():
+        return text.lower().translate(_SPACES) if "\t" in text or "\r" in text else text.lower().replace("\n", " ")
+    lowered = text.translate(_folding()).lower()
+    return lowered if len(lowered) == len(text) else "".join(one.lower()[0] for one in text.translate(_folding()))
+
+
+@cache
+def injection_words() -> InjectionWords:
+    """Raises ValidationError for a list that cannot be used."""
+    document = read_document(resource_path("detectors", "injection.yaml"))
+    weights = read_document(resource_path("detectors", "injection_weights.yaml"))
+    return make_injection_words(document, weights.section("signs").members, _number(weights, "bias"))
+
+
+def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | None, bias: float) -> InjectionWords:
+    """Without weights: each sign's ``prior``, what somebody thinks of it. Raises ValidationError."""
+    classes = _classes(document.section("words"))
+    slots: dict[frozenset[str], int] = {}
+    signs: list[Sign] = []
+    for name in document.section("signs").members:
+        section = document.section("signs").section(name)
+        section.only("of", "within", "ordered", "prior")
+        of = [frozenset(one.split("|")) for one in section.strings("of")]
+        for one in of:
+            if unknown := {item.removesuffix(_COMMAND) for item in one} - classes.keys():
+                raise section.fail("of", f"unknown classes: {', '.join(sorted(unknown))}")
+        weight = weights.get(name) if weights is not None else section.members.get("prior")
+        if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+            raise section.fail("weight", "a number from 0 is required")
+        places = tuple(slots.setdefault(one, len(slots)) for one in of)
+        ordered = section.members.get("ordered") is True
+        signs.append(Sign(name, places, int(_number(section, "within")), ordered, float(weight)))
+    words: dict[str, set[str]] = {}
+    for name, spellings in classes.items():
+        for spelling in spellings:
+            words.setdefault(spelling, set()).add(name)
+    automaton = ahocorasick.Automaton()
+    for spelling, named in words.items():
+        bare = spelling.removesuffix("*")
+        own = tuple(slot for one, slot in slots.items() if one & named)
+        commands = tuple(slot for one, slot in slots.items() if one & {name + _COMMAND for name in named})
+        may = tuple(number for number, sign in enumerate(signs) if not {*own, *commands}.isdisjoint(sign.slots))
+        ends_word = not spelling.endswith("*") and _is_spaced(bare[-1])
+        automaton.add_word(bare, Word(len(bare), _is_spaced(bare[0]), ends_word, own, commands, may))
+    automaton.add_word(TEXT_ENDS, Word(1, False, False, (), (), ()))
+    automaton.make_automaton()
+    return InjectionWords(automaton, tuple(signs), len(slots), bias)
+
+
+def _classes(section: Section) -> dict[str, set[str]]:
+    classes: dict[str, set[str]] = {}
+    for name in section.members:
+        languages = section.section(name)
+        for language in languages.members:
+            for one in languages.text(language).split(", "):
+                spelling = folded(one.strip().strip('"'))
+                if not spelling.rstrip("*") or "*" in spelling[:-1]:
+                    raise languages.fail(language, f"{one!r} is no word")
+                classes.setdefault(name, set()).add(spelling)
+    both = {one for spellings in classes.values() for one in spellings}
+    for spellings in classes.values():  # one spelling is one entry of the automaton
+        spellings |= {f"{one}*" for one in spellings if f"{one}*" in both}
+        spellings -= {one for one in spellings if f"{one}*" in both}
+    return classes
+
+
+def _number(section: Section, key: str) -> float:
+    value = section.members.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise section.fail(key, "a number is required")
+    return float(value)
+
+
+def _is_spaced(character: str) -> bool:
+    """Of a script that puts spaces between words, and of a word."""
+    return character.isalnum() and character < _SPACED_SCRIPTS_END
+
+
+def goes_on(character: str) -> bool:
+    """Whether a word of such a script does not end before this character."""
+    return character.isalnum() and character < _WORDS_WITH_ENDINGS_END
+
+
+def is_command(text: str, start: int, end: int) -> bool:
+    """Whether the word at ``start`` begins a clause of the folded text, and has no ending of a statement (``sends``).
+
+    Scripts without spaces show no clauses: there every word may be one."""
+    last = text[end - 1]
+    if last >= _WORDS_WITH_ENDINGS_END:
+        return True
+    if (last == "s" and text[end - 2] != "s") or text[end - 3 : end] == "ing":
+        return False
+    before = text[max(0, start - _CLAUSE_WORD_MAX - 3) : start].rstrip()
+    if not before or before[-1] in _BEFORE_COMMANDS or before[-1] == "\n":
+        return True
+    return before.rsplit(" ", 1)[-1] in _BEFORE_COMMAND_WORDS

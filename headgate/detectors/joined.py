@@ -1,0 +1,83 @@
+"""Texts of several places read as one: a credential cut into fields, or sent over several requests.
+
+Only what is exact counts there (credentials of a known form, keywords): numbers side by side make any telephone number.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from headgate.detectors.document import ROOT, Document, JoinedText, Origin
+from headgate.detectors.model import Match
+from headgate.detectors.secret_checks import LIKELY
+from headgate.detectors.secret_formats import secret_formats
+
+JOINED_STEPS: Final = frozenset(("fields", "requests"))
+JOINED_BYTES_MAX: Final = 16_384
+"""Of the fields of one request, read as one."""
+
+_PIECE_MAX: Final = 256
+_DIGITS: Final = re.compile(r"[0-9]+")
+_CREDENTIAL_MAX: Final = 512
+_ENDS_MAX: Final = 16
+_KEYWORD: Final = "keyword"
+
+
+def joined_texts(document: Document, earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
+    """All values in their order; those whose names differ in a number only; those of several requests."""
+    buffer = document.buffer()
+    in_order: list[str] = []
+    by_name: dict[str, list[str]] = {}
+    left = JOINED_BYTES_MAX
+    for piece in document.pieces:
+        text = buffer[piece.text_start : piece.end].decode("utf-8", "replace")
+        if not text or piece.origin.outer is not None:
+            continue
+        short = text if len(text) <= _PIECE_MAX else text[: _PIECE_MAX // 2] + "\n" + text[-_PIECE_MAX // 2 :]
+        left -= len(short)
+        if left < 0:
+            break
+        in_order.append(short)
+        if piece.origin.node is not None:
+            by_name.setdefault(_DIGITS.sub("", piece.origin.node.name()), []).append(short)
+    if len(in_order) > 1:
+        groups = [in_order, *(texts for texts in by_name.values() if 1 < len(texts) < len(in_order))]
+        yield Origin(ROOT, "fields", None), "\n".join(_lines(texts, least_end=0) for texts in groups)
+    for one in earlier:
+        before = "".join(one.before)
+        text = _lines([*one.before, one.text], least_end=len(before) + 1)
+        yield Origin(ROOT, "requests", None, size=len(before.encode("utf-8", "replace"))), text
+
+
+def _lines(pieces: list[str], *, least_end: int) -> str:
+    """All in one, and then a line from each beginning of a credential to each end of a piece after it: what stands
+    beside it is another text, and no part of a longer word."""
+    whole = "".join(pieces)
+    ends = [end for end in accumulate(map(len, pieces)) if end >= least_end]
+    lines, left = [whole], JOINED_BYTES_MAX
+    data = whole.encode("ascii", "replace")  # as many bytes as characters
+    for found in secret_formats().beginnings.finditer(data):
+        start = found.start()
+        for end in ends[bisect_right(ends, found.end()) :][:_ENDS_MAX]:
+            left -= end - start
+            if end - start > _CREDENTIAL_MAX or left < 0:
+                break
+            lines.append(whole[start:end])
+        if left < 0:
+            break
+    return "\n".join(lines)
+
+
+def counts_joined(document: Document, match: Match) -> bool:
+    """Whether it is exact enough, and not all in what came before."""
+    if match.kind != _KEYWORD and (match.kind not in secret_formats().kinds or match.confidence < LIKELY):
+        return False
+    piece = document.piece_at(match.start)
+    origin, start, end = piece.origin, match.start, match.end
+    while origin.step not in JOINED_STEPS and origin.outer is not None:
+        if origin.end:
+            start, end = origin.start, origin.end
+        origin = origin.outer
+    return end > document.piece_at(start).text_start + origin.size

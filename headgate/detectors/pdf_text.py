@@ -1,0 +1,169 @@
+"""The text of a PDF file (ISO 32000-1), as far as it is text: streams inflated, strings shown, fonts' maps applied.
+
+No page is laid out: strings come in the order of the file. A string of glyph numbers is read by every ToUnicode map of
+the file (9.10.3), as a few maps are cheaper than the tree of fonts, and a wrong one gives no text.
+"""
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+import re2
+
+from headgate.detectors.containers import Member, UnscannableError, container_of
+from headgate.detectors.encodings import printable_stretches
+
+STREAMS_MAX: Final = 512
+"""Streams of one PDF file that are read."""
+
+_STREAM: Final = re2.compile(rb"stream\r?\n")
+_SHOWN: Final = re2.compile(rb"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|<[0-9A-Fa-f\s]+>|T[dDm*]|ET|'|\"")
+_MAPS: Final = re2.compile(rb"(?s)beginbf(char|range)(.*?)endbf")
+_MAPPED_ONE: Final = re2.compile(rb"<([0-9A-Fa-f]{2,8})>\s*<([0-9A-Fa-f]{4,64})>")
+_MAPPED_RANGE: Final = re2.compile(
+    rb"<([0-9A-Fa-f]{2,8})>\s*<([0-9A-Fa-f]{2,8})>\s*(?:<([0-9A-Fa-f]{4,64})>|\[([^\]]*)\])"
+)
+_MAPPED_TEXT: Final = re2.compile(rb"<([0-9A-Fa-f]{4,64})>")
+_ESCAPE: Final = re.compile(rb"\\([0-7]{1,3}|\r?\n|.)", re.DOTALL)
+_ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"", b"f": b""}
+_DICTIONARY_BYTES: Final = 1024
+_MAPPED_MAX: Final = 65_536
+_MAPS_MAX: Final = 16
+_PICTURES: Final = (b"/DCTDecode", b"/JPXDecode", b"/CCITTFaxDecode", b"/JBIG2Decode")
+_UTF_16: Final = b"\xfe\xff"
+
+
+def pdf_members(data: bytes, size_max: int) -> Iterator[Member]:
+    """The strings outside of streams, then those of each stream. Raises UnscannableError, perhaps after some."""
+    if b"/Encrypt" in data:
+        raise UnscannableError("an encrypted PDF file")
+    left, unread, has_more = size_max, None, False
+    streams: list[bytes] = []
+    outside: list[bytes] = []
+    at = 0
+    for number, found in enumerate(_STREAM.finditer(data)):
+        if found.start() < at or data[max(0, found.start() - 3) : found.start()] == b"end":
+            continue
+        if number >= 2 * STREAMS_MAX or len(streams) >= STREAMS_MAX:
+            raise UnscannableError(f"a PDF file with more than {STREAMS_MAX} streams")
+        outside.append(data[at : found.start()])
+        end = data.find(b"endstream", found.end())
+        at = len(data) if end < 0 else end
+        dictionary = data[max(0, found.start() - _DICTIONARY_BYTES) : found.start()].rpartition(b" obj")[2]
+        if any(name in dictionary for name in _PICTURES) or b"/Subtype/Image" in dictionary.replace(b" ", b""):
+            unread = "a picture in a PDF file"
+            continue
+        try:
+            plain = _filtered(data[found.end() : at], dictionary, left + 1)
+        except (zlib.error, ValueError, binascii.Error):
+            unread = "a stream of a PDF file that cannot be read"
+            continue
+        left -= len(plain)
+        if left < 0:
+            has_more = True
+            break
+        streams.append(plain)
+    outside.append(data[at:])
+    maps = [mapped for one in streams if b"beginbf" in one and (mapped := _map(one))][:_MAPS_MAX]
+    yield _texts(b"\n".join(outside), [], is_whole=True)
+    for one in streams:
+        if container_of(one) is not None:  # an embedded file
+            yield Member("", one, is_whole=not has_more)
+        else:
+            yield _texts(one, maps, is_whole=not has_more)
+    if unread is not None:
+        raise UnscannableError(unread)
+
+
+def _texts(content: bytes, maps: list[dict[bytes, str]], *, is_whole: bool) -> Member:
+    """The strings, and all that is printable: metadata, comments, embedded texts."""
+    strings = "\n".join(_strings(content, maps))
+    return Member("", f"{strings}\n{printable_stretches(content)}".encode("utf-8", "replace"), is_whole)
+
+
+def _filtered(data: bytes, dictionary: bytes, size_max: int) -> bytes:
+    if b"/LZWDecode" in dictionary or b"/RunLengthDecode" in dictionary:
+        raise ValueError
+    if b"/ASCII85Decode" in dictionary:
+        data = base64.a85decode(data.strip().removeprefix(b"<~").removesuffix(b"~>"))
+    if b"/ASCIIHexDecode" in dictionary:
+        digits = data.translate(None, b" \t\r\n\f>")
+        data = binascii.unhexlify(digits + b"0" * (len(digits) % 2))
+    if b"/FlateDecode" in dictionary:
+        data = zlib.decompressobj().decompress(data, size_max)
+    return data
+
+
+def _strings(content: bytes, maps: list[dict[bytes, str]]) -> Iterator[str]:
+    """A line of text for each run of strings without a move to another place between them."""
+    line: list[str] = []
+    for found in _SHOWN.finditer(content):
+        token = found[0]
+        if token[:1] not in (b"(", b"<"):
+            if line:
+                yield "".join(line)
+            line = []
+            continue
+        raw = _unescaped(token[1:-1]) if token[:1] == b"(" else _unhexed(token[1:-1])
+        text = raw[2:].decode("utf-16-be", "replace") if raw.startswith(_UTF_16) else raw.decode("latin-1")
+        for mapped in maps:
+            width = len(next(iter(mapped)))
+            text = "".join(mapped.get(raw[at : at + width], "") for at in range(0, len(raw), width)) or text
+        line.append(text)
+    if line:
+        yield "".join(line)
+
+
+def _unescaped(raw: bytes) -> bytes:
+    """7.3.4.2."""
+
+    def replaced(found: re.Match[bytes]) -> bytes:
+        escaped = found[1]
+        if escaped[:1] in b"01234567":
+            return bytes((int(escaped, 8) & 0xFF,))
+        return b"" if escaped[-1:] == b"\n" else _ESCAPES.get(escaped, escaped)
+
+    return _ESCAPE.sub(replaced, raw) if b"\\" in raw else raw
+
+
+def _unhexed(digits: bytes) -> bytes:
+    digits = digits.translate(None, b" \t\r\n\f")
+    return binascii.unhexlify(digits + b"0" * (len(digits) % 2))
+
+
+def _map(stream: bytes) -> dict[bytes, str]:
+    """Of a ToUnicode stream: glyph numbers, all of one width, to text."""
+    mapped: dict[bytes, str] = {}
+    for kind, block in ((found[1], found[2]) for found in _MAPS.finditer(stream)):
+        if kind == b"char":
+            for one in _MAPPED_ONE.finditer(block):
+                _map_range(mapped, one[1], one[1], [_utf_16(one[2])])
+                if len(mapped) >= _MAPPED_MAX:
+                    break
+        else:
+            for one in _MAPPED_RANGE.finditer(block):
+                texts = [_utf_16(text[1]) for text in _MAPPED_TEXT.finditer(one[4])] if one[4] else [_utf_16(one[3])]
+                _map_range(mapped, one[1], one[2], texts)
+                if len(mapped) >= _MAPPED_MAX:
+                    break
+    width = len(next(iter(mapped), b""))
+    return {number: text for number, text in mapped.items() if len(number) == width}
+
+
+def _map_range(mapped: dict[bytes, str], first: bytes, last: bytes, texts: list[str]) -> None:
+    """``texts``: one for each number, or that of the first, after which the last character goes up."""
+    start, end = int(first, 16), int(last, 16)
+    for number in range(start, min(end, start + _MAPPED_MAX - len(mapped)) + 1):
+        offset = number - start
+        if len(texts) == 1 and texts[0]:
+            text = texts[0][:-1] + chr(min(0x10FFFF, ord(texts[0][-1]) + offset))
+        else:
+            text = texts[offset] if offset < len(texts) else ""
+        mapped[number.to_bytes((len(first) + 1) // 2, "big")] = text
+
+
+def _utf_16(digits: bytes) -> str:
+    return binascii.unhexlify(digits[: len(digits) // 2 * 2]).decode("utf-16-be", "replace")

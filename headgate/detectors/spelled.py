@@ -1,0 +1,125 @@
+"""Texts spelled out in other ways: lists of numbers, base85, letters set apart, strings joined, backwards, rotated."""
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import re2
+
+from headgate.detectors.digits import Spelled, texts_in
+
+_SEPARATORS: Final = rb"[ \t\r\n,;:|.\-]{1,3}"
+_DECIMAL_RUN: Final = re2.compile(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
+_OCTAL_RUN: Final = re2.compile(rb"(?:0o[0-7]{2,3}" + _SEPARATORS + rb"){7,}0o[0-7]{2,3}")
+_BINARY_RUN: Final = re2.compile(rb"(?:(?:0b)?[01]{5,8}" + _SEPARATORS + rb"){7,}(?:0b)?[01]{5,8}|[01]{64,}")
+_NUMBER: Final = re.compile(rb"[0-9]+")
+_SPACED_RUN: Final = re2.compile(
+    rb"(?:^|[\s\"':=\x00])((?:[!-~](?:[ \t]|\r?\n|[.,_\-|/*+])){11,}[!-~])(?:[\s\"'\x00&]|$)"
+)
+_SPACED: Final = re2.compile(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
+_JUNCTION: Final = re2.compile(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
+_CONCATENATED_RUN: Final = re2.compile(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
+_BASE85_RUN: Final = re2.compile(rb"[!-~]{20,}")
+_BASE85_MARKS: Final = b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\"
+_BASE85_TRIED_BYTES: Final = 20
+_PRINTABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]+")
+_UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS: Final = b"0123456789"
+_Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_A85: Final = bytes(range(ord("!"), ord("u") + 1)) + b"z"
+_Z85_TO_B85: Final = bytes.maketrans(_Z85, _B85)
+_ROT13: Final = bytes.maketrans(
+    _UPPER + _UPPER.lower(), _UPPER[13:] + _UPPER[:13] + _UPPER[13:].lower() + _UPPER[:13].lower()
+)
+_TURNED_BEFORE: Final = 256
+_TURNED_AFTER: Final = 8192
+
+
+def spelled(buffer: bytes) -> Iterator[Spelled]:
+    for find, step, decode in _RUNS:
+        for found in find.finditer(buffer):
+            for data in decode(found[0]):
+                yield Spelled(found.start(), found.end(), step, data)
+
+
+def turned(buffer: bytes, words: re2._Regexp) -> Iterator[Spelled]:
+    """Backwards and rotated by thirteen letters, around what then is one of ``words``: what credentials begin with."""
+    for step, other in (("reversed", buffer[::-1]), ("rot13", buffer.translate(_ROT13))):
+        done = 0
+        for found in words.finditer(other):
+            if found.start() < done:
+                continue
+            start = max(done, found.start() - _TURNED_BEFORE, other.rfind(b"\x00", 0, found.start()) + 1)
+            end = min(found.end() + _TURNED_AFTER, len(other))
+            stop = other.find(b"\x00", found.end(), end)
+            done = end = end if stop < 0 else stop
+            place = (start, end) if step == "rot13" else (len(other) - end, len(other) - start)
+            yield Spelled(place[0], place[1], step, other[start:end])
+
+
+def _from_decimals(run: bytes) -> Iterator[bytes]:
+    numbers = _NUMBER.findall(run)
+    yield from texts_in(bytes(int(one) if len(one) < 3 or one < b"256" else 0 for one in numbers))
+    if b"8" not in run and b"9" not in run:
+        yield from _from_octals(run)
+
+
+def _from_octals(run: bytes) -> Iterator[bytes]:
+    yield from texts_in(bytes(int(one, 8) & 0xFF for one in _NUMBER.findall(run.replace(b"o", b""))))
+
+
+def _from_binary(run: bytes) -> Iterator[bytes]:
+    groups = _NUMBER.findall(run.replace(b"0b", b" "))
+    if len(groups) > 1:
+        yield from texts_in(bytes(int(one, 2) & 0xFF for one in groups))
+    digits = b"".join(groups)
+    for shift in range(8):
+        whole = (len(digits) - shift) // 8
+        yield from texts_in(int(digits[shift : shift + 8 * whole] or b"0", 2).to_bytes(whole, "big"))
+
+
+def _from_base85(run: bytes) -> Iterator[bytes]:
+    """RFC 1924's alphabet, Ascii85 (Adobe's too) and Z85 (ZeroMQ RFC 32); ordinary tokens have fewer signs."""
+    start = run[:100]
+    marks = len(start) - len(start.translate(None, _BASE85_MARKS))
+    if not len(start) < 12 * marks < 9 * len(start) or start.islower() or not start.translate(None, _UPPER):
+        return
+    if len(start.translate(None, _DIGITS)) == len(start):
+        return
+    for decode, alphabet, token in (
+        (base64.b85decode, _B85, run),
+        (base64.a85decode, _A85, run.removeprefix(b"<~").removesuffix(b"~>")),
+        (_unz85, _Z85, run),
+    ):
+        if token.translate(None, alphabet):
+            continue
+        try:
+            if _PRINTABLE.fullmatch(decode(token[:_BASE85_TRIED_BYTES])) is not None:
+                yield from texts_in(decode(token))
+        except ValueError:
+            continue
+
+
+def _unz85(token: bytes) -> bytes:
+    return base64.b85decode(token.translate(_Z85_TO_B85))
+
+
+def _from_spaced(run: bytes) -> Iterator[bytes]:
+    for found in _SPACED_RUN.finditer(run):
+        yield _SPACED.sub(rb"\1", found[1])
+
+
+def _from_concatenated(run: bytes) -> Iterator[bytes]:
+    yield _JUNCTION.sub(b"", run)
+
+
+_RUNS: Final[tuple[tuple[re2._Regexp, str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+    (_DECIMAL_RUN, "decimal", _from_decimals),
+    (_OCTAL_RUN, "octal", _from_octals),
+    (_BINARY_RUN, "binary", _from_binary),
+    (_BASE85_RUN, "base85", _from_base85),
+    (_SPACED_RUN, "spaced", _from_spaced),
+    (_CONCATENATED_RUN, "concatenated", _from_concatenated),
+)

@@ -1,0 +1,133 @@
+"""Places that organizations, and the agents of each, take in turn: the one that was served least comes first.
+
+Start-time fair queueing (P. Goyal, H. Vin, H. Cheng, SIGCOMM 1996) over two levels. A turn costs the time that its
+place was taken, so that one slow call weighs as much as many fast ones, and an idle party gains no credit.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Final
+
+from headgate.kernel.errors import UnavailableError
+
+WAITING_OF_AGENT_MAX: Final = 64
+WAITING_OF_ORGANIZATION_MAX: Final = 256
+WAIT_SECONDS_MAX: Final = 10.0
+_FORGET_ABOVE: Final = 1024
+
+
+@dataclass(slots=True)
+class _Shares:
+    """How much each of several keys was served. ``now`` is the virtual time: the start of the last turn."""
+
+    now: float = 0.0
+    ends: dict[str, float] = field(default_factory=dict)
+
+    def start_of(self, key: str) -> float:
+        return max(self.now, self.ends.get(key, 0.0))
+
+    def charge(self, key: str, seconds: float) -> None:
+        self.now = self.start_of(key)
+        self.ends[key] = self.now + seconds
+        if len(self.ends) > _FORGET_ABOVE:
+            self.ends = {known: end for known, end in self.ends.items() if end > self.now}
+
+
+@dataclass(slots=True)
+class _Organization:
+    """Waiting calls of one organization, by agent. An agent without waiting calls has no entry."""
+
+    agents: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)
+    waiting: int = 0
+
+
+class FairTurns:
+    """``places`` at once. ``what`` is said to a call that gets none: what is being waited for. ``rests``: a place stays
+    empty after a turn for as long as the turn took, so that the event loop has the interpreter for as long."""
+
+    def __init__(self, places: int, what: str, *, rests: bool = False, wait_seconds: float = WAIT_SECONDS_MAX) -> None:
+        self._rests = rests
+        self._free = places
+        self._what = what
+        self._wait_seconds = wait_seconds
+        self._between_organizations = _Shares()
+        self._within: dict[str, _Shares] = {}
+        self._waiting: dict[str, _Organization] = {}
+
+    @property
+    def waiting(self) -> int:
+        return sum(one.waiting for one in self._waiting.values())
+
+    @asynccontextmanager
+    async def turn(self, org_id: str, agent_id: str) -> AsyncIterator[None]:
+        """A place, for as long as the block runs. Raises UnavailableError where too many wait, or for too long."""
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(org_id, agent_id)
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            took = perf_counter() - began
+            self._charge(org_id, agent_id, took)
+            if self._rests:
+                asyncio.get_running_loop().call_later(took, self._hand_over)
+            else:
+                self._hand_over()
+
+    async def _wait(self, org_id: str, agent_id: str) -> None:
+        organization = self._waiting.get(org_id) or _Organization()
+        queue = organization.agents.get(agent_id) or deque()
+        if len(queue) >= WAITING_OF_AGENT_MAX or organization.waiting >= WAITING_OF_ORGANIZATION_MAX:
+            raise UnavailableError(f"too many calls wait for {self._what}: send it again", retry_after_seconds=1)
+        granted = asyncio.get_running_loop().create_future()
+        queue.append(granted)
+        self._waiting[org_id], organization.agents[agent_id] = organization, queue
+        organization.waiting += 1
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await granted
+        except BaseException as error:
+            if granted.done() and not granted.cancelled():
+                self._hand_over()  # the place came in the moment in which it was given up
+            else:
+                self._leave(org_id, agent_id, granted)
+            if isinstance(error, TimeoutError):
+                raise UnavailableError(
+                    f"waited {self._wait_seconds:g} s for {self._what}: send it again", retry_after_seconds=1
+                ) from error
+            raise
+
+    def _leave(self, org_id: str, agent_id: str, granted: asyncio.Future[None]) -> None:
+        organization = self._waiting[org_id]
+        queue = organization.agents[agent_id]
+        queue.remove(granted)
+        organization.waiting -= 1
+        if not queue:
+            del organization.agents[agent_id]
+        if not organization.agents:
+            del self._waiting[org_id]
+
+    def _charge(self, org_id: str, agent_id: str, seconds: float) -> None:
+        self._between_organizations.charge(org_id, seconds)
+        self._within.setdefault(org_id, _Shares()).charge(agent_id, seconds)
+        if len(self._within) > _FORGET_ABOVE:
+            self._within = {known: one for known, one in self._within.items() if known in self._waiting}
+
+    def _hand_over(self) -> None:
+        """Hands the place to the least served party without releasing it in between."""
+        if not self._waiting:
+            self._free += 1
+            return
+        org_id = min(self._waiting, key=self._between_organizations.start_of)
+        agents = self._waiting[org_id].agents
+        shares = self._within.get(org_id)
+        agent_id = next(iter(agents)) if shares is None else min(agents, key=shares.start_of)
+        granted = agents[agent_id][0]
+        self._leave(org_id, agent_id, granted)
+        granted.set_result(None)

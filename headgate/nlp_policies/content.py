@@ -1,0 +1,43 @@
+"""What policies about content judge: a JSON value, and what detectors look at beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headgate.detectors.document import Attachment, JoinedText
+from headgate.kernel.canonical_json import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedContent:
+    """``unread``: what could not be read within its limits, in words; None: everything was.
+
+    ``sent``: by the name of a header field that signs in (Authorization, Cookie), the texts in it, without the words
+    that would make any sign-in look like a leak (``Bearer``). ``attachments``: what is not text (a file, an archive).
+    Both are for detectors: a language model sees ``value``, where such fields are masked. ``unscannable``: what no
+    detector can open either, in words. ``joined``: what it makes together with requests before it.
+    """
+
+    value: JsonValue
+    unread: str | None = None
+    sent: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
+    unscannable: str | None = None
+    joined: tuple[JoinedText, ...] = ()
+
+    def for_detectors(self, except_headers: Sequence[str]) -> JsonValue:
+        """``value`` with the header fields as they are sent, without those that the policy leaves out."""
+        http = self.value.get("http") if isinstance(self.value, dict) else None
+        if not isinstance(self.value, dict) or not isinstance(http, dict):
+            return self.value
+        headers = http.get("headers")
+        if except_headers and isinstance(headers, dict):
+            http = {**http, "headers": {name: one for name, one in headers.items() if name not in except_headers}}
+        sent: list[JsonValue] = [
+            text for name, texts in self.sent.items() if name not in except_headers for text in texts
+        ]
+        pieces: dict[str, JsonValue] = {  # a text may be cut into what separators hold apart
+            f"{name} pieces": [piece for piece in str(http[name]).split(separator) if piece]
+            for name, separator in (("host", "."), ("path", "/"))
+            if str(http.get(name, "")).count(separator) > 1
+        }
+        return {**self.value, "http": {**http, **pieces, "sent": sent} if sent else {**http, **pieces}}

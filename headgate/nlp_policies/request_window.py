@@ -1,0 +1,126 @@
+"""What an agent has sent lately, so that a credential that it sends piece by piece is read in one piece.
+
+Of each request the short texts by their place, the same place over several requests joined; and all of a request's
+payload, joined with that of the requests before. Bounded for each agent, each organization and the process; each
+process has its own.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from typing import Final
+
+from headgate.detectors.document import JoinedText
+from headgate.kernel.canonical_json import JsonValue
+
+WINDOW_SECONDS: Final = 600
+REQUESTS_MAX: Final = 16
+AGENT_CHARACTERS_MAX: Final = 16_384
+ORGANIZATION_AGENTS_MAX: Final = 128
+PROCESS_AGENTS_MAX: Final = 2048
+_TEXT_MAX: Final = 256
+_PLACES_MAX: Final = 64
+_PLACE_CHARACTERS_MAX: Final = 128
+_VISITED_MAX: Final = 2000
+_NOT_SENT: Final = frozenset(("tool", "operation", "context", "delegation"))
+_ABOUT_THE_CALL: Final = frozenset(("method", "scheme", "port", "body_sha256", "body_kind"))
+_ALL: Final = "*"
+
+type _Texts = dict[str, str]
+
+
+@dataclass(slots=True)
+class _Request:
+    at: float
+    key: str
+    texts: _Texts
+    characters: int
+
+
+@dataclass(slots=True)
+class RequestWindows:
+    """``clock`` in seconds, monotonic."""
+
+    clock: Callable[[], float]
+    _agents: "OrderedDict[tuple[str, str], list[_Request]]" = field(default_factory=OrderedDict)
+
+    def enter(self, org_id: str, agent_id: str, key: str, value: JsonValue) -> tuple[JoinedText, ...]:
+        """What this request makes together with those before it. ``key``: a retry has that of the first try."""
+        now = self.clock()
+        texts = _texts(value)
+        before = [one for one in self._agents.get((org_id, agent_id), []) if one.at > now - WINDOW_SECONDS]
+        earlier = [one for one in before if one.key != key]
+        kept = [*earlier, _Request(now, key, texts, sum(map(len, texts.values())))][-REQUESTS_MAX:]
+        while len(kept) > 1 and sum(one.characters for one in kept) > AGENT_CHARACTERS_MAX:
+            del kept[0]
+        self._agents[(org_id, agent_id)] = kept
+        self._agents.move_to_end((org_id, agent_id))
+        self._make_room(org_id)
+        return tuple(_joined(kept[:-1], texts))
+
+    def leave(self, org_id: str, agent_id: str, key: str) -> None:
+        """The request is not sent."""
+        kept = [one for one in self._agents.get((org_id, agent_id), []) if one.key != key]
+        if kept:
+            self._agents[(org_id, agent_id)] = kept
+        else:
+            self._agents.pop((org_id, agent_id), None)
+
+    def _make_room(self, org_id: str) -> None:
+        """An organization's own oldest agent goes before that of another."""
+        own = [agent for agent in self._agents if agent[0] == org_id]
+        if len(own) > ORGANIZATION_AGENTS_MAX:
+            del self._agents[own[0]]
+        if len(self._agents) > PROCESS_AGENTS_MAX:
+            self._agents.popitem(last=False)
+
+
+def _joined(before: list[_Request], texts: _Texts) -> Iterator[JoinedText]:
+    for place, text in texts.items():
+        earlier = [one.texts[place] for one in before if place in one.texts]
+        if any(one != text for one in earlier):
+            yield JoinedText(tuple(earlier), text)
+
+
+def _texts(value: JsonValue) -> _Texts:
+    """By place, and under ``*`` the payload."""
+    texts: _Texts = {}
+    payload: list[str] = []
+    for place, text in islice(_leaves(value), _PLACES_MAX):
+        short = text if len(text) <= _TEXT_MAX else text[: _TEXT_MAX // 2] + "\n" + text[-_TEXT_MAX // 2 :]
+        texts[place] = short
+        if place.startswith((".body", ".params", ".http.query")):
+            payload.append(short)
+    if payload:
+        texts[_ALL] = "".join(payload)[-_TEXT_MAX:]
+    return texts
+
+
+def _leaves(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """The texts of what is sent; numbers too, as they may be pieces of something."""
+    stack: list[tuple[str, JsonValue]] = [("", value)]
+    for _ in range(_VISITED_MAX):
+        if not stack:
+            return
+        place, one = stack.pop()
+        if isinstance(one, dict):
+            left_out = _NOT_SENT if place == "" else _ABOUT_THE_CALL if place == ".http" else frozenset()
+            members = [(name, member) for name, member in islice(one.items(), _VISITED_MAX) if name not in left_out]
+            stack.extend((_place(f"{place}.{name}"), member) for name, member in reversed(members))
+        elif isinstance(one, list):
+            items = list(enumerate(islice(one, _VISITED_MAX)))
+            stack.extend((_place(f"{place}[{number}]"), item) for number, item in reversed(items))
+        elif isinstance(one, str) and one:
+            yield place, one
+        elif isinstance(one, int | float) and not isinstance(one, bool):
+            yield place, str(one)
+
+
+def _place(written: str) -> str:
+    """Names may be megabytes long, and each place below repeats them: a long one ends in its digest instead."""
+    if len(written) <= _PLACE_CHARACTERS_MAX:
+        return written
+    digest = blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return written[: _PLACE_CHARACTERS_MAX // 2] + digest

@@ -1,0 +1,1 @@
+"""Whether the tables that lists show say what the sealed events say."""

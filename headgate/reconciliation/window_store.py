@@ -1,0 +1,227 @@
+"""A window of actions with all that belongs to them, read in one statement: one moment of the database, so that what is
+just being recorded, sealed or folded is seen before or after it, and never half.
+
+Windows follow the actions' identifiers. They are bounded by actions and by events, whichever are more: rows that were
+deleted leave their events behind, and the other way round. Events that no link of the chain is of are left out.
+"""
+
+import json
+from typing import Any, Final
+
+from psycopg import sql
+from psycopg.rows import tuple_row
+
+from headgate.db.database import Connection
+from headgate.kernel.canonical_json import JsonObject
+from headgate.reconciliation.model import (
+    ActionRow,
+    ApprovalRow,
+    ExecutionRow,
+    OutcomeRow,
+    Recorded,
+    ToldEvent,
+    VoteRow,
+)
+from headgate.reconciliation.replay import TOLD
+
+_WINDOW_ACTIONS: Final = 500
+_WINDOW_EVENTS: Final = 4_000
+_STRAY_ROWS: Final = 5_000
+
+_UNSEALED: Final = 1 << 62
+"""Places of events that are not sealed yet begin here: behind every number of the chain."""
+
+_BOUNDS: Final = """
+    SELECT (SELECT a.action_id FROM actions a WHERE a.org_id = %(org)s AND a.action_id > %(after)s
+            ORDER BY a.action_id OFFSET %(actions)s LIMIT 1) AS by_action,
+           (SELECT e.action_id FROM audit_events e WHERE e.org_id = %(org)s AND e.action_id > %(after)s
+            ORDER BY e.action_id OFFSET %(events)s LIMIT 1) AS by_event
+"""
+
+# Times as headers have them; what to_char has no form for (infinity) as it stands.
+_TIME: Final = "coalesce(rfc3339({0}), {0}::text)"
+_DIGEST: Final = "'sha256:' || encode({0}, 'hex')"
+_DIGEST_OF: Final = "'sha256:' || encode(sha256(convert_to({0}, 'UTF8')), 'hex')"
+
+
+def _array(*columns: str) -> str:
+    return f"ARRAY[{', '.join(f'({column})::text' for column in columns)}]"
+
+
+def _times(alias: str, *names: str) -> list[str]:
+    return [_TIME.format(f"{alias}.{name}") for name in names]
+
+
+def _plain(alias: str, *names: str) -> list[str]:
+    return [f"{alias}.{name}" for name in names]
+
+
+_ACTION: Final = _array(
+    *_plain("a", "agent_id", "key_id", "source", "tool", "operation", "status"),
+    _DIGEST.format("a.digest"), _DIGEST_OF.format("a.request"),
+    *_plain("a", "decision", "risk_level", "approval_id", "parent_action_id"),
+    *_times("a", "created_at", "updated_at"), "a.body_state",
+    "CASE WHEN a.body_state <> 'clear' THEN left(a.request, 200) END",
+)  # fmt: skip
+_APPROVAL: Final = _array(
+    *_plain("p", "approval_id", "action_id", "agent_id", "source", "tool"), _DIGEST.format("p.digest"),
+    *_plain("p", "status", "requirements", "required_approvals", "current_approvals", "reason", "risk_level",
+            "policy_id", "repeats"),
+    *_times("p", "created_at", "expires_at", "decided_at"), *_plain("p", "decided_by", "comment"),
+    *_times("p", "used_at"), "p.used_by", *_times("p", "escalate_at", "escalated_at"),
+    _DIGEST_OF.format("p.edited_request"), _DIGEST.format("p.edited_digest"),
+    *_plain("p", "edited_decision", "edited_by"), *_times("p", "edited_at"),
+)  # fmt: skip
+_VOTE: Final = _array(
+    *_plain("v", "approval_id", "user_id", "decision", "reason"), *_times("v", "decided_at"),
+    *_plain("v", "key_id", "email", "as_admin", "standing", "on_behalf_of"), _DIGEST.format("v.digest"),
+)  # fmt: skip
+_EXECUTION: Final = _array(
+    *_plain("x", "execution_id", "status", "attempts"), *_times("x", "started_at", "completed_at"), "x.error",
+    _DIGEST_OF.format("x.result"),
+)  # fmt: skip
+_OUTCOME: Final = _array(
+    *_plain("o", "execution_id", "succeeded"), *_times("o", "completed_at"), "o.error", _DIGEST_OF.format("o.result")
+)
+_EVENT: Final = ("event_type", "agent_id")
+
+
+def _window(within: str) -> str:
+    """``within``: of the alias ``t``, that an action is in the window."""
+
+    def of(alias: str) -> str:
+        return f"{alias}.org_id = %(org)s AND " + within.format(alias)
+
+    told = _array(*_plain("e", *_EVENT), *_times("e", "created_at"), "e.payload")
+    unsealed = _array(*_plain("i", *_EVENT), *_times("i", "created_at"), "i.payload")
+    return f"""
+        SELECT 'a', a.action_id, 0::bigint, {_ACTION} FROM actions a WHERE {of("a")}
+        UNION ALL
+        SELECT 'p', a.action_id, 0, {_APPROVAL} FROM actions a
+        JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id WHERE {of("a")}
+        UNION ALL
+        SELECT 'v', a.action_id, 0, {_VOTE} FROM actions a
+        JOIN approval_votes v ON v.org_id = a.org_id AND v.approval_id = a.approval_id WHERE {of("a")}
+        UNION ALL
+        SELECT 'x', x.action_id, 0, {_EXECUTION} FROM executions x WHERE {of("x")}
+        UNION ALL
+        SELECT 'o', o.action_id, 0, {_OUTCOME} FROM execution_outcomes o WHERE {of("o")}
+        UNION ALL
+        SELECT 'e', e.action_id, e.seq, {told} FROM audit_events e WHERE {of("e")} AND e.event_type = ANY (%(told)s)
+          AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
+        UNION ALL
+        SELECT 'e', i.action_id, {_UNSEALED} + i.inbox_id, {unsealed} FROM audit_inbox i
+        WHERE {of("i")} AND i.event_type = ANY (%(told)s)
+    """  # noqa: S608 - names of columns only
+
+
+_WINDOW: Final = _window("{0}.action_id > %(after)s AND {0}.action_id <= %(upper)s")
+_LAST_WINDOW: Final = _window("{0}.action_id > %(after)s")
+
+_STRAY_APPROVALS: Final = """
+    WITH page AS MATERIALIZED (
+        SELECT p.approval_id, p.action_id FROM approvals p WHERE p.org_id = %(org)s AND p.approval_id > %(after)s
+        ORDER BY p.approval_id LIMIT %(rows)s)
+    SELECT (SELECT max(approval_id) FROM page) AS last,
+           ARRAY(SELECT p.approval_id FROM page p WHERE NOT EXISTS (
+               SELECT FROM actions a WHERE a.org_id = %(org)s AND a.action_id = p.action_id
+               AND a.approval_id = p.approval_id) ORDER BY 1 LIMIT %(most)s) AS strays
+"""
+_STRAY_VOTES: Final = """
+    WITH page AS MATERIALIZED (
+        SELECT v.approval_id FROM approval_votes v WHERE v.org_id = %(org)s AND v.approval_id > %(after)s
+        ORDER BY v.approval_id FETCH FIRST %(rows)s ROWS WITH TIES)
+    SELECT (SELECT max(approval_id) FROM page) AS last,
+           ARRAY(SELECT DISTINCT v.approval_id FROM page v WHERE NOT EXISTS (
+               SELECT FROM approvals p WHERE p.org_id = %(org)s AND p.approval_id = v.approval_id)
+               ORDER BY 1 LIMIT %(most)s) AS strays
+"""
+STRAYS: Final = {"approvals": _STRAY_APPROVALS, "approval_votes": _STRAY_VOTES}
+"""By table: rows that no action leads to."""
+
+_DROPS: Final = """
+    SELECT e.payload FROM audit_events e WHERE e.org_id = %(org)s AND e.event_type = 'body.dropped'
+      AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
+    UNION ALL SELECT i.payload FROM audit_inbox i WHERE i.org_id = %(org)s AND i.event_type = 'body.dropped'
+"""
+
+
+async def count_actions(connection: Connection) -> int:
+    """As the server estimates them: for a progress bar."""
+    cursor = await connection.execute(
+        "SELECT greatest(reltuples, 0)::bigint AS actions FROM pg_class WHERE oid = 'actions'::regclass"
+    )
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row["actions"])
+
+
+async def next_bound(connection: Connection, org_id: str, after: str) -> str | None:
+    """The last action of the window that begins behind ``after``; None: the rest is one window."""
+    values = {"org": org_id, "after": after, "actions": _WINDOW_ACTIONS - 1, "events": _WINDOW_EVENTS}
+    row = await (await connection.execute(_BOUNDS, values, prepare=False)).fetchone()
+    found = [] if row is None else [one for one in (row["by_action"], row["by_event"]) if one is not None]
+    return min(found, default=None)
+
+
+async def load_window(connection: Connection, org_id: str, after: str, upper: str | None) -> dict[str, Recorded]:
+    """By action, those behind ``after`` up to ``upper`` (None: all of them)."""
+    values: dict[str, Any] = {"org": org_id, "after": after, "upper": upper, "told": list(TOLD)}
+    window: dict[str, Recorded] = {}
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(sql.SQL(_LAST_WINDOW if upper is None else _WINDOW), values, prepare=False)
+        for kind, action_id, place, row in await cursor.fetchall():
+            found = window.get(action_id)
+            if found is None:
+                found = window[action_id] = Recorded()
+            match kind:
+                case "e":
+                    found.events.append((place, _event(row)))
+                case "a":
+                    found.action = ActionRow(*row)
+                case "p":
+                    found.approvals.append(ApprovalRow(*row))
+                case "v":
+                    found.votes.append(VoteRow(*row))
+                case "x":
+                    found.executions.append(ExecutionRow(*row))
+                case _:
+                    found.outcomes.append(OutcomeRow(*row))
+    return window
+
+
+def _event(row: list[Any]) -> ToldEvent:
+    event_type, agent_id, created_at, text = row
+    data, actor = _payload(text)
+    return ToldEvent(event_type, agent_id, created_at, data, actor)
+
+
+def _payload(text: str | None) -> tuple[JsonObject | None, JsonObject | None]:
+    """The data and the actor. Whether it is the text that was sealed is the chain's matter."""
+    try:
+        found = {} if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None, None
+    data, actor = (found.get("data"), found.get("actor")) if isinstance(found, dict) else (None, None)
+    return (data, actor) if isinstance(data, dict) and isinstance(actor, dict) else (None, None)
+
+
+async def strays(
+    connection: Connection, org_id: str, table: str, after: str, most: int
+) -> tuple[list[str], str | None]:
+    """Identifiers among the next rows of ``table`` that no action leads to, and where to go on; None: it is over."""
+    values = {"org": org_id, "after": after, "rows": _STRAY_ROWS, "most": most}
+    row = await (await connection.execute(sql.SQL(STRAYS[table]), values, prepare=False)).fetchone()
+    return ([], None) if row is None else (list(row["strays"]), row["last"])
+
+
+async def dropped_ranges(connection: Connection, org_id: str) -> list[tuple[str, str]]:
+    """First and last action of each stretch whose bodies the organization's rules dropped."""
+    cursor = await connection.execute(_DROPS, {"org": org_id})
+    found = [_payload(row["payload"])[0] for row in await cursor.fetchall()]
+    return [
+        (str(one["first_action_id"]), str(one["last_action_id"])) for one in found if one is not None and _is_drop(one)
+    ]
+
+
+def _is_drop(data: JsonObject) -> bool:
+    return data.get("kind") == "bodies" and {"first_action_id", "last_action_id"} <= data.keys()

@@ -1,0 +1,48 @@
+"""How many calls wait for people at the same time, of one agent and for one approval, in one process.
+
+Beyond, a call is answered as at the end of its hold: its approval stays open, and its agent comes back.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+HELD_OF_AGENT_MAX: Final = 128
+HELD_OF_APPROVAL_MAX: Final = 32
+
+type AgentKey = tuple[str, str]
+"""Organization and agent."""
+
+
+@dataclass(slots=True)
+class HeldCounts:
+    """``most_of_agent``, ``most_of_approval``: None: any number."""
+
+    most_of_agent: int | None = HELD_OF_AGENT_MAX
+    most_of_approval: int | None = HELD_OF_APPROVAL_MAX
+    _of_agent: Counter[AgentKey] = field(default_factory=Counter)
+    _of_approval: Counter[str] = field(default_factory=Counter)
+
+    def has_room(self, agent: AgentKey, approval_id: str) -> bool:
+        return (self.most_of_agent is None or self._of_agent[agent] < self.most_of_agent) and (
+            self.most_of_approval is None or self._of_approval[approval_id] < self.most_of_approval
+        )
+
+    @contextmanager
+    def waiting(self, agent: AgentKey, approval_id: str) -> Iterator[None]:
+        """Counted for as long as the block runs."""
+        self._of_agent[agent] += 1
+        self._of_approval[approval_id] += 1
+        try:
+            yield
+        finally:
+            _less(self._of_agent, agent)
+            _less(self._of_approval, approval_id)
+
+
+def _less[Key](counts: Counter[Key], key: Key) -> None:
+    counts[key] -= 1
+    if not counts[key]:
+        del counts[key]

@@ -1,0 +1,39 @@
+"""``python -m differential``: makes generated calls here and in OPA, and ends with 1 where a value differs.
+
+``--write`` writes OPA's answers to the fixed sample, which a test compares.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from differential import sample
+from differential.ask import ask_here, ask_opa, build
+from differential.compare import compare
+
+SHOWN = 20
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m differential", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--patterns", type=int, default=100_000, help="calls with a regular expression (100,000)")
+    parser.add_argument("--builtins", type=int, default=100_000, help="calls of other builtins (100,000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write the answers to the fixed sample")
+    arguments = parser.parse_args()
+    calls = sample.fixed() if arguments.write else sample.make(arguments.seed, arguments.patterns, arguments.builtins)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "opa")
+        build(program)
+        theirs = ask_opa(program, calls)
+    if arguments.write:
+        sample.GOLDEN.write_text(sample.digests(calls, theirs))
+    counts, different = compare(calls, theirs, ask_here(calls))
+    sys.stdout.write("\n".join([*different[:SHOWN], f"{dict(counts)}", ""]))
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

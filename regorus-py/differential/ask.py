@@ -1,0 +1,49 @@
+"""The same calls, here and in a program made of OPA's Go module."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regorus import canonical_json
+from regorus._engine import call_builtins
+
+RUNNER = Path(__file__).parent / "runner"
+BUILD_TIMEOUT_SECONDS = 900
+ASK_TIMEOUT_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Call:
+    """A builtin with its arguments; a set is ``{"$set": [...]}``."""
+
+    name: str
+    arguments: tuple[object, ...]
+
+    def line(self) -> bytes:
+        """As both programs read it."""
+        return canonical_json({"name": self.name, "arguments": list(self.arguments)})
+
+
+def go_is_present() -> bool:
+    """Whether OPA can be asked."""
+    return shutil.which("go") is not None
+
+
+def build(program: Path) -> None:
+    """Builds the program that calls OPA's builtins; fetches the module where it is not there yet."""
+    command = ["go", "build", "-o", str(program), "."]
+    subprocess.run(command, cwd=RUNNER, check=True, timeout=BUILD_TIMEOUT_SECONDS)
+
+
+def ask_opa(program: Path, calls: Sequence[Call]) -> list[bytes]:
+    """OPA's outcomes, a line each."""
+    lines = b"".join(call.line() + b"\n" for call in calls)
+    done = subprocess.run([program], input=lines, capture_output=True, check=True, timeout=ASK_TIMEOUT_SECONDS)
+    return done.stdout.splitlines()
+
+
+def ask_here(calls: Sequence[Call]) -> list[bytes]:
+    """The outcomes here, a line each."""
+    return call_builtins(b"".join(call.line() + b"\n" for call in calls)).splitlines()

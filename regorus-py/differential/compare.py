@@ -1,0 +1,71 @@
+"""Whether two outcomes say the same."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Context, Decimal
+
+from differential.ask import Call
+
+SAME, ERROR_HERE, DIFFERENT = "same", "error here", "different"
+ROUNDED = {"sum", "product"}
+"""OPA calculates these with 64 bits of a mantissa, the engine with the 53 of a double."""
+ROUNDED_DIGITS = 9
+ERROR = "-"
+NOT_THERE = "unknown builtin"
+
+
+def outcome(line: bytes, name: str) -> object:
+    """Numbers by their value, sets without an order; None for an error."""
+    digits = Context(prec=ROUNDED_DIGITS if name in ROUNDED else 700)
+
+    def number(text: str) -> str:
+        try:
+            return str(digits.create_decimal(Decimal(text)).normalize(digits) + 0)
+        except ArithmeticError:
+            return text  # an exponent beyond any
+
+    def plain(found: object) -> object:
+        if isinstance(found, list):
+            return [plain(item) for item in found]
+        if isinstance(found, dict):
+            members = {key: plain(member) for key, member in found.items()}
+            if "$set" in members:
+                return {"$set": sorted(members["$set"], key=repr)}  # type: ignore[call-overload]
+            return members
+        return found
+
+    try:
+        found = json.loads(line, parse_int=number, parse_float=number)
+    except ValueError:
+        return None  # an infinite number, which is no JSON
+    return None if "error" in found else plain(found)
+
+
+def digest(line: bytes, name: str) -> str:
+    """Some digits of an outcome's hash; ``-`` for an error."""
+    found = outcome(line, name)
+    text = json.dumps(found, sort_keys=True)
+    return ERROR if found is None else hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def verdict(theirs: str, ours: str) -> str:
+    """Of two digests. An error here where OPA has a value denies, and is no different value."""
+    if theirs == ours:
+        return SAME
+    return ERROR_HERE if ours == ERROR else DIFFERENT
+
+
+def compare(calls: Sequence[Call], theirs: Sequence[bytes], ours: Sequence[bytes]) -> tuple[Counter[str], list[str]]:
+    """How often which verdict, and what differs, as text. A panic in OPA is nothing to compare with."""
+    counts, different = Counter[str](), []
+    for call, their, our in zip(calls, theirs, ours, strict=True):
+        if NOT_THERE.encode() in their or b"panic: " in their:
+            counts["not in OPA"] += 1
+            continue
+        found = verdict(digest(their, call.name), digest(our, call.name))
+        counts[found] += 1
+        if found == DIFFERENT:
+            different.append(f"{call.line().decode()}\n    here {our.decode()}\n    OPA  {their.decode()}")
+    return counts, different

@@ -1,0 +1,186 @@
+// Calls OPA's builtins: a JSON object {"name", "arguments"} in each line of the input, an outcome in each of the output.
+//
+// A set is {"$set": […]} in both directions; an outcome is {"value": …}, {"error": "…"} or {} where there is none.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/builtins"
+)
+
+type call struct {
+	Name      string            `json:"name"`
+	Arguments []json.RawMessage `json:"arguments"`
+}
+
+func term(raw json.RawMessage) (*ast.Term, error) {
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.UseNumber()
+	var found any
+	if err := decoder.Decode(&found); err != nil {
+		return nil, err
+	}
+	return tagged(found)
+}
+
+func terms(items []any) ([]*ast.Term, error) {
+	made := make([]*ast.Term, len(items))
+	for i := range items {
+		var err error
+		if made[i], err = tagged(items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func tagged(found any) (*ast.Term, error) {
+	switch found := found.(type) {
+	case []any:
+		items, err := terms(found)
+		return ast.ArrayTerm(items...), err
+	case map[string]any:
+		if items, ok := found["$set"]; ok {
+			items, err := terms(items.([]any))
+			return ast.SetTerm(items...), err
+		}
+		pairs := make([][2]*ast.Term, 0, len(found))
+		for key, member := range found {
+			value, err := tagged(member)
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, [2]*ast.Term{ast.StringTerm(key), value})
+		}
+		return ast.ObjectTerm(pairs...), nil
+	}
+	value, err := ast.InterfaceToValue(found)
+	return ast.NewTerm(value), err
+}
+
+// write gives a value as JSON: objects in OPA's order, keys that are no strings as their JSON.
+func write(out *strings.Builder, value ast.Value) {
+	list := func(items *ast.Array) {
+		out.WriteByte('[')
+		for i := range items.Len() {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			write(out, items.Elem(i).Value)
+		}
+		out.WriteByte(']')
+	}
+	text := func(text string) {
+		encoded, _ := json.Marshal(text)
+		out.Write(encoded)
+	}
+	switch value := value.(type) {
+	case ast.Null:
+		out.WriteString("null")
+	case ast.Boolean:
+		fmt.Fprint(out, bool(value))
+	case ast.Number:
+		out.WriteString(string(value))
+	case ast.String:
+		text(string(value))
+	case *ast.Array:
+		list(value)
+	case ast.Set:
+		out.WriteString(`{"$set":`)
+		list(value.Sorted())
+		out.WriteByte('}')
+	case ast.Object:
+		out.WriteByte('{')
+		for i, key := range value.Keys() {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if name, ok := key.Value.(ast.String); ok {
+				text(string(name))
+			} else {
+				var inner strings.Builder
+				write(&inner, key.Value)
+				text(inner.String())
+			}
+			out.WriteByte(':')
+			write(out, value.Get(key).Value)
+		}
+		out.WriteByte('}')
+	}
+}
+
+func failure(err error) string {
+	encoded, _ := json.Marshal(err.Error())
+	return `{"error":` + string(encoded) + `}`
+}
+
+func answer(line []byte) (outcome string) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			outcome = failure(fmt.Errorf("panic: %v", panicked))
+		}
+	}()
+	var asked call
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return failure(err)
+	}
+	function := topdown.GetBuiltin(asked.Name)
+	if function == nil {
+		return failure(fmt.Errorf("unknown builtin"))
+	}
+	operands := make([]*ast.Term, len(asked.Arguments))
+	for i, raw := range asked.Arguments {
+		var err error
+		if operands[i], err = term(raw); err != nil {
+			return failure(err)
+		}
+	}
+	about := topdown.BuiltinContext{
+		Context:        context.Background(),
+		Metrics:        metrics.New(),
+		Time:           ast.NumberTerm(json.Number("1700000000000000000")),
+		Cache:          builtins.Cache{},
+		NDBuiltinCache: builtins.NDBCache{},
+		Cancel:         topdown.NewCancel(),
+	}
+	var out strings.Builder
+	err := function(about, operands, func(result *ast.Term) error {
+		out.Reset()
+		out.WriteString(`{"value":`)
+		write(&out, result.Value)
+		out.WriteByte('}')
+		return nil
+	})
+	if err != nil {
+		return failure(err)
+	}
+	if out.Len() == 0 {
+		return "{}"
+	}
+	return out.String()
+}
+
+func main() {
+	time.Local = time.UTC
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		out.WriteString(answer(line))
+		out.WriteByte('\n')
+	}
+}

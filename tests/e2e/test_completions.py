@@ -1,0 +1,66 @@
+"""An agent's model calls under the policies that an organization starts with, by the providers' own SDKs."""
+
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headgate.demo.completions import COMPLETIONS, Completion
+from tests.e2e.clients import Administrator, Agent, error_of
+from tests.e2e.instance import Instance
+from tests.integration.judges.model_server import ModelServer, run_model_server
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "model-providers.md").read_text("utf-8")
+ANSWER = "Hello from a model that stands in for others."
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Say hello."}]}
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelServer]:
+    with run_model_server(tmp_path_factory.mktemp("model_server")) as server:
+        asyncio.run(server.answers(ANSWER))
+        yield server
+
+
+@pytest.mark.parametrize("completion", COMPLETIONS, ids=lambda one: one.package)
+def test_an_sdk_streams_a_completion_and_no_person_is_asked(
+    instance: Instance, administrator: Administrator, provider: ModelServer, completion: Completion
+) -> None:
+    variables = [f"{name}={value}" for name, value in completion.environment(provider.url).items()]
+    done = instance.try_command("run", "--", "env", *variables, sys.executable, "-m", completion.module)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{ANSWER}\n"
+    path = "/v1/messages" if completion.package == "anthropic" else "/v1/chat/completions"
+    [action, *_] = administrator.actions_of(path)
+    assert administrator.settled(action["id"])["decision"]["reason"] == "a completion by 127.0.0.1"
+
+
+def test_a_completion_that_lets_the_provider_act_waits(agent: Agent, provider: ModelServer) -> None:
+    body = {**CHAT, "web_search_options": {}}
+    refused = agent.call("POST", f"{provider.url}/v1/chat/completions", json=body)
+    error = error_of(refused)
+    assert error["code"] == "APPROVAL_PENDING"
+    assert "web_search_options" in error["message"]
+
+
+def test_policies_about_content_look_at_completions(
+    administrator: Administrator, agent: Agent, provider: ModelServer
+) -> None:
+    policy = {"name": "No addresses to models", "type": "pii_detection", "threshold": 0.6, "on_match": "deny"}
+    made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": {"operations": ["post"]}})
+    try:
+        body = {**CHAT, "messages": [{"role": "user", "content": "Write to maria.keller@example.com"}]}
+        refused = agent.call("POST", f"{provider.url}/v1/chat/completions", json=body)
+    finally:
+        administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert (refused.status_code, error_of(refused)["code"]) == (403, "ACTION_DENIED")
+
+
+@pytest.mark.parametrize("completion", COMPLETIONS, ids=lambda one: one.package)
+def test_the_guide_shows_the_program_that_is_tested(completion: Completion) -> None:
+    program = (Path(__file__).parents[2] / (completion.module.replace(".", "/") + ".py")).read_text("utf-8")
+    shown = next(code for code in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL) if completion.package in code)
+    assert "".join(shown.split()) in "".join(program.split()).replace("defmain()->None:", "").replace("print()", "")

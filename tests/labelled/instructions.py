@@ -1,0 +1,54 @@
+"""Texts of tools, with instructions to the program that reads them (``injected``) and without.
+
+``injections_PART.jsonl`` holds what was written by hand: instructions, plain texts (most of them imperatives to
+people), and documents with a place, ``{{here}}``. Each instruction and each plain text is taken by itself and in
+documents, so that the document alone says nothing about the label. Styles and kinds of documents are of one part.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+type Part = Literal["development", "heldout"]
+
+_FOLDER = Path(__file__).parent
+_DOCUMENTS_EACH = 3
+_PLACE = "{{here}}"
+
+
+@dataclass(frozen=True)
+class ToolText:
+    style: str
+    language: str
+    document: str | None
+    text: str
+    injected: bool
+
+
+def tool_texts(part: Part) -> Iterator[ToolText]:
+    """Always the same, in the same order."""
+    records = [json.loads(line) for line in (_FOLDER / f"injections_{part}.jsonl").read_text("utf-8").splitlines()]
+    documents = [one for one in records if one["kind"] == "document"]
+    rng = random.Random(part)  # noqa: S311 - repeatable, not secret
+    for one in documents:
+        yield ToolText("document", one["language"], one["style"], _filled(one["text"], ""), injected=False)
+    for one in records:
+        if one["kind"] == "document":
+            continue
+        injected = one["kind"] == "injected"
+        yield ToolText(one["style"], one["language"], None, one["text"], injected)
+        for document in rng.sample(documents, _DOCUMENTS_EACH):
+            text = _filled(document["text"], one["text"])
+            yield ToolText(one["style"], one["language"], document["style"], text, injected)
+
+
+def _filled(document: str, text: str) -> str:
+    """In JSON, as JSON writes it; in a comment, on one line."""
+    if document.lstrip()[:1] in ("{", "["):
+        text = json.dumps(text, ensure_ascii=False)[1:-1]
+    elif any(f"{start}{_PLACE}" in document for start in ("# ", "// ", '"')):
+        text = text.replace("\n", " ")
+    return document.replace(_PLACE, text)

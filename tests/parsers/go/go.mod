@@ -1,0 +1,3 @@
+module headgate.test/parsers
+
+go 1.19
