@@ -3,11 +3,16 @@
 The same decision as ``sliding_window.decide``, as one script, so that reading and writing are one step and all
 processes go by one clock, the server's. Valkey is speed, never truth (semantics.md, "Fresh state"): an error or a
 slow answer costs ``_DEADLINE_SECONDS`` once, then this process counts alone for a second before it asks again.
+
+Each request takes its place in the process's own window first, and Valkey can only refuse it. So a switch between
+shared and local counting, in either direction, never gives a second quota: one process admits at most one quota in any
+window.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, Literal
 
 import structlog
@@ -76,15 +81,18 @@ class RateLimiter:
         """Count one request; None where there are no limits. ``quota``: the subject's own instead of its class'."""
         if not self._enabled:
             return None
-        if self._script is None or self._monotonic() < self._alone_until:
-            return self._local.check(rate_class, subject, quota)
+        own = self._local.check(rate_class, subject, quota)
+        if not own.allowed or self._script is None or self._monotonic() < self._alone_until:
+            return own
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
-                return await self._shared(rate_class, subject, quota or self._quotas[rate_class])
+                shared = await self._shared(rate_class, subject, quota or self._quotas[rate_class])
         except (RedisError, OSError, TimeoutError) as error:
             self._alone_until = self._monotonic() + _RETRY_SECONDS
             _log.warning("rate_limits_per_process", error=type(error).__name__)
-            return self._local.check(rate_class, subject, quota)
+            return own
+        self._local.settle(rate_class, subject, own, allowed=shared.allowed, quota=quota)
+        return replace(shared, remaining=min(shared.remaining, own.remaining))
 
     def untouched(self, rate_class: RateClass) -> Verdict | None:
         """What somebody who was not counted is told: the whole quota of the class; None where there are no limits."""

@@ -1,4 +1,4 @@
-"""The sliding windows of one process: what stands in where Valkey is gone."""
+"""The sliding windows of one process: they bound what it admits, with Valkey and without."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota, Verdict
 from headgate.ratelimits.local import wall_clock_us
-from headgate.ratelimits.sliding_window import decide
+from headgate.ratelimits.sliding_window import decide, settle
 
 
 class LocalWindows:
@@ -32,3 +32,11 @@ class LocalWindows:
         if len(self._windows) > self._max_subjects:
             self._windows.popitem(last=False)
         return decide(quota or self._quotas[rate_class], window, self._clock_us())
+
+    def settle(
+        self, rate_class: RateClass, subject: str, reserved: Verdict, *, allowed: bool, quota: Quota | None = None
+    ) -> None:
+        """Replaces the place that this window gave a request by what was decided elsewhere about it."""
+        window = self._windows.get((rate_class, subject))
+        if window is not None:
+            settle(quota or self._quotas[rate_class], window, reserved, self._clock_us() if allowed else None)

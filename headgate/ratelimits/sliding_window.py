@@ -8,6 +8,7 @@ Times are integers, microseconds of a clock that is passed in.
 """
 
 from collections import deque
+from contextlib import suppress
 
 from headgate.ratelimits.gcra import Quota, Verdict
 
@@ -22,3 +23,14 @@ def decide(quota: Quota, let_through_us: deque[int], now_us: int) -> Verdict:
     # Where the quota was larger before, more than one has to leave.
     leaves_us = let_through_us[len(let_through_us) - quota.count] + quota.period_us
     return Verdict(False, quota.count, 0, let_through_us[-1] + quota.period_us, leaves_us - now_us)
+
+
+def settle(quota: Quota, let_through_us: deque[int], reserved: Verdict, let_through_at_us: int | None) -> None:
+    """Replaces the place of a request that was allowed here by the moment another count let it through, if it did.
+
+    The later moment counts, so that both counts free the place no earlier than this one says.
+    """
+    with suppress(ValueError):  # it has left already
+        let_through_us.remove(reserved.reset_at_us - quota.period_us)
+        if let_through_at_us is not None:
+            let_through_us.append(let_through_at_us)

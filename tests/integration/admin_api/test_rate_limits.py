@@ -95,5 +95,6 @@ async def test_redis_that_dies_under_load_fails_no_request(start_api, organizati
         after = await asyncio.gather(*(client.get("/admin/keys", timeout=60) for _ in range(60)))
         valkey_server.start()
     assert before.headers["X-RateLimit-Remaining"] == "49"
-    assert [one.status_code for one in after].count(200) == 50
-    assert [one.status_code for one in after].count(429) == 10
+    # The process goes on with what it has let through: one before, 49 after.
+    assert [one.status_code for one in after].count(200) == 49
+    assert [one.status_code for one in after].count(429) == 11

@@ -1,5 +1,6 @@
 """A real Valkey on a socket of its own, which a test may kill and start again."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -41,6 +42,15 @@ class Valkey:
                 else:
                     return
         raise TimeoutError("Valkey did not start")
+
+    def stall(self) -> None:
+        """Keeps its connections and answers nothing until ``go_on``."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         if self._process is not None:

@@ -45,19 +45,61 @@ async def test_a_quota_is_earned_back(valkey_server) -> None:
         assert comparable(await limiter.check(RateClass.ADMIN, "usr_1"))[0]
 
 
-async def test_without_valkey_each_process_counts_alone_until_it_is_back(valkey_server) -> None:
+async def test_a_process_that_loses_valkey_goes_on_with_what_it_has_let_through(valkey_server) -> None:
     now = [0.0]
     async with Redis.from_url(valkey_server.url) as client:
         limiter = RateLimiter(client, quotas=QUOTAS, monotonic=lambda: now[0])
-        for _ in range(5):
-            await limiter.check(RateClass.ACTIONS, "key_1")
+        shared = [comparable(await limiter.check(RateClass.ACTIONS, "key_1"))[0] for _ in range(3)]
         valkey_server.kill()
-        # Counted from the start again, but counted: never without a limit.
-        alone = [comparable(await limiter.check(RateClass.ACTIONS, "key_1"))[0] for _ in range(6)]
-        assert alone == [True] * 5 + [False]
-        valkey_server.start()
+        alone = [comparable(await limiter.check(RateClass.ACTIONS, "key_1"))[0] for _ in range(3)]
+        valkey_server.start()  # empty: what it had counted is gone too
         now[0] += 1.0
-        assert comparable(await limiter.check(RateClass.ACTIONS, "key_1")) == (True, 5, 4)
+        again = comparable(await limiter.check(RateClass.ACTIONS, "key_1"))
+        assert shared + alone == [True] * 5 + [False]
+        assert again == (False, 5, 0)
+        assert comparable(await limiter.check(RateClass.ACTIONS, "key_2")) == (True, 5, 4)
+
+
+async def test_a_valkey_that_stalls_in_a_flood_gives_no_second_quota(valkey_server) -> None:
+    """Stalled, gone on, stalled: each switch happens within one window and one flood."""
+    now = [0.0]
+    async with Redis.from_url(valkey_server.url) as client:
+        limiter = RateLimiter(client, quotas={RateClass.ACTIONS: Quota(100, 60)}, monotonic=lambda: now[0])
+
+        async def flood(requests: int) -> int:
+            verdicts = await asyncio.gather(*(limiter.check(RateClass.ACTIONS, "key_1") for _ in range(requests)))
+            return [comparable(verdict)[0] for verdict in verdicts].count(True)
+
+        let_through = [await flood(40)]
+        modes = [limiter.mode]
+        valkey_server.stall()
+        let_through.append(await flood(30))
+        modes.append(limiter.mode)
+        valkey_server.go_on()
+        now[0] += 1.0
+        let_through.append(await flood(20))
+        modes.append(limiter.mode)
+        valkey_server.stall()
+        let_through.append(await flood(150))
+        modes.append(limiter.mode)
+        valkey_server.go_on()
+        now[0] += 1.0
+        let_through.append(await flood(150))
+        assert modes == ["shared", "per process", "shared", "per process"]
+        assert let_through == [40, 30, 20, 10, 0]
+
+
+async def test_a_refusal_by_valkey_uses_none_of_the_process_own_quota(valkey_server) -> None:
+    now = [0.0]
+    async with Redis.from_url(valkey_server.url) as one, Redis.from_url(valkey_server.url) as other:
+        limiters = [RateLimiter(client, quotas=QUOTAS, monotonic=lambda: now[0]) for client in (one, other)]
+        for _ in range(4):
+            await limiters[0].check(RateClass.ACTIONS, "key_1")
+        shared = [comparable(await limiters[1].check(RateClass.ACTIONS, "key_1")) for _ in range(5)]
+        assert shared == [(True, 5, 0)] + [(False, 5, 0)] * 4
+        valkey_server.kill()
+        alone = [comparable(await limiters[1].check(RateClass.ACTIONS, "key_1"))[0] for _ in range(5)]
+        assert alone == [True] * 4 + [False]
 
 
 async def test_a_valkey_that_hangs_costs_one_deadline(valkey_server) -> None:

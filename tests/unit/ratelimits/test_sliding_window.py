@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.local_window import LocalWindows
-from headgate.ratelimits.sliding_window import decide
+from headgate.ratelimits.sliding_window import decide, settle
 
 SECOND = 1_000_000
 NOW = 1_800_000_000 * SECOND
@@ -29,6 +29,16 @@ def test_a_smaller_quota_than_before_waits_until_enough_have_left() -> None:
     kept = deque([NOW, NOW + SECOND, NOW + 2 * SECOND])
     refused = decide(Quota(1, 60), kept, NOW + 3 * SECOND)
     assert (refused.allowed, refused.retry_after_us) == (False, 59 * SECOND)
+
+
+def test_a_place_is_given_back_or_moves_to_the_moment_that_another_count_let_it_through() -> None:
+    quota, kept = Quota(2, 60), deque[int]()
+    first, second = decide(quota, kept, NOW), decide(quota, kept, NOW + SECOND)
+    settle(quota, kept, first, NOW + 2 * SECOND)
+    assert list(kept) == [NOW + SECOND, NOW + 2 * SECOND]
+    settle(quota, kept, second, None)
+    settle(quota, kept, second, NOW + 3 * SECOND)  # it has left already: nothing is added
+    assert list(kept) == [NOW + 2 * SECOND]
 
 
 @given(st.lists(st.integers(0, 5 * SECOND), max_size=60), st.integers(1, 5), st.integers(1, 10))
