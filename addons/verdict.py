@@ -238,6 +238,8 @@ def refuse(flow: HTTPFlow, error: HeadgateError, response: Response) -> None:
     """Answer with ``response`` instead of forwarding. Final: the first refusal stands, and no allow undoes it."""
     state = flow_state(flow)
     state.allowed = False
+    # What was raised refers to its frames, and so to all that was read of the call. The flow outlives the answer.
+    error.__traceback__ = error.__context__ = error.__cause__ = None
     if state.refusal is None:
         state.refusal = error
         flow.response = response

@@ -15,7 +15,7 @@ from traceback import format_exc
 from typing import Any, Final, cast
 
 import structlog
-from mitmproxy.connection import Connection
+from mitmproxy.connection import Connection, ConnectionState
 from mitmproxy.proxy import commands, events, layers, server
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 from mitmproxy.proxy.mode_specs import ProxyMode
@@ -23,6 +23,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
 from proxy.commands import TunnelOpened
+from proxy.cycles import take_apart
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
 from proxy.turns import Timed, Turns
 
@@ -30,15 +31,22 @@ _log = structlog.get_logger(__name__)
 
 
 READ_AT_ONCE_BYTES: Final = 64 << 10
-"""As much as mitmproxy asks for. asyncio's own 256 KiB, of all connections at once, are no part of any budget: ten
-thousand uploads took 1 GB of memory beside it."""
+"""As much as mitmproxy asks for. asyncio's own 256 KiB, of all connections at once, are no part of any budget."""
+
+READ_BEHIND_OTHERS_BYTES: Final = 16 << 10
+"""Of a client that has only begun, or has to wait for its turn: the rest stays with the kernel, which slows the sender
+down. 64 KiB of each of ten thousand uploads took 1.3 GB of memory beside the budget."""
+
+_LINGER_SECONDS: Final = 1.0
 
 
 class _InTurn:
     """A reader whose bytes are given out when it is their party's turn."""
 
-    def __init__(self, reader: StreamReader, connection: "GateConnection", *, is_client: bool) -> None:
+    def __init__(self, reader: StreamReader, transport: Any, connection: "GateConnection", *, is_client: bool) -> None:
         self._reader = reader
+        self._transport = transport  # the selector's
+        transport.max_size = READ_BEHIND_OTHERS_BYTES if is_client else READ_AT_ONCE_BYTES
         self._connection = connection
         self._is_client = is_client
 
@@ -47,12 +55,19 @@ class _InTurn:
         if self._is_client and connection.behind:
             await connection.caught_up.wait()
         reader: Any = self._reader
+        if connection.lingering and self._is_client:
+            await connection.drop_the_rest(reader)
+            return b""
         if not reader._buffer and not reader._eof and reader.exception() is None:
             await reader._wait_for_data("read")
         # Nothing is taken before: what waits for its turn stays where asyncio stops reading, and is held once.
-        if connection.turns.must_wait(share := connection.state.share):
+        has_waited = connection.turns.must_wait(share := connection.state.share)
+        if has_waited:
             await connection.turns.wait(share)
-        return await self._reader.read(size)
+        data = await self._reader.read(size)
+        if self._is_client and len(data) >= READ_BEHIND_OTHERS_BYTES:
+            self._transport.max_size = READ_BEHIND_OTHERS_BYTES if has_waited else READ_AT_ONCE_BYTES
+        return data
 
 
 class GateConnection(server.LiveConnectionHandler):
@@ -80,6 +95,9 @@ class GateConnection(server.LiveConnectionHandler):
         self._outgoing: list[tuple[StreamWriter, list[bytes]]] = []
         self._closing = False
         self._crashed = False
+        self.lingering = False
+        """What the client still sends is read and dropped: closed at once, with bytes unread, the connection would be
+        reset, and many clients would not see the last answer (RFC 9112, 9.6; RFC 9113, 5.4.1)."""
         self.layer = layers.modes.HttpProxy(self.layer.context)
         self.state = ClientState(self.client, self.hard_close)
         open_client(self.state)
@@ -107,13 +125,29 @@ class GateConnection(server.LiveConnectionHandler):
         elif io.writer is not None:
             io.writer.close()
 
+    def forget(self) -> None:
+        """At the end, when nothing of it is read or written any more: what is still under way finishes without it."""
+        self._closing = self._crashed = True
+        self._queue.clear()
+        take_apart(self.layer)
+        self.transports.clear()
+        del self.timeout_watchdog.callback
+        self.state.close = _nothing
+        self.state.on_identified = None
+
     async def handle_connection(self, connection: Connection) -> None:
         io = self.transports[connection]
         reader: Any = io.reader
         if isinstance(io.writer, StreamWriter):
-            io.writer.transport.max_size = READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
-        io.reader = _InTurn(reader, self, is_client=connection is self.client)  # type: ignore[assignment] # it is only read
-        await super().handle_connection(connection)
+            is_client = connection is self.client
+            io.reader = _InTurn(reader, io.writer.transport, self, is_client=is_client)  # type: ignore[assignment] # it is only read
+        try:
+            await super().handle_connection(connection)
+        except asyncio.CancelledError as error:
+            # mitmproxy keeps it in a variable of a frame to which its traceback refers (``proxy.cycles``).
+            raise error.with_traceback(None) from None
+        finally:
+            io.handler = None
 
     async def drain_writers(self) -> None:
         """As mitmproxy does it, between two reads; and no more is read from a server that is ahead of the client."""
@@ -173,6 +207,8 @@ class GateConnection(server.LiveConnectionHandler):
     def _handle(self, event: events.Event) -> None:
         if self._crashed or (self._closing and not isinstance(event, events.ConnectionClosed)):
             return
+        if self.lingering and isinstance(event, events.DataReceived) and event.connection is self.client:
+            return
         try:
             for command in self.layer.handle_event(event):
                 self._execute(command)
@@ -205,12 +241,38 @@ class GateConnection(server.LiveConnectionHandler):
         elif isinstance(command, commands.RequestWakeup):
             self.wakeup_timer.add(self._tasks.start(self.wakeup(command), name="wakeup"))
         elif isinstance(command, commands.CloseConnection):
-            if command.connection in self.transports:
-                self._flush()
-                half = isinstance(command, commands.CloseTcpConnection) and command.half_close
-                self.close_connection(command.connection, half)
+            self._close(command)
         else:
             raise TypeError(f"unexpected command: {command}")
+
+    def _close(self, command: commands.CloseConnection) -> None:
+        if command.connection not in self.transports:
+            return
+        self._flush()
+        half = isinstance(command, commands.CloseTcpConnection) and command.half_close
+        if command.connection is self.client and not half:
+            self._linger()
+        else:
+            self.close_connection(command.connection, half)
+
+    def _linger(self) -> None:
+        io = self.transports[self.client]
+        if self.lingering or io.handler is None or not isinstance(io.writer, StreamWriter):
+            return
+        self.lingering = True
+        self.client.state = ConnectionState.CLOSED
+        if io.writer.is_closing() or not io.writer.can_write_eof():
+            io.handler.cancel("closed by command")
+            return
+        io.writer.write_eof()
+        asyncio.get_running_loop().call_later(_LINGER_SECONDS, io.handler.cancel, "closed by command")
+
+    async def drop_the_rest(self, reader: StreamReader) -> None:
+        """Until the client closes, or is cut off."""
+        share = self.state.share
+        while await reader.read(READ_AT_ONCE_BYTES):
+            if self.turns.must_wait(share):
+                await self.turns.wait(share)
 
     async def _go_on(self, request: commands.RequestWakeup) -> None:
         """A layer goes on with what it has put off, in a later turn; no more is read from the client until then."""
@@ -250,3 +312,7 @@ class GateConnection(server.LiveConnectionHandler):
                 fail_closed(hook.name, data, outcome, self.hard_close)
         if hook.blocking:
             self._queue.append(events.HookCompleted(hook))
+
+
+def _nothing(_: str) -> None:
+    """Closes a connection that has ended."""

@@ -31,6 +31,7 @@ from headgate.connections.credential import ShownCertificate
 from proxy.budget import BufferBudget
 from proxy.client_certificate import GateHttpConnection, ShowingServer
 from proxy.commands import Commands
+from proxy.cycles import empty
 from proxy.http1 import GateHttp1Server
 from proxy.http2 import GateHttp2Server
 from proxy.stream import GateStream
@@ -57,17 +58,19 @@ class GateHttpLayer(HttpLayer):
         self._limits = limits
         self._budget = budget
         self._failed: set[Connection] = set()
+        self._dropped: list[HttpStream] = []
 
     def _handle_event(self, event: events.Event) -> Commands[None]:
-        if isinstance(event, events.Start):
-            # mitmproxy keeps what it finds here.
-            self.connections[self.context.client] = (
-                GateHttp2Server(self.context.fork(), self._throttle)
-                if self.context.client.alpn == b"h2"
-                else GateHttp1Server(self.context.fork(), self._limits)
-            )
+        """The start: mitmproxy's would make a parser of its own as well. Its upstream mode is not ours."""
+        if not isinstance(event, events.Start):
+            raise TypeError(f"not a start: {event}")
+        self.connections[self.context.client] = server = (
+            GateHttp2Server(self.context.fork(), self._throttle)
+            if self.context.client.alpn == b"h2"
+            else GateHttp1Server(self.context.fork(), self._limits)
+        )
         self._handle_event = super()._handle_event  # type: ignore[method-assign] # one call less for each event
-        yield from super()._handle_event(event)
+        yield from self.event_to_child(server, event)
 
     def _handle_event_unless_failed(self, event: events.Event) -> Commands[None]:
         if not (isinstance(event, events.ConnectionEvent) and event.connection in self._failed):
@@ -93,7 +96,8 @@ class GateHttpLayer(HttpLayer):
             elif isinstance(command, SendHttp):
                 yield from self.event_to_child(self.connections[command.connection], command.event)
             elif isinstance(command, DropStream):
-                self.streams.pop(command.stream_id, None)
+                if (dropped := self.streams.pop(command.stream_id, None)) is not None:
+                    self._dropped.append(dropped)
             elif isinstance(command, GetHttpConnection):
                 yield from self.get_connection(command)
             elif isinstance(command, RegisterHttpConnection):
@@ -103,6 +107,10 @@ class GateHttpLayer(HttpLayer):
                 yield command
 
     def make_stream(self, stream_id: int) -> Commands[None]:
+        # Not when they are dropped: their own code may still be under way.
+        for dropped in self._dropped:
+            empty(dropped)
+        self._dropped.clear()
         stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)
         self.streams[stream_id] = stream
         yield from self.event_to_child(stream, events.Start())

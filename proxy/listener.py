@@ -17,7 +17,7 @@ from addons.verdict import Completion, Ending, client_state
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from proxy.budget import BufferBudget
-from proxy.connection import READ_AT_ONCE_BYTES, GateConnection
+from proxy.connection import READ_BEHIND_OTHERS_BYTES, GateConnection
 from proxy.connection_shares import ConnectionShares
 from proxy.dispatch import GateAddonManager
 from proxy.options import OptionsSnapshot
@@ -33,7 +33,7 @@ _BACKLOG: Final = 4096
 _ACCEPTED_AT_ONCE: Final = 128
 _WAIT_UNSERVED_SECONDS: Final = 1.0
 
-_READ_AHEAD_BYTES: Final = 16 << 10
+_READ_AHEAD_BYTES: Final = 4 << 10
 """asyncio stops reading from a client once twice of this waits to be taken."""
 
 
@@ -202,7 +202,7 @@ class Listener:
         except OSError as error:
             _log.warning("connection_not_accepted", error=repr(error))
             return None
-        transport.max_size = READ_AT_ONCE_BYTES  # type: ignore[attr-defined] # of the selector's transports
+        transport.max_size = READ_BEHIND_OTHERS_BYTES  # type: ignore[attr-defined] # of the selector's transports
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         try:
             connection = GateConnection(
@@ -224,6 +224,7 @@ class Listener:
             address.count_refusal()
         self._shares.leave(connection)
         self._settle(connection.client)
+        connection.forget()
 
     async def _keep_closing_overdue(self) -> None:
         """One look at all of them now and then: a timer for each request would cost more than the request's head."""

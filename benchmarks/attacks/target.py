@@ -113,7 +113,8 @@ async def keep(target: Target, pair: Pair) -> None:
     """Holds a connection until the end, or until the gate closes it."""
     reader, writer = pair
     try:
-        while not target.is_over and await reader.read(1 << 16):
-            pass
+        with contextlib.suppress(ConnectionError):
+            while not target.is_over and await reader.read(1 << 16):
+                pass
     finally:
         writer.transport.abort()

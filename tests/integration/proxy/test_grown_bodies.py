@@ -101,6 +101,7 @@ async def _held(gate: Gate, count: int) -> None:
 
 
 def _resident_bytes() -> int:
+    gc.collect()
     give_back()
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 

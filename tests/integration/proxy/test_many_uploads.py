@@ -14,8 +14,8 @@ from addons.limits import RequestLimits
 _UPLOADS = 10_000
 _SIZE = 256 << 10
 _BUDGET = 64 << 20
-_EACH_BESIDE = 160 << 10
-"""What a connection itself costs at most while it waits for its turn: two reads of 64 KiB that are not yet taken, its
+_EACH_BESIDE = 96 << 10
+"""What a connection itself costs at most while it waits for its turn: reads of 16 KiB that are not yet taken, its
 state (15 KB, benchmarks/holds.py), and the refusal that it is answered with. Without a bound each would cost its
 256 KiB."""
 

@@ -98,6 +98,20 @@ def test_the_first_refusal_stands(flow) -> None:
     assert not is_open(flow)
 
 
+def test_a_refusal_does_not_keep_what_was_read_of_the_call(flow) -> None:
+    """Its traceback refers to frames with the parsed body; the flow lives until the collector finds it."""
+    try:
+        try:
+            raise ValueError("of the parser")
+        except ValueError as cause:
+            raise UnavailableError("first") from cause
+    except UnavailableError as error:
+        refuse_with(flow, error)
+    kept = flow_state(flow).refusal
+    assert kept is not None
+    assert (kept.__traceback__, kept.__context__, kept.__cause__) == (None, None, None)
+
+
 def test_a_response_of_somebody_else_stands(flow) -> None:
     allow(flow)
     flow.response = Response.make(418)

@@ -27,6 +27,7 @@ INVOICES = {
 def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("HEADGATE_DATA_DIR", "HEADGATE_RUNTIME_FILE"):
         monkeypatch.delenv(name, raising=False)
     path = tmp_path / "openapi.json"
