@@ -15,19 +15,21 @@ from pathlib import Path
 import yaml
 
 MODULE = "github.com/open-policy-agent/opa"
-VERSION = "v1.2.0"
+VERSION = "v1.22.2"
 FOLDER = "v1/test/cases/testdata/v1"
 DOWNLOAD_TIMEOUT_SECONDS = 300
+BOOLEAN = "tag:yaml.org,2002:bool"
 
 
 class Loader(yaml.CSafeLoader):
-    """YAML as Go reads it: no dates, and numbers with an exponent but no dot."""
+    """YAML as Go reads it: no dates, numbers with an exponent but no dot, and no words for booleans but two."""
 
 
 Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in {BOOLEAN, "tag:yaml.org,2002:timestamp"}]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
+Loader.add_implicit_resolver(BOOLEAN, re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
@@ -45,7 +47,7 @@ class Case:
     input_term: str | None
     strict: bool
     sort_bindings: bool
-    want_result: object
+    want_result: list[dict[str, object]] | None
     want_error: bool
     want_error_text: str
 
@@ -84,7 +86,7 @@ def parse(name: str, raw: dict[str, object]) -> Case:
         input_term=raw.get("input_term"),  # type: ignore[arg-type]
         strict=bool(raw.get("strict_error")),
         sort_bindings=bool(raw.get("sort_bindings")),
-        want_result=raw.get("want_result"),
+        want_result=raw.get("want_result"),  # type: ignore[arg-type]
         want_error="want_error" in raw or "want_error_code" in raw,
         want_error_text=str(raw.get("want_error") or ""),
     )

@@ -27,7 +27,9 @@ class Why(StrEnum):
     RECURSION = "recursion seen too soon"
     NUMBERS = "numbers"
     TYPES = "types"
-    LATER = "mended in later versions"
+    EDGES = "edges of builtins"
+    MEANING = "read otherwise by the engine"
+    SYNTAX = "newer syntax"
 
 
 EXPLAINED = {
@@ -40,10 +42,14 @@ EXPLAINED = {
     Why.RECURSION: "The check for recursion takes a reference that is not constant for all that it could reach.",
     Why.NUMBERS: "`-1e9` is an integer here, and none in OPA, which keeps numbers as they are written.",
     Why.TYPES: "An error where OPA has false.",
-    Why.LATER: "Builtins have the values of OPA v1.22.2, where the first case has another result; the second is an error.",
+    Why.EDGES: "An error where OPA has a value: `4.1Mi` is a fraction of a byte, which OPA rounds to 64 bits; `1e400` is "
+    "infinite; keys that a template misses; an empty text to replace; EdDSA is verified here, not signed with.",
+    Why.MEANING: "What the engine would read otherwise than OPA is refused: `k, v in xs` of what could be a set, `walk` "
+    "outside `walk(x, [path, value])`, `=` with a name of `every`, `_` and `{` behind `not`, fractions that no double "
+    "holds, numbers that are written out as they are spelled (`src/rego/checks/meaning/`).",
+    Why.SYNTAX: "Syntax of Rego after v1.2.0: `and`, `or`, `not { … }`, template strings, keywords in references. Write what "
+    "older versions have.",
 }
-
-LATER = frozenset({"reachable_paths/cycle_1022_3", "units_parse_bytes/comparison (9)"})
 
 STAYS_AN_ERROR = """
 ## Errors where OPA has a value
@@ -72,15 +78,30 @@ engine reads them otherwise |
 """
 
 SIGNS = [
+    (Why.EDGES, "EdDSA is not available"),
     (Why.BLOCKED, "is not available"),
     (Why.OVERLAP, "overlaps"),
     (Why.LIMIT, "nested more than"),
     (Why.LIMIT, "out of range"),
+    (Why.MEANING, "misses the members of a set"),
+    (Why.MEANING, "walk gives many values"),
+    (Why.MEANING, "is a name of every"),
+    (Why.MEANING, "OPA writes this number"),
+    (Why.EDGES, "YAML 1.1 and 1.2"),
+    (Why.EDGES, "map has no entry"),
+    (Why.EDGES, "an empty pattern"),
+    (Why.EDGES, "number of elements"),
+    (Why.EDGES, "a fraction of a byte"),
+    (Why.EDGES, "too large for a double"),
     (Why.UNKNOWN, "unknown function"),
     (Why.RECURSION, "recursion"),
     (Why.REPLACED, "use of undefined variable"),
     (Why.REPLACED, "cannot be replaced"),
     (Why.TYPES, "expects string argument"),
+    (Why.SYNTAX, "expecting "),
+    (Why.SYNTAX, "unexpected keyword"),
+    (Why.SYNTAX, "a keyword must be one of"),
+    (Why.SYNTAX, "invalid character"),
 ]
 
 
@@ -100,8 +121,6 @@ def row(outcome: Outcome) -> Row:
         return Row(outcome.id, outcome.kind, None, "")
     if outcome.kind is Kind.VALUE_FOR_ERROR and outcome.id.startswith("providers-aws-sign_req/"):
         return Row(outcome.id, outcome.kind, Why.NUMBERS, outcome.detail)
-    if outcome.kind is Kind.OTHER_VALUE and outcome.id in LATER:
-        return Row(outcome.id, outcome.kind, Why.LATER, outcome.detail)
     for why, sign in SIGNS:
         if sign in outcome.detail and outcome.kind in {Kind.REFUSED, Kind.ERROR}:
             return Row(outcome.id, outcome.kind, why, outcome.detail)
@@ -179,8 +198,21 @@ def page(rows: list[Row]) -> str:
                 "| case | outcome |",
                 "|---|---|",
             ]
-            lines += [f"| {cell(row.id)} | {cell(short(row))} |" for row in chosen]
+            lines += (
+                groups(chosen) if why is Why.SYNTAX else [f"| {cell(row.id)} | {cell(short(row))} |" for row in chosen]
+            )
     return "\n".join(lines) + "\n" + STAYS_AN_ERROR
+
+
+def groups(rows: list[Row]) -> list[str]:
+    """A line for the cases of one name, which differ in the place of the same syntax."""
+    members: dict[str, list[Row]] = {}
+    for row in rows:
+        members.setdefault(row.id.split("/")[0].split(":")[0], []).append(row)
+    return [
+        f"| {cell(name)} ({len(chosen)}) | {cell('; '.join(sorted({row.detail for row in chosen})))} |"
+        for name, chosen in members.items()
+    ]
 
 
 def short(row: Row) -> str:

@@ -7,7 +7,7 @@ use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
 use crate::rego::builtins::guard;
-use crate::rego::checks::{calls, heads, packages, patterns, recursion};
+use crate::rego::checks::{self, packages, patterns};
 use crate::rego::complaint::Complaint;
 use crate::rego::entry;
 use crate::rego::evaluate::on_big_stack;
@@ -60,9 +60,7 @@ fn build(
     let sources = sources(&rewritten, &written);
     let program = Program::new(sources.into_iter().zip(modules.iter().map(AsRef::as_ref)).collect());
     check_packages(&program, data)?;
-    let builtins = calls::check(&program)?;
-    recursion::check(&program)?;
-    heads::check(&program)?;
+    let builtins = checks::check(&program)?;
     let patterns = patterns::check(&program)?;
     let rules = rule_names(&program)?;
     let about = |error: anyhow::Error| Complaint::from_engine(policy.path, policy.text, &error.to_string());

@@ -1,5 +1,5 @@
-//! Modules as the engine is to read them: limits of size kept, calls of print taken out, results of our builtins where the engine
-//! looks for them.
+//! Modules as the engine is to read them: limits of size kept, calls of print taken out, results of our builtins and
+//! of walk where the engine looks for them.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use crate::rego::parse::{new_engine, parse};
 use crate::rego::program::{Part, Program};
 use crate::rego::source::Source;
 use crate::rego::syntax::rewrite::rewritten;
-use crate::rego::syntax::{outputs, prints};
+use crate::rego::syntax::{outputs, prints, walks};
 
 /// Work units between looks at the clock. A multiplication can double the length of a number, and eight of
 /// them between two looks would take a thousand times as long as the first.
@@ -72,8 +72,9 @@ fn rewritten_texts(modules: &[Ref<Module>], sources: &[Source<'_>]) -> Result<Ve
     }
     let program = Program::new(sources.iter().copied().zip(modules.iter().map(AsRef::as_ref)).collect());
     let text_of = |part: &Part<'_>| {
-        let edits = prints::edits(part.module, part.source.text).into_iter().chain(outputs::edits(&program, part));
-        rewritten(part.source.text, edits.collect())
+        let prints = prints::edits(part.module, part.source.text);
+        let edits = [prints, outputs::edits(&program, part), walks::edits(&program, part)];
+        rewritten(part.source.text, edits.into_iter().flatten().collect())
     };
     Ok(program.parts.iter().map(text_of).collect())
 }

@@ -23,6 +23,11 @@ impl Part<'_> {
     pub fn is_document(&self, root: &str) -> bool {
         matches!(root, "input" | "data") || self.imports.contains_key(root)
     }
+
+    /// Whether a name means something in the whole module: a document or a rule.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.is_document(name) || self.own_names.contains(name)
+    }
 }
 
 pub struct Program<'a> {

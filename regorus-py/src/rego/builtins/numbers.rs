@@ -81,7 +81,8 @@ fn unit(values: &[Value]) -> Result<(), String> {
     if string.contains('_') || !string.contains(|character: char| character.is_ascii_digit()) {
         return Err(String::from("no number"));
     }
-    let exponent = string.rsplit_once(['e', 'E']).map_or("", |(_, exponent)| exponent);
-    let digits = exponent.trim_start_matches(['+', '-']).chars().take_while(char::is_ascii_digit).count();
-    if digits > 2 { Err(String::from("an exponent of more than two digits")) } else { Ok(()) }
+    // The `E` of a unit, as in `1e100Ei`, has no digits behind it.
+    let exponents = string.split(['e', 'E']).skip(1).map(|exponent| exponent.trim_start_matches(['+', '-']));
+    let digits = exponents.map(|exponent| exponent.chars().take_while(char::is_ascii_digit).count()).max();
+    if digits.unwrap_or_default() > 2 { Err(String::from("an exponent of more than two digits")) } else { Ok(()) }
 }

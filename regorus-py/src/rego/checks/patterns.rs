@@ -128,7 +128,7 @@ impl Visitor for Local<'_> {
         }
     }
 
-    fn statement(&mut self, statement: &LiteralStmt) {
+    fn statement(&mut self, statement: &LiteralStmt, _scope: &Scope<'_>) {
         if let Literal::SomeIn { value, collection, .. } = &statement.literal
             && let Expr::Var { span, .. } = value.as_ref()
         {

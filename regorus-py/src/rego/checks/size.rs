@@ -61,7 +61,7 @@ struct Operators {
 }
 
 impl Visitor for Operators {
-    fn statement(&mut self, _statement: &LiteralStmt) {
+    fn statement(&mut self, _statement: &LiteralStmt, _scope: &Scope<'_>) {
         self.statements += 1;
     }
 

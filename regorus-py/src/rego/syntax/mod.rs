@@ -5,4 +5,6 @@ pub mod outputs;
 pub mod prints;
 pub mod rewrite;
 pub mod scope;
+pub mod shallow;
 pub mod visit;
+pub mod walks;

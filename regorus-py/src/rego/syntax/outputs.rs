@@ -28,7 +28,7 @@ struct Outputs<'p, 'a> {
 impl Visitor for Outputs<'_, '_> {
     fn expression(&mut self, _expression: &Expr, _scope: &Scope<'_>) {}
 
-    fn statement(&mut self, statement: &LiteralStmt) {
+    fn statement(&mut self, statement: &LiteralStmt, _scope: &Scope<'_>) {
         let (Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. }) = &statement.literal else { return };
         let Expr::Call { fcn, params, .. } = expr.as_ref() else { return };
         if let Callee::Builtin(name, arity) = self.program.callee(self.part, fcn)
@@ -56,7 +56,7 @@ fn turned(text: &str, call: &Expr, parameters: &[Ref<Expr>]) -> Option<Edit> {
 }
 
 /// Where an expression stands, with its quotes, which the engine leaves out.
-fn place(expression: &Expr) -> Option<Range<usize>> {
+pub fn place(expression: &Expr) -> Option<Range<usize>> {
     let span = expression.span();
     let range = usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?;
     Some(match expression {

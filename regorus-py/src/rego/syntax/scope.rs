@@ -4,25 +4,51 @@ use std::collections::BTreeSet;
 
 use regorus::unstable::{AssignOp, Expr, Literal, Query, Span};
 
+use super::shallow::mentions;
+
 /// Names bound here or further out: arguments, `some`, `:=`, `every`.
 #[derive(Default)]
 pub struct Scope<'a> {
     pub names: BTreeSet<String>,
+    /// The body that this is the scope of; none for arguments and for the names of `every`.
+    query: Option<&'a Query>,
+    is_of_every: bool,
     outer: Option<&'a Scope<'a>>,
 }
 
-impl Scope<'_> {
-    pub fn inner(&self, names: BTreeSet<String>) -> Scope<'_> {
-        Scope { names, outer: Some(self) }
+impl<'a> Scope<'a> {
+    /// The names of a body.
+    pub fn body<'s>(&'s self, query: &'s Query) -> Scope<'s> {
+        Scope { names: query_names(query), query: Some(query), is_of_every: false, outer: Some(self) }
+    }
+
+    /// The names that `every` gives to its body.
+    pub fn every(&self, names: BTreeSet<String>) -> Scope<'_> {
+        Scope { names, query: None, is_of_every: true, outer: Some(self) }
     }
 
     pub fn is_local(&self, name: &str) -> bool {
-        self.names.contains(name) || self.outer.is_some_and(|outer| outer.is_local(name))
+        self.outwards().any(|scope| scope.names.contains(name))
+    }
+
+    /// Whether an `every` here or further out has given the name.
+    pub fn is_of_every(&self, name: &str) -> bool {
+        self.outwards().any(|scope| scope.is_of_every && scope.names.contains(name))
+    }
+
+    /// Whether something around this body could have bound the name.
+    pub fn is_used_around(&self, name: &str) -> bool {
+        let mut around = self.outwards().skip(1);
+        around.any(|scope| scope.names.contains(name) || scope.query.is_some_and(|query| mentions(query, name)))
+    }
+
+    fn outwards<'s>(&'s self) -> impl Iterator<Item = &'s Scope<'a>> {
+        std::iter::successors(Some(self), |scope| scope.outer)
     }
 }
 
 /// What the statements of one body declare, not counting the bodies within.
-pub fn query_names(query: &Query) -> BTreeSet<String> {
+fn query_names(query: &Query) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for statement in &query.stmts {
         match &statement.literal {

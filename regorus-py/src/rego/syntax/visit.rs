@@ -2,14 +2,14 @@
 
 use regorus::unstable::{Expr, Literal, LiteralStmt, Query, Ref, Rule, RuleHead};
 
-use super::scope::{Scope, pattern_names, query_names};
+use super::scope::{Scope, pattern_names};
 
 /// What a visitor is shown.
 pub trait Visitor {
     /// An expression; its parts follow by themselves. `scope` holds the names that are local here.
     fn expression(&mut self, expression: &Expr, scope: &Scope<'_>);
     /// A statement of a body, before its expressions.
-    fn statement(&mut self, _statement: &LiteralStmt) {}
+    fn statement(&mut self, _statement: &LiteralStmt, _scope: &Scope<'_>) {}
     /// The target in `with target as replacement`.
     fn target(&mut self, _expression: &Expr, _scope: &Scope<'_>) {}
     /// The replacement in `with target as replacement`, which may be the bare name of a function.
@@ -82,8 +82,8 @@ struct Walk<'v> {
 
 impl Walk<'_> {
     /// Walks over a body and gives the scope in it.
-    fn query<'s>(&mut self, query: &Query, outer: &'s Scope<'s>) -> Scope<'s> {
-        let scope = outer.inner(query_names(query));
+    fn query<'s>(&mut self, query: &'s Query, outer: &'s Scope<'s>) -> Scope<'s> {
+        let scope = outer.body(query);
         for statement in &query.stmts {
             self.statement(statement, &scope);
         }
@@ -91,7 +91,7 @@ impl Walk<'_> {
     }
 
     fn statement(&mut self, statement: &LiteralStmt, scope: &Scope<'_>) {
-        self.visitor.statement(statement);
+        self.visitor.statement(statement, scope);
         match &statement.literal {
             Literal::SomeVars { .. } => {}
             Literal::SomeIn { key, value, collection, .. } => {
@@ -103,7 +103,7 @@ impl Walk<'_> {
             Literal::Every { key, value, domain, query, .. } => {
                 self.expression(domain, scope);
                 let names = key.iter().chain(std::iter::once(value)).map(|span| span.text().to_owned());
-                let inner = scope.inner(names.collect());
+                let inner = scope.every(names.collect());
                 self.query(query, &inner);
             }
         }

@@ -62,6 +62,15 @@ impl Network {
         address & mask(self.prefix_bits) == self.first && self.is_four() == is_mapped(address)
     }
 
+    /// Whether all addresses of the other one are in this one. IPv6 networks go by their prefixes, so that `::/80`
+    /// holds itself although its last address is one that maps an IPv4 address.
+    pub fn holds(self, other: Self) -> bool {
+        if self.is_four() || other.is_four() {
+            return self.contains(other.first) && self.contains(other.last());
+        }
+        self.prefix_bits <= other.prefix_bits && other.first & mask(self.prefix_bits) == self.first
+    }
+
     pub fn is_four(self) -> bool {
         is_mapped(self.first) && self.prefix_bits >= MAPPED_PREFIX_BITS
     }

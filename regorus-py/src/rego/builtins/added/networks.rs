@@ -34,7 +34,7 @@ fn holds(network: Network, text: &str) -> Result<bool, String> {
     }
     let part = Network::parse(text)
         .map_err(|_| format!("not a valid textual representation of an IP address or CIDR: {text}"))?;
-    Ok(network.contains(part.first) && network.contains(part.last()))
+    Ok(network.holds(part))
 }
 
 fn intersects(values: &[Value]) -> Result<Value, String> {

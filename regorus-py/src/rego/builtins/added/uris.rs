@@ -77,15 +77,20 @@ impl Uri {
         if self.raw_path.bytes().all(is_plain) {
             return self.raw_path.clone();
         }
-        let mut text = String::new();
-        for byte in &self.path {
-            match byte {
-                _ if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(byte) => text.push(char::from(*byte)),
-                _ => text.push_str(&format!("%{byte:02X}")),
-            }
-        }
-        text
+        escaped(&self.path)
     }
+}
+
+/// A path, as Go escapes it.
+fn escaped(path: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in path {
+        match byte {
+            _ if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(byte) => text.push(char::from(*byte)),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 fn without_port(host: &str) -> &str {
@@ -126,7 +131,7 @@ fn host(authority: &str) -> Result<String, String> {
         }
         port
     } else {
-        if host.contains(['[', ']']) {
+        if host.contains('[') {
             return Err(String::from("invalid character in host name"));
         }
         host.rfind(':').map_or("", |at| &host[at..])
@@ -173,12 +178,14 @@ fn is_valid(values: &[Value]) -> Result<Value, String> {
 fn parse(values: &[Value]) -> Result<Value, String> {
     let uri = Uri::parse(string(values, 1)?)?;
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| String::from("a part that is no text"));
-    let raw_path = if uri.path.is_empty() { String::new() } else { uri.raw_path.clone() };
+    let path = text(&uri.path)?;
+    // Go keeps the path as it was written only where it would write it otherwise.
+    let raw_path = if uri.raw_path == escaped(&uri.path) { path.clone() } else { uri.raw_path.clone() };
     let members = [
         ("scheme", uri.scheme.clone()),
         ("hostname", uri.hostname().to_owned()),
         ("port", uri.port().to_owned()),
-        ("path", text(&uri.path)?),
+        ("path", path),
         ("raw_path", raw_path),
         ("raw_query", uri.query.clone()),
         ("fragment", text(&uri.fragment)?),

@@ -55,5 +55,7 @@ impl Node {
 pub fn literal(kind: Kind, raw: &str, children: Vec<Value>) -> Value {
     let mut node = Node::default().text("Raw", raw).list("Children", children);
     node.0.insert(Value::from("Kind"), Value::from(kind as u64));
+    // A validation sets it, and nothing is validated here.
+    node.0.insert(Value::from("ExpectedTypeHasDefault"), Value::Bool(false));
     node.into_value()
 }
