@@ -10,6 +10,7 @@ from headgate.nlp_policies.provider_settings import (
     ProviderSetting,
     parse_providers,
     require_keys_again,
+    require_open_addresses,
     vault_name,
 )
 from headgate.organizations.change_setting import change_setting
@@ -55,6 +56,7 @@ async def put_providers(
     generation = await bump_generation(connection, org_id)  # locks: changes of one organization are ordered
     kept = await names_with_keys(connection, org_id, vault)
     require_keys_again(draft, await provider_settings(connection, org_id), kept)
+    require_open_addresses(draft, OperatorBounds(await stored_bounds(connection, org_id)))
     for name in kept - draft.providers.keys():
         await vault.forget(connection, org_id, vault_name(name))
     for name, key in draft.keys.items():

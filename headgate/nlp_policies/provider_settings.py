@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Address, ip_address
+from socket import inet_aton
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
+from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import DestinationRules
 
 PROVIDERS_MAX: Final = 20
@@ -20,6 +23,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _REMOTE: Final = tuple(one.value for one in ProviderKind if one is not ProviderKind.EMBEDDED)
 _MEMBERS: Final = ("kind", "base_url", "api_key", "models", "input_price", "output_price")
 _MODELS_MAX: Final = 100
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _DEFAULT_URLS: Final = {
     ProviderKind.OPENAI_COMPATIBLE: "https://api.openai.com/v1",
     ProviderKind.ANTHROPIC: "https://api.anthropic.com",
@@ -96,6 +100,22 @@ def require_keys_again(draft: ProvidersDraft, before: Mapping[str, ProviderSetti
             raise _fail(f"{name}.api_key", "the address has changed: give the key again, or null for none")
 
 
+def require_open_addresses(draft: ProvidersDraft, rules: DestinationRules) -> None:
+    """A private address must be open to the organization; a name is looked up, and checked, at each connection. Raises
+    ValidationError."""
+    for name, setting in draft.providers.items():
+        parts = urlsplit(setting.base_url)
+        host = parts.hostname or ""
+        address = _written_address(host)
+        port = parts.port or _DEFAULT_PORTS[parts.scheme]
+        if address is not None and not rules.permits(host, address, port):
+            raise _fail(
+                f"{name}.base_url",
+                "the operator of this installation has not opened this private address to your organization"
+                " (headgate org private-destinations)",
+            )
+
+
 def _setting(where: str, name: str, entry: JsonObject) -> ProviderSetting:
     kind = entry.get("kind", name)
     if not isinstance(kind, str) or kind not in _REMOTE:
@@ -122,6 +142,18 @@ def _base_url(where: str, value: JsonValue) -> str:
     if not fits or parts.query or parts.fragment or parts.username is not None or " " in value:
         raise _fail(f"{where}.base_url", problem)
     return value.rstrip("/")
+
+
+def _written_address(host: str) -> Address | None:
+    """The address that a host is, in the forms that the system's resolver reads too (127.1, 0x7f000001)."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        pass
+    try:
+        return IPv4Address(inet_aton(host))
+    except OSError:
+        return None
 
 
 def _key(where: str, value: JsonValue) -> Secret | None:

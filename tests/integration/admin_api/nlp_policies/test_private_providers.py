@@ -43,3 +43,35 @@ async def test_a_private_provider_is_asked_only_where_the_operator_has_opened_it
     assert len(await model_server.journal()) == 1
     opens({"host": "127.0.0.0/8", "ports": [int(model_server.url.rsplit(":", 1)[1])]})
     assert (await tested())["outcome"] == "clear"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 400),
+        ("[::1]", 400),
+        ("[::ffff:10.0.0.1]", 400),
+        ("127.1", 400),
+        ("0x7f000001", 400),
+        ("169.254.169.254", 400),
+        ("10.1.2.3:8443", 200),  # open
+        ("10.1.2.3", 400),  # on another port
+        ("93.184.216.34", 200),
+        ("models.internal", 200),  # names are looked up at the connection
+    ],
+)
+async def test_a_private_address_is_saved_only_where_the_operator_has_opened_it(
+    gate: Gate, superuser: psycopg.Connection[Any], host: str, status: int
+) -> None:
+    admin = gate.person()
+    superuser.execute(
+        "UPDATE settings SET document = %s WHERE org_id = %s AND name = 'private_destinations'",
+        [json.dumps({"destinations": [{"host": "10.0.0.0/8", "ports": [8443]}]}), gate.org_id],
+    )
+    setting = {"local": {"kind": "openai_compatible", "base_url": f"https://{host}/v1"}}
+    answer = await admin.put("/admin/settings/nlp-providers", json=setting)
+    assert answer.status_code == status
+    if status != 200:
+        assert answer.json()["error"]["details"]["field"] == "local.base_url"
+        assert "headgate org private-destinations" in answer.json()["error"]["message"]
+        assert "local" not in (await admin.get("/admin/settings/nlp-providers")).json()
