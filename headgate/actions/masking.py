@@ -103,7 +103,7 @@ class Masker:
             masked.append(self._mask_value(item, work))
         return masked
 
-    def _mask_members(self, members: JsonObject, work: _Work) -> JsonObject:
+    def _mask_members(self, members: JsonObject, work: _Work, *, of_secret: bool = False) -> JsonObject:
         masked: JsonObject = {}
         namesakes: Counter[str] = Counter()
         for name, value in members.items():
@@ -113,10 +113,18 @@ class Masker:
             while shown in masked:  # two names that are credentials both; counted, or many of them cost their square
                 namesakes[base] += 1
                 shown = f"{base} {namesakes[base] + 1}"
-            masked[shown] = (
-                _mask_leaves(value, work) if self._rules.is_secret_name(name) else self._mask_value(value, work)
-            )
+            is_secret = of_secret or any(map(self._rules.is_secret_name, {name, base}))
+            masked[shown] = self._mask_leaves(value, work) if is_secret else self._mask_value(value, work)
         return masked
+
+    def _mask_leaves(self, value: JsonValue, work: _Work) -> JsonValue:
+        """The shape of what a secret member holds stays visible, and whether it holds anything."""
+        if isinstance(value, dict):
+            return self._mask_members(value, work, of_secret=True)
+        if isinstance(value, list):
+            work.left -= len(value)
+            return MASK if work.left < 0 else [self._mask_leaves(one, work) for one in value]
+        return value if value is None or isinstance(value, bool) or value == "" else MASK
 
     def _mask_assignment(self, match: re2._Match) -> str:
         name, value = match.group(1), match.group(2)
@@ -164,20 +172,6 @@ def _substitute(pattern: re2._Regexp, replace: Callable[[re2._Match], str], text
         return text
     substituted = str(pattern.sub(replaced, text, work.left))
     return substituted if work.left > 0 else substituted[: len(substituted) - len(text) + end] + MASK
-
-
-def _mask_leaves(value: JsonValue, work: _Work) -> JsonValue:
-    """The shape of what a secret member holds stays visible, and whether it holds anything."""
-    if isinstance(value, list | dict):
-        work.left -= len(value)
-        if work.left < 0:
-            return MASK
-        if isinstance(value, list):
-            return [_mask_leaves(one, work) for one in value]
-        return {name: _mask_leaves(one, work) for name, one in value.items()}
-    if value is None or isinstance(value, bool) or value == "":
-        return value
-    return MASK
 
 
 @cache

@@ -21,7 +21,10 @@ _SEPARATOR: Final = "[_. -]?"
 _NAME_SOURCE: Final = re.compile(r"[a-z0-9_]+")
 # How forms write a member of a member: user[password], password[], and percent-encoded.
 _BRACKETS: Final = r"(?:\]|\[[0-9]*\]|%5[BbDd])*"
-_ASSIGNMENT_TAIL: Final = "s?" + _BRACKETS + r"""\\*["']?\s*[:=]\s*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+# A text may be JSON, or code, in which a line break is a backslash and a letter.
+_ASSIGNMENT_TAIL: Final = (
+    "s?" + _BRACKETS + r"""\\*["']?(?:\s|\\+[tnrf])*[:=](?:\s|\\+[tnrf])*\\*["']?)([^\s"'&,;<>\\]{4,})"""
+)
 
 
 def _not_masked_yet() -> str:
@@ -32,13 +35,14 @@ def _not_masked_yet() -> str:
 
 # What follows a name that a value is assigned to, in canonical JSON and in texts inside it (where quotes are
 # escaped once for each level). A value that is masked already, or empty, is no reason to look closer.
+_GAP: Final = r"(?: |\\+[tnrf])*"
 _ASSIGNED: Final = (
     "s?"
     + _BRACKETS
     + (
-        r"""(?:\\*["'])? *[:=] *(?:\\*["'](?:[^\["]|NOT_MASKED)|[^"'\\ \[]|NOT_MASKED)""".replace(
+        r"""\\*["']?GAP[:=]GAP(?:\\*["'](?:[^\["]|NOT_MASKED)|\\+[^"'\\]|[^"'\\ \[]|NOT_MASKED)""".replace(
             "NOT_MASKED", _not_masked_yet()
-        )
+        ).replace("GAP", _GAP)
     )
 )
 
