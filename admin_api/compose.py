@@ -32,6 +32,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.rehearsal import Rehearsals
+from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.httpx_transport import open_operator_client
 from headgate.outgoing.resolver import SystemResolver
@@ -126,7 +127,9 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             recorder=recorder,
             database=database,
             clock=clock,
-            content=ContentJudge(evaluator),
+            content=ContentJudge(
+                evaluator, shared=None if valkey is None else SharedRequests(valkey, settings.database_dsn)
+            ),
             exemptions=Exemptions(database, clock, shadow=shadow_calls.recorded),
             vault=vault,
             catalogue=catalogue,

@@ -45,6 +45,7 @@ from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.outgoing.trust import trusted_roots
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD, Marker
@@ -172,6 +173,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         observe=observe_decision,
         shadow=shadow_calls.recorded,
         decisions=decisions,
+        shared=None if valkey is None else SharedRequests(valkey, settings.database_dsn),
     )
 
     stack.push_async_callback(point.instance.end)

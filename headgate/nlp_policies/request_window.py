@@ -1,12 +1,12 @@
 """What an agent has sent lately, so that a credential that it sends piece by piece is read in one piece.
 
 Of each request the short texts by their place, the same place over several requests joined; and all of a request's
-payload, joined with that of the requests before. Bounded for each agent, each organization and the process; each
-process has its own.
+payload, joined with that of the requests before. Bounded for each agent, each organization and the process. What
+other processes know comes from ``headgate.nlp_policies.shared_requests``.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
@@ -31,28 +31,35 @@ _ALL: Final = "*"
 type _Texts = dict[str, str]
 
 
-@dataclass(slots=True)
-class _Request:
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The short texts of a request by their place. ``at`` in seconds; ``key``: a retry has that of the first try."""
+
     at: float
     key: str
     texts: _Texts
-    characters: int
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, self.texts.values()))
 
 
 @dataclass(slots=True)
 class RequestWindows:
-    """``clock`` in seconds, monotonic."""
+    """``clock`` in seconds, the same for all processes."""
 
     clock: Callable[[], float]
-    _agents: "OrderedDict[tuple[str, str], list[_Request]]" = field(default_factory=OrderedDict)
+    _agents: "OrderedDict[tuple[str, str], list[Sent]]" = field(default_factory=OrderedDict)
 
-    def enter(self, org_id: str, agent_id: str, key: str, value: JsonValue) -> tuple[JoinedText, ...]:
-        """What this request makes together with those before it. ``key``: a retry has that of the first try."""
-        now = self.clock()
-        texts = _texts(value)
-        before = [one for one in self._agents.get((org_id, agent_id), []) if one.at > now - WINDOW_SECONDS]
-        earlier = [one for one in before if one.key != key]
-        kept = [*earlier, _Request(now, key, texts, sum(map(len, texts.values())))][-REQUESTS_MAX:]
+    def read(self, key: str, value: JsonValue) -> Sent:
+        return Sent(self.clock(), key, _texts(value))
+
+    def enter(self, org_id: str, agent_id: str, sent: Sent, elsewhere: Sequence[Sent] = ()) -> tuple[JoinedText, ...]:
+        """What this request makes together with those before it, ``elsewhere`` through other processes."""
+        texts, since = sent.texts, sent.at - WINDOW_SECONDS
+        known = {one.key: one for one in (*elsewhere, *self._agents.get((org_id, agent_id), ())) if one.at > since}
+        known.pop(sent.key, None)
+        kept = [*sorted(known.values(), key=lambda one: one.at), sent][-REQUESTS_MAX:]
         while len(kept) > 1 and sum(one.characters for one in kept) > AGENT_CHARACTERS_MAX:
             del kept[0]
         self._agents[(org_id, agent_id)] = kept
@@ -77,7 +84,7 @@ class RequestWindows:
             self._agents.popitem(last=False)
 
 
-def _joined(before: list[_Request], texts: _Texts) -> Iterator[JoinedText]:
+def _joined(before: list[Sent], texts: _Texts) -> Iterator[JoinedText]:
     for place, text in texts.items():
         earlier = [one.texts[place] for one in before if place in one.texts]
         if any(one != text for one in earlier):

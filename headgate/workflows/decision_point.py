@@ -9,6 +9,7 @@ from headgate.agents.authenticate import KeyRing
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.policies.model import Decision
 from headgate.workflows.admit_call import CallGate
 from headgate.workflows.decide_action import RecordedObserver, observe_nothing
@@ -54,6 +55,7 @@ def decision_point(
     observe: Callable[[Decision], None] = lambda decision: None,
     shadow: RecordedObserver = observe_nothing,
     decisions: FairDecisions | None = None,
+    shared: SharedRequests | None = None,
 ) -> DecisionPoint:
     """``most_open_approvals``: of an agent that has no limit of its own; None: any number, of calls that wait too."""
     instance = Instance("proxy", database)
@@ -77,7 +79,7 @@ def decision_point(
         instance=instance,
         ends=ends,
         clock=clock,
-        content=ContentJudge(evaluator),
+        content=ContentJudge(evaluator, shared=shared),
         exemptions=Exemptions(database, clock, instance=instance, ends=ends, shadow=shadow),
         observe=observe,
         shadow=shadow,

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from time import monotonic
+from time import time
 from typing import Final
 
 from headgate.detectors.assess import EXACT_MODELS
@@ -12,7 +12,8 @@ from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator, decision_of
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
-from headgate.nlp_policies.request_window import RequestWindows
+from headgate.nlp_policies.request_window import RequestWindows, Sent
+from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
 from headgate.workflows.decide_action import Candidate
@@ -32,9 +33,12 @@ async def _recall_nothing() -> Recalled:
 class ContentJudge:
     """Of one process: its evaluator's judges, budgets and cache are shared by all calls."""
 
-    def __init__(self, evaluator: Evaluator, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, evaluator: Evaluator, clock: Callable[[], float] = time, shared: SharedRequests | None = None
+    ) -> None:
         self._evaluator = evaluator
         self._windows = RequestWindows(clock)
+        self._shared = shared
 
     async def tightened(
         self, state: OrganizationState, candidate: Candidate, decision: Decision, recall: Recall = _recall_nothing
@@ -49,13 +53,19 @@ class ContentJudge:
         if any(not policy.draft.is_local for policy in policies):
             recalled = await recall()
         content = judged_content(candidate.draft)
-        of_agent = state.org_id, candidate.agent_id, candidate.digest.hex()
-        windowed = any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies)
-        if windowed:
-            content = replace(content, joined=self._windows.enter(*of_agent, content.for_detectors(())))
+        agent = state.org_id, candidate.agent_id
+        sent, told = None, None
+        if any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies):
+            sent = self._windows.read(candidate.digest.hex(), content.for_detectors(()))
+            elsewhere: list[Sent] = []
+            if self._shared is not None:
+                elsewhere, told = await self._shared.tell(*agent, sent)
+            content = replace(content, joined=self._windows.enter(*agent, sent, elsewhere))
         results = await _ask(self._evaluator, policies, content, state.nlp_providers, recalled)
-        if windowed and decision_of(results) is not Verdict.ALLOW:
-            self._windows.leave(*of_agent)
+        if sent is not None and decision_of(results) is not Verdict.ALLOW:
+            self._windows.leave(*agent, sent.key)
+            if self._shared is not None and told is not None:
+                await self._shared.take_back(*agent, told)
         return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
 
 

@@ -11,7 +11,7 @@ LONG_NAME = "n" * 200_000
 def entered(*bodies: JsonValue) -> list[tuple[tuple[str, ...], str]]:
     windows = RequestWindows(lambda: 0.0)
     for number, body in enumerate(bodies):
-        joined = windows.enter("org", "agent", str(number), {"params": {"body": body}})
+        joined = windows.enter("org", "agent", windows.read(str(number), {"params": {"body": body}}))
     return [(one.before, one.text) for one in joined]
 
 

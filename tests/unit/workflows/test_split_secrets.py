@@ -4,11 +4,14 @@ import base64
 from types import SimpleNamespace
 
 import pytest
+from redis.asyncio import Redis
 
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
+from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import system_clock
+from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType
 from headgate.nlp_policies.request_window import (
@@ -18,6 +21,7 @@ from headgate.nlp_policies.request_window import (
     WINDOW_SECONDS,
     RequestWindows,
 )
+from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.outgoing.client import OutgoingClient
 from headgate.policies.model import Decision, RiskLevel, Verdict
 from headgate.protocols.http_call import HttpCall
@@ -62,10 +66,10 @@ async def test_numbers_side_by_side_are_no_personal_data() -> None:
 class _Agent:
     """Sends calls to one decision point; ``seconds`` is its clock."""
 
-    def __init__(self, client: OutgoingClient) -> None:
+    def __init__(self, client: OutgoingClient, shared: SharedRequests | None = None) -> None:
         self.seconds = 0.0
         evaluator = Evaluator(Judges(client), DailyBudgets(system_clock), deadline_seconds=30)
-        self._judge = ContentJudge(evaluator, lambda: self.seconds)
+        self._judge = ContentJudge(evaluator, lambda: self.seconds, shared)
         draft = NlpDraft("No secrets", NlpPolicyType.CONTENT_SAFETY, model="secrets", threshold=0.6)
         self._policy = NlpPolicy("org_1", "nlp_1", 1, draft, _NOW, _NOW)
 
@@ -135,16 +139,57 @@ async def test_other_agents_and_a_later_time_have_nothing_to_do_with_it(agent: _
     assert await agent.sends(last) is Verdict.ALLOW
 
 
+@pytest.fixture
+async def processes(valkey_url: str):
+    """Two that share a Valkey."""
+    async with open_client() as client, Redis.from_url(valkey_url) as valkey:
+        await valkey.flushdb()
+        yield [_Agent(client, SharedRequests(valkey, Secret("postgresql://of-the-gate"))) for _ in range(2)]
+
+
+@pytest.mark.parametrize("how", CALLS)
+async def test_pieces_through_several_processes_are_read_together(processes: list[_Agent], how: str) -> None:
+    *before, last = CALLS[how]
+
+    said = [await processes[number % 2].sends(one) for number, one in enumerate(before)]
+    assert said == [Verdict.ALLOW] * len(before)
+    assert await processes[len(before) % 2].sends(last) is Verdict.REQUIRE_APPROVAL
+    assert await processes[0].sends(call(query="d=nothing")) is Verdict.ALLOW
+
+
+async def test_valkey_keeps_nothing_that_can_be_read(processes: list[_Agent], valkey_url: str) -> None:
+    await processes[0].sends(json_call({"data": _PARTS[0]}))
+    async with Redis.from_url(valkey_url) as valkey:
+        [name] = [one async for one in valkey.scan_iter("headgate:requests:*")]
+        [sealed] = await valkey.lrange(name, 0, -1)
+        assert _PARTS[0].encode() not in sealed
+        assert 0 < await valkey.ttl(name) <= WINDOW_SECONDS
+        # What is of nobody, or was moved from another agent's list, is not read.
+        await valkey.rpush(name.replace(b"agt_1", b"agt_2"), sealed, b"short", bytes(100))
+    *_, last = CALLS["json"]
+    assert await processes[1].sends(last, agent_id="agt_2") is Verdict.ALLOW
+
+
+async def test_without_valkey_a_process_goes_on_alone() -> None:
+    """Nothing listens there: each process reads what went through itself, and nothing waits for longer than once."""
+    async with open_client() as client, Redis.from_url("redis://127.0.0.1:1") as nowhere:
+        alone = _Agent(client, SharedRequests(nowhere, Secret("postgresql://of-the-gate")))
+        *before, last = CALLS["query"]
+        assert [await alone.sends(one) for one in before] == [Verdict.ALLOW] * len(before)
+        assert await alone.sends(last) is Verdict.REQUIRE_APPROVAL
+
+
 def test_a_window_is_bounded() -> None:
     windows = RequestWindows(lambda: 1.0)
     for number in range(3 * REQUESTS_MAX):
-        windows.enter("org_1", "agt_1", str(number), {"body": {f"m{one}": f"{number}" * 300 for one in range(200)}})
+        body: JsonValue = {"body": {f"m{one}": f"{number}" * 300 for one in range(200)}}
+        windows.enter("org_1", "agt_1", windows.read(str(number), body))
     [kept] = windows._agents.values()
     assert len(kept) == 1 or sum(one.characters for one in kept) <= AGENT_CHARACTERS_MAX
     assert len(kept) <= REQUESTS_MAX
 
-    windows.enter("org_2", "agt_9", "1", {"body": "x"})
+    windows.enter("org_2", "agt_9", windows.read("1", {"body": "x"}))
     for number in range(2 * ORGANIZATION_AGENTS_MAX):
-        windows.enter("org_1", f"agt_{number}", "1", {"body": "x"})
+        windows.enter("org_1", f"agt_{number}", windows.read("1", {"body": "x"}))
     assert len(windows._agents) == ORGANIZATION_AGENTS_MAX + 1
     assert ("org_2", "agt_9") in windows._agents
