@@ -1,5 +1,6 @@
 """The API's composition: from settings to what the routes work with, and back to nothing."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -24,6 +25,7 @@ from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
+from headgate.detectors.prepare import prepare
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -108,6 +110,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
         stack.push_async_callback(tasks.close)
         tasks.start(states.keep_warm(), name="keep_warm")
+        tasks.start(asyncio.to_thread(prepare), name="prepare_detectors")
         tasks.start(keys.keep_touched(), name="keep_touched")
         tasks.start(shadow_calls.keep_asking(), name="shadow_policies")
         review = Review()

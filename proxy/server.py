@@ -38,6 +38,7 @@ from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
+from headgate.detectors.prepare import prepare
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -186,6 +187,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     captures = open_captures(settings, vault, clock, stack)
     loops = {
         "states": states.keep_warm(),
+        "prepare detectors": asyncio.to_thread(prepare),
         "keys": keys.keep_touched(),
         "heartbeat": point.instance.keep_beating(),
         "refusals": refusals.keep_writing(),

@@ -1,6 +1,7 @@
 """What is made once in a process, half a second of it: lists read, patterns compiled. Done before anybody waits."""
 
 from functools import cache
+from threading import Lock
 
 from headgate.detectors.context_words import context_words
 from headgate.detectors.injection_words import injection_words
@@ -10,10 +11,18 @@ from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.visible import visible
 
+_preparing = Lock()
+
+
+def prepare() -> None:
+    """Afterwards an inspection costs what it costs. Of threads that come at once, one works and the others wait. Raises
+    ValidationError for a list that cannot be used."""
+    with _preparing:
+        _prepare()
+
 
 @cache
-def prepare() -> None:
-    """Afterwards an inspection costs what it costs. Raises ValidationError for a list that cannot be used."""
+def _prepare() -> None:
     secret_formats()
     national_numbers()
     context_words(b"")
