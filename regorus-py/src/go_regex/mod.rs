@@ -5,12 +5,14 @@
 //! `regexp/syntax` (what it refuses is refused), and handed to Rust's matcher as a syntax tree, not as text. Both match
 //! leftmost-first in linear time.
 
+mod brackets;
 mod cache;
 mod classes;
 mod escapes;
 mod parser;
 mod pattern;
 mod replacement;
+mod tree;
 pub mod unicode;
 
 pub use cache::Patterns;

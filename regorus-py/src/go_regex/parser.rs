@@ -3,18 +3,14 @@
 //! As in Go, an operator repeats what stands before it whatever stands between (`a(?i)*`), and flags hold to the end
 //! of their group.
 
-use regex_syntax::hir::{Capture, Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, Repetition};
+use regex_syntax::hir::{Capture, Class, Dot, Hir, Look, Repetition};
 
-use super::classes::{folded, perl, posix, range};
 use super::escapes::{Count, Reader};
 use super::pattern::Refusal;
-use super::unicode::property;
+use super::tree::{Group, LEVELS_MAX, Node, check_levels, too_deep};
 
 /// Go's bound of a count, and of the product of nested ones.
 const COUNT_MAX: Count = 1_000;
-/// Levels of a tree. Go takes 1,000.
-const LEVELS_MAX: u32 = 250;
-const SURROGATES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
 pub struct Parsed {
     pub hir: Hir,
@@ -25,69 +21,17 @@ pub struct Parsed {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Flags {
-    fold: bool,
-    multiple_lines: bool,
-    dot_takes_newline: bool,
-    not_greedy: bool,
+pub struct Flags {
+    pub fold: bool,
+    pub multiple_lines: bool,
+    pub dot_takes_newline: bool,
+    pub not_greedy: bool,
 }
 
-struct Node {
-    hir: Hir,
-    levels: u32,
-    /// The largest product of counts on a way through the tree.
-    product: u64,
-    size: u64,
-    counted: u64,
-}
-
-impl Node {
-    fn leaf(hir: Hir) -> Self {
-        Self { hir, levels: 1, product: 1, size: 1, counted: 0 }
-    }
-
-    fn of(parts: Vec<Node>, join: fn(Vec<Hir>) -> Hir) -> Self {
-        let levels = parts.iter().map(|part| part.levels).max().unwrap_or(0) + 1;
-        let product = parts.iter().map(|part| part.product).max().unwrap_or(1);
-        let size = parts.iter().map(|part| part.size).sum::<u64>().max(1);
-        let counted = parts.iter().map(|part| part.counted).sum();
-        Self { hir: join(parts.into_iter().map(|part| part.hir).collect()), levels, product, size, counted }
-    }
-}
-
-/// An open group.
-struct Group {
-    capture: Option<u32>,
-    flags_outside: Flags,
-    alternatives: Vec<Node>,
-    sequence: Vec<Node>,
-}
-
-impl Group {
-    fn open(capture: Option<u32>, flags_outside: Flags) -> Self {
-        Self { capture, flags_outside, alternatives: Vec::new(), sequence: Vec::new() }
-    }
-
-    fn end_alternative(&mut self) {
-        let mut parts = std::mem::take(&mut self.sequence);
-        let node = if parts.len() == 1 { parts.remove(0) } else { Node::of(parts, Hir::concat) };
-        self.alternatives.push(node);
-    }
-
-    fn close(mut self) -> Node {
-        self.end_alternative();
-        if self.alternatives.len() == 1 {
-            self.alternatives.remove(0)
-        } else {
-            Node::of(self.alternatives, Hir::alternation)
-        }
-    }
-}
-
-struct Parser<'p> {
+pub struct Parser<'p> {
     pattern: &'p str,
-    reader: Reader<'p>,
-    flags: Flags,
+    pub reader: Reader<'p>,
+    pub flags: Flags,
     outer: Vec<Group>,
     group: Group,
     groups: Vec<Option<String>>,
@@ -160,7 +104,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    fn push(&mut self, hir: Hir) {
+    pub fn push(&mut self, hir: Hir) {
         self.group.sequence.push(Node::leaf(hir));
     }
 
@@ -172,19 +116,6 @@ impl<'p> Parser<'p> {
     fn literal(&mut self, code: u32) {
         let class = self.characters(code, code);
         self.push(Hir::class(Class::Unicode(class)));
-    }
-
-    /// The characters of a range, in all cases where case does not count.
-    fn characters(&self, from: u32, to: u32) -> ClassUnicode {
-        let from = if SURROGATES.contains(&from) { SURROGATES.end() + 1 } else { from };
-        let to = if SURROGATES.contains(&to) { SURROGATES.start() - 1 } else { to };
-        match (char::from_u32(from), char::from_u32(to)) {
-            (Some(from), Some(to)) if from <= to => {
-                let class = range(from, to);
-                if self.flags.fold { folded(&class) } else { class }
-            }
-            _ => ClassUnicode::empty(),
-        }
     }
 
     fn open(&mut self, name: Option<&str>) -> Result<(), Refusal> {
@@ -327,105 +258,4 @@ impl<'p> Parser<'p> {
         }
         Ok(())
     }
-
-    /// `\d`, `\pL`, `\p{Greek}` and the like; None, and nothing read, where it is none of them.
-    fn named_class(&mut self) -> Result<Option<ClassUnicode>, Refusal> {
-        let rest = self.reader.rest;
-        let mut reader = self.reader;
-        if !reader.take("\\") {
-            return Ok(None);
-        }
-        let Some(letter) = reader.next() else { return Ok(None) };
-        if !matches!(letter, 'p' | 'P') {
-            let class = perl(letter, self.flags.fold);
-            if class.is_some() {
-                self.reader = reader;
-            }
-            return Ok(class);
-        }
-        let invalid = |text: &str| Refusal::syntax("invalid character class range", text);
-        let name = if reader.take("{") {
-            let (name, after) = reader.rest.split_once('}').ok_or_else(|| invalid(rest))?;
-            reader.rest = after;
-            name
-        } else {
-            let start = reader;
-            reader.next();
-            reader.since(start)
-        };
-        let (plain, is_inverted) = name.strip_prefix('^').map_or((name, false), |plain| (plain, true));
-        let mut class = property(plain, self.flags.fold).ok_or_else(|| invalid(reader.since(self.reader)))?;
-        if (letter == 'P') != is_inverted {
-            class.negate();
-        }
-        self.reader = reader;
-        Ok(Some(class))
-    }
-
-    /// `[…]`
-    fn class(&mut self) -> Result<(), Refusal> {
-        let before = self.reader;
-        self.reader.take("[");
-        let is_negated = self.reader.take("^");
-        let mut ranges: Vec<ClassUnicodeRange> = Vec::new();
-        let mut is_first = true;
-        while is_first || self.reader.peek() != Some(']') {
-            is_first = false;
-            let part = match self.posix_class()? {
-                Some(class) => class,
-                None => match self.named_class()? {
-                    Some(class) => class,
-                    None => self.range(before)?,
-                },
-            };
-            ranges.extend(part.ranges());
-        }
-        self.reader.take("]");
-        let mut class = ClassUnicode::new(ranges);
-        if is_negated {
-            class.negate();
-        }
-        self.push(Hir::class(Class::Unicode(class)));
-        Ok(())
-    }
-
-    fn posix_class(&mut self) -> Result<Option<ClassUnicode>, Refusal> {
-        let Some((name, after)) = self.reader.rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]")) else {
-            return Ok(None);
-        };
-        let class = posix(name, self.flags.fold)
-            .ok_or_else(|| Refusal::syntax("invalid character class range", &format!("[:{name}:]")))?;
-        self.reader.rest = after;
-        Ok(Some(class))
-    }
-
-    /// A character, or two with `-` between.
-    fn range(&mut self, class: Reader<'p>) -> Result<ClassUnicode, Refusal> {
-        let before = self.reader;
-        let from = self.class_character(class)?;
-        let mut to = from;
-        if self.reader.rest.len() >= 2 && self.reader.rest.starts_with('-') && !self.reader.rest.starts_with("-]") {
-            self.reader.take("-");
-            to = self.class_character(class)?;
-            if to < from {
-                return Err(Refusal::syntax("invalid character class range", self.reader.since(before)));
-            }
-        }
-        Ok(self.characters(from, to))
-    }
-
-    fn class_character(&mut self, class: Reader<'p>) -> Result<u32, Refusal> {
-        if self.reader.peek() == Some('\\') {
-            return self.reader.escape();
-        }
-        self.reader.next().map(u32::from).ok_or_else(|| Refusal::syntax("missing closing ]", class.rest))
-    }
-}
-
-fn check_levels(node: &Node) -> Result<(), Refusal> {
-    if node.levels > LEVELS_MAX { Err(too_deep()) } else { Ok(()) }
-}
-
-fn too_deep() -> Refusal {
-    Refusal::limit(&format!("a pattern nested more than {LEVELS_MAX} deep"))
 }
