@@ -1,7 +1,7 @@
-"""``headgate allowlist``: which destinations the organization names, private addresses among them.
+"""``headgate allowlist``: the destinations of the organization's allowlist, private addresses included.
 
-The API replaces the list as a whole; these commands read it, change one entry and write it back, unless somebody
-else has changed it meanwhile.
+The API replaces the list as a whole; these commands read it, change one entry and write it back, unless
+another administrator has changed it in the meantime.
 """
 
 from pathlib import Path
@@ -18,19 +18,19 @@ _PATH = "/admin/settings/allowlist"
 
 @click.group()
 def allowlist() -> None:
-    """Show and change which private addresses agents may reach."""
+    """Show and change the destinations that agents may reach."""
 
 
 @allowlist.command()
 @json_option
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
-    """Show the destinations on the list."""
+    """Show the allowlist."""
     document, _ = read_allowlist(ApiClient(find_target(runtime_file)))
     if as_json:
         show_json(document)
     elif not document["destinations"]:
-        click.echo("the list is empty: no private address may be reached")
+        click.echo("The allowlist is empty: agents reach no private address.")
     else:
         show_table(
             ("HOST", "PORTS", "PRIVATE", "NOTE"),
@@ -43,31 +43,30 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 
 @allowlist.command()
 @click.argument("host")
-@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Repeatable; none: every port.")
-@click.option("--private", is_flag=True, help="Also where its address is private: what the guard refuses otherwise.")
-@click.option("--note", default="", help="Why it is there.")
+@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Repeatable; default: every port.")
+@click.option("--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise.")
+@click.option("--note", default="", help="Reason for the entry.")
 @runtime_file_option
 def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_file: Path | None) -> None:
-    """Put a destination on the list: a name, *.name, an address, or a network (10.0.0.0/8).
+    """Add a destination: a name, *.name, an address, or a network (10.0.0.0/8).
 
-    An entry of the same host and ports is replaced. Calls in flight are decided again.
+    Replaces an entry of the same host and ports. Policies decide again on calls in flight.
     """
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
     entry: Document = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
     client.put(_PATH, {**document, "destinations": [*kept, entry]}, if_match=tag)
-    click.echo(
-        f"{safe(host)}, ports {_ports(entry)}: on the list" + ("" if private else ", its private addresses are not")
-    )
+    reach = "private addresses included" if private else "public addresses only (--private allows private ones)"
+    click.echo(f"added {safe(host)}, ports {_ports(entry)}: {reach}")
 
 
 @allowlist.command()
 @click.argument("host")
-@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Only the entry of these ports.")
+@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports.")
 @runtime_file_option
 def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None:
-    """Take a destination off the list: every entry of this host, or the one of these ports."""
+    """Remove every entry of a destination, or the entry of these ports."""
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
     kept = [
@@ -75,13 +74,13 @@ def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None
     ]
     removed = len(document["destinations"]) - len(kept)
     if not removed:
-        raise NotFoundError(f"{host} is not on the list: headgate allowlist show")
+        raise NotFoundError(f"{host} is not on the allowlist: headgate allowlist show lists the entries")
     client.put(_PATH, {**document, "destinations": kept}, if_match=tag)
-    click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} taken off the list")
+    click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} removed")
 
 
 def read_allowlist(client: ApiClient) -> tuple[Document, str]:
-    """The list as it is, with its entity tag; empty where it was never set."""
+    """The allowlist with its entity tag; empty if no administrator has set it."""
     document: Document
     try:
         document, tag = client.get_tagged(_PATH)

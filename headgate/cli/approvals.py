@@ -23,7 +23,7 @@ _LONGEST_WAIT_SECONDS: Final = 30
 
 @click.group()
 def approvals() -> None:
-    """List, show and decide what waits for a human."""
+    """List, show, approve and deny approval requests."""
 
 
 @approvals.command("list")
@@ -62,7 +62,7 @@ def list_all(
         show_json(answer)
         return
     if not answer["data"]:
-        click.echo("nothing waits (--status all: what was decided, too)" if status == "pending" else "none")
+        click.echo("no pending approval requests (decided ones: --status all)" if status == "pending" else "none")
         return
     show_table(
         ("APPROVAL", "STATUS", "RISK", "SAME", "CALL", "WHY", "EXPIRES"),

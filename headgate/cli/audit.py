@@ -23,7 +23,7 @@ from headgate.kernel.secrets import Secret
 
 @click.group()
 def audit() -> None:
-    """Read and verify the record, and take proofs of it."""
+    """Read, verify and export the audit log; proof packs."""
 
 
 audit.add_command(list_events)

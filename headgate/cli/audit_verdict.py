@@ -1,6 +1,6 @@
-"""What ``headgate audit verify`` says, and the status that it ends with: 0, 1 where the record is not what was
-recorded, 2 where nobody could look, or there was nothing to look at. A script must not take a database that is away for
-one that was tampered with, nor a time in which nothing was sealed for a valid record.
+"""The output of ``headgate audit verify`` and its exit status: 0 valid, 1 invalid, 2 not verified.
+
+A script must not take an unreachable database for a tampered one, nor a range without sealed events for a valid record.
 """
 
 import sys
@@ -14,7 +14,7 @@ from headgate.reconciliation.model import Difference
 
 
 class NotLookedAtError(click.ClickException):
-    """The record was not verified, whatever it is."""
+    """The record was not verified: neither valid nor invalid."""
 
     exit_code = 2
 
@@ -24,9 +24,9 @@ class NotLookedAtError(click.ClickException):
 
 
 def show_verification(answer: Mapping[str, Any], as_json: bool) -> None:
-    """``answer`` is that of POST /admin/audit/verify. Status 1 where something is not what was recorded.
+    """Prints the answer of POST /admin/audit/verify; exits with status 1 if the record is invalid.
 
-    Raises NotLookedAtError: nothing was sealed in the time that was asked for.
+    Raises NotLookedAtError: the range has no sealed event.
     """
     if as_json:
         show_json(answer)
@@ -38,7 +38,7 @@ def show_verification(answer: Mapping[str, Any], as_json: bool) -> None:
     if not answer["valid"]:
         sys.exit(1)
     if not answer["events_verified"]:
-        raise NotLookedAtError("nothing was sealed in this time, so there was nothing to look at")
+        raise NotLookedAtError("no event was sealed in this range; widen --start and --end")
 
 
 def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -47,23 +47,23 @@ def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
         agreed = f"{answer['checkpoints_verified']} signed checkpoints agree, up to event {answer['signed_up_to']}"
         yield f"{verified}; {agreed}"
     else:
-        yield f"{verified}; NO signed checkpoint was compared, so all of it could have been written anew"
+        yield f"{verified}; NO signed checkpoint was compared, so a complete rewrite would not be detected"
     if answer["payloads_erased"]:
-        yield f"{answer['payloads_erased']} payloads were erased, each by an event of the record (body.erased)"
+        yield f"{answer['payloads_erased']} payloads are erased; an event (body.erased) records each erasure"
     if answer["actions_reconciled"]:
-        yield f"{answer['actions_reconciled']} actions, their approvals, votes and executions are as it tells them"
+        yield f"{answer['actions_reconciled']} actions match the record, with their approvals, votes and executions"
 
 
 def _differing(found: Sequence[Mapping[str, Any]]) -> list[str]:
     if not found:
         return []
     rows = [Difference(one["table"], one["id"], one["column"], one["expected"], one["found"]) for one in found]
-    return ["THE TABLES ARE NOT WHAT THE RECORD TELLS:", *(f"  {safe(one.describe())}" for one in rows)]
+    return ["THE TABLES DIFFER FROM THE RECORD:", *(f"  {safe(one.describe())}" for one in rows)]
 
 
 def _broken(fault: Mapping[str, Any]) -> str:
     told = f"{safe(fault['reason'])}: {safe(fault['message'])}"
     if not fault["seq"] and fault["event_id"] is None:
-        return f"THE RECORD CANNOT BE BELIEVED, {told}"
+        return f"THE RECORD CANNOT BE VERIFIED, {told}"
     event = "" if fault["event_id"] is None else f" ({safe(fault['event_id'])})"
     return f"THE RECORD IS BROKEN at event number {fault['seq']}{event}, {told}"

@@ -21,7 +21,7 @@ _CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*
 
 @click.group()
 def ca() -> None:
-    """Show, export and rotate the certificate authority."""
+    """Show, export and rotate the gate's certificate authority."""
 
 
 @ca.command()

@@ -31,7 +31,7 @@ def run(runtime_file: Path | None, command: tuple[str, ...]) -> None:
     """Run COMMAND with the variables of headgate env: headgate run -- python my_agent.py"""
     program = shutil.which(command[0])
     if program is None:
-        raise NotFoundError(f"there is no program {command[0]}")
+        raise NotFoundError(f"program not found: {command[0]}")
     os.execve(program, list(command), {**os.environ, **_variables(runtime_file)})  # noqa: S606 - what was asked for
 
 

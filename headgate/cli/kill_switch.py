@@ -13,22 +13,25 @@ _PATH = "/admin/settings/kill-switch"
 
 
 @click.command()
-@click.option("--agent", metavar="NAME|ID", help="Only this agent.")
-@click.option("--tool", metavar="NAME", help="Only this tool, of every agent.")
-@click.option("--reason", required=True, help="Agents are told, and the record keeps it.")
+@click.option("--agent", metavar="NAME|ID", help="Stop this agent only.")
+@click.option("--tool", metavar="NAME", help="Stop this tool only, for every agent.")
+@click.option("--reason", required=True, help="Agents see it; the log records it.")
 @runtime_file_option
 def stop(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
-    """Refuse every call at once, held ones too: everything, one agent's, or one tool's."""
+    """Kill switch: refuse all calls at once, held calls included, or those of one agent or one tool.
+
+    The instance goes on running. To end an instance, press Ctrl-C in the shell of headgate up.
+    """
     _set(agent, tool, reason, is_stopped=True, runtime_file=runtime_file)
 
 
 @click.command()
-@click.option("--agent", metavar="NAME|ID", help="What was stopped for this agent.")
-@click.option("--tool", metavar="NAME", help="What was stopped for this tool.")
-@click.option("--reason", required=True, help="Why it may go on; not the reason for which it was stopped.")
+@click.option("--agent", metavar="NAME|ID", help="Resume this agent.")
+@click.option("--tool", metavar="NAME", help="Resume this tool.")
+@click.option("--reason", required=True, help="Why calls may resume; the log records it.")
 @runtime_file_option
 def start(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
-    """Let go on what was stopped."""
+    """Resume all calls, or those of one agent or one tool, after headgate stop."""
     _set(agent, tool, reason, is_stopped=False, runtime_file=runtime_file)
 
 
@@ -49,8 +52,15 @@ def _set(agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, 
         click.echo(safe(describe(one)))
     if not answer["stops"]:
         click.echo("nothing is stopped")
+    elif is_stopped:
+        click.echo(f"Resume with: headgate start{_same(agent, tool)} --reason TEXT", err=True)
     if is_stopped and tool is not None:
         _warn_of_a_name_never_seen(client, tool)
+
+
+def _same(agent: str | None, tool: str | None) -> str:
+    named = ("--agent", agent) if agent is not None else ("--tool", tool)
+    return "" if named[1] is None else f" {named[0]} {safe(named[1])}"
 
 
 def _warn_of_a_name_never_seen(client: ApiClient, tool: str) -> None:

@@ -17,51 +17,51 @@ from headgate.kernel.errors import HeadgateError
 from headgate.kernel.loading import loading
 
 _COMMANDS: Final = {
-    "up": ("headgate.cli.up:up", "Run a whole instance here, database included."),
-    "env": ("headgate.cli.environment:env", "Print what makes a program's calls go through the gate."),
-    "run": ("headgate.cli.environment:run", "Run a program whose calls go through the gate."),
-    "approvals": ("headgate.cli.approvals:approvals", "List, show and decide what waits for a human."),
-    "grants": ("headgate.cli.grants:grants", "Standing permissions: list, give, revoke."),
-    "break-glass": ("headgate.cli.break_glass:break_glass", "Let one denied action through; review who did."),
-    "policy": ("headgate.cli.policies:policy", "Rule policies: add, change, test, compare, restore."),
-    "nlp": ("headgate.cli.nlp:nlp", "Measure policies about content."),
+    "up": ("headgate.cli.up:up", "Run a whole instance on this machine, with its database."),
+    "env": ("headgate.cli.environment:env", "Print the variables that send a program's calls through the gate."),
+    "run": ("headgate.cli.environment:run", "Run a program with its calls sent through the gate."),
+    "approvals": ("headgate.cli.approvals:approvals", "List, show, approve and deny approval requests."),
+    "grants": ("headgate.cli.grants:grants", "Approvals in advance: list, create, revoke."),
+    "break-glass": ("headgate.cli.break_glass:break_glass", "Exempt one denied action in an emergency; review such uses."),
+    "policy": ("headgate.cli.policies:policy", "Rego policies: add, change, test, compare, restore."),
+    "nlp": ("headgate.cli.nlp:nlp", "Measure content policies on labeled texts."),
     "tools": ("headgate.cli.tools:tools", "Tool catalogues: list, check, import OpenAPI documents."),
     "agents": ("headgate.cli.agents:agents", "List, create, change, suspend and end agents."),
-    "keys": ("headgate.cli.keys:keys", "List keys, take them over, revoke those that have leaked."),
+    "keys": ("headgate.cli.keys:keys", "List, adopt and revoke API keys, leaked ones included."),
     "connections": ("headgate.cli.connections:connections", "Credentials that agents use and never see."),
-    "stop": ("headgate.cli.kill_switch:stop", "Refuse every call at once, held ones too."),
-    "start": ("headgate.cli.kill_switch:start", "Let go on what was stopped."),
-    "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change which private addresses agents may reach."),
+    "stop": ("headgate.cli.kill_switch:stop", "Kill switch: refuse all calls, or those of an agent or a tool."),
+    "start": ("headgate.cli.kill_switch:start", "Resume stopped agents and tools."),
+    "allowlist": ("headgate.cli.allowlist:allowlist", "Show and change the destinations that agents may reach."),
     "notifications": (
         "headgate.cli.notifications:notifications",
-        "Channels through which people are told; how messages went.",
+        "Notification channels, routes and deliveries.",
     ),
-    "webhooks": ("headgate.cli.webhooks:webhooks", "Make, list and test webhook endpoints; look at deliveries."),
-    "retention": ("headgate.cli.retention:retention", "How long bodies are kept; legal holds; erasure."),
-    "reports": ("headgate.cli.reports:reports", "Reports about the record: make, list, show, download."),
-    "traffic": ("headgate.cli.traffic:traffic", "Capture traffic, and look at it: list, show, follow, export."),
-    "audit": ("headgate.cli.audit:audit", "Read and verify the record, and take proofs of it."),
-    "siem": ("headgate.cli.siem:siem", "Stream recorded events to a security team's collection."),
+    "webhooks": ("headgate.cli.webhooks:webhooks", "Create, list and test webhook endpoints; show deliveries."),
+    "retention": ("headgate.cli.retention:retention", "Retention of bodies, legal holds, erasure."),
+    "reports": ("headgate.cli.reports:reports", "Reports on the audit log: create, list, show, download."),
+    "traffic": ("headgate.cli.traffic:traffic", "Captured traffic: rules, list, show, follow, export."),
+    "audit": ("headgate.cli.audit:audit", "Read, verify and export the audit log; proof packs."),
+    "siem": ("headgate.cli.siem:siem", "Stream audit events to a SIEM."),
     "integrations": (
         "headgate.cli.integrations:integrations",
-        "Set and test Jira, Linear, ServiceNow, chats and GitHub.",
+        "Configure and test Jira, Linear, ServiceNow, chats, GitHub.",
     ),
-    "verify": ("headgate.cli.verify:verify", "Check a proof pack, without any server."),
-    "witness": ("headgate.cli.witness:witness", "Co-sign the checkpoints of other people's logs."),
-    "org": ("headgate.cli.organizations:org", "Organizations: list, make, invite people, give roles."),
-    "users": ("headgate.cli.users:users", "People: shut out, let in, sign out, unlock."),
-    "login": ("headgate.cli.login:login", "Print an address that signs a person in with a browser."),
-    "token": ("headgate.cli.token:token", "Make a token for a person, signed with this instance's key."),
-    "mfa": ("headgate.cli.mfa:mfa", "Enrol a second factor; recovery codes for the day on which it is lost."),
+    "verify": ("headgate.cli.verify:verify", "Verify a proof pack offline."),
+    "witness": ("headgate.cli.witness:witness", "Run a witness that co-signs the checkpoints of other logs."),
+    "org": ("headgate.cli.organizations:org", "Organizations: list, create, invite members, assign roles."),
+    "users": ("headgate.cli.users:users", "Users: deactivate, reactivate, sign out, unlock."),
+    "login": ("headgate.cli.login:login", "Print a link that signs a user in with a browser, once."),
+    "token": ("headgate.cli.token:token", "Create an access token for a user, signed by this instance."),
+    "mfa": ("headgate.cli.mfa:mfa", "Enroll second factors; create recovery codes."),
     "secrets": ("headgate.cli.secrets:secrets", "Show, prepare, rotate and retire the master keys of stored secrets."),
-    "ca": ("headgate.cli.authority:ca", "Show, export and rotate the certificate authority."),
-    "doctor": ("headgate.cli.doctor:doctor", "Say what is wrong with this set-up, in plain words."),
-    "demo": ("headgate.cli.demo:demo", "Play the whole story without internet."),
-    "migrate": ("headgate.cli.parts:migrate", "Bring the database to this version, and seed it."),
+    "ca": ("headgate.cli.authority:ca", "Show, export and rotate the gate's certificate authority."),
+    "doctor": ("headgate.cli.doctor:doctor", "Diagnose the configuration and the running instance."),
+    "demo": ("headgate.cli.demo:demo", "Run a demonstration that needs no internet."),
+    "migrate": ("headgate.cli.parts:migrate", "Migrate the database schema and seed the defaults."),
     "api": ("headgate.cli.parts:api", "Run one API process."),
     "proxy": ("headgate.cli.parts:proxy", "Run one proxy process."),
     "worker": ("headgate.cli.parts:worker", "Run one worker process."),
-    "masker": ("headgate.cli.parts:masker", "Mask and store captured traffic."),
+    "masker": ("headgate.cli.parts:masker", "Run one process that masks and stores captured traffic."),
 }
 """Name → where it is, and its line in the overview."""
 
@@ -99,10 +99,10 @@ class LazyCommands(click.Group):
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="headgate", message="%(version)s")
 def headgate() -> None:
-    """A gate between AI agents and the tools they call: every call decided, recorded, and held for a human where
-    the policy says so.
+    """An action gateway for AI agents: policies decide each call, a tamper-evident log records it, and people approve
+    the calls that a policy holds.
 
-    Start with: headgate up. Then, in another shell: eval "$(headgate env)".
+    Start an instance: headgate up. Then, in another shell: headgate run -- COMMAND.
     """
 
 
@@ -110,7 +110,7 @@ def main() -> None:
     """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2, and so is
     a file that cannot be read or written. Where the reader of our output is gone, click ends us with status 1."""
     if sys.stdin is None:
-        # Closed by whoever called us: nothing to read, and no descriptor 0 for a connection to get.
+        # The caller closed it: nothing to read, and no descriptor 0 for a connection to get.
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for as long as we live
     try:
         headgate.main(prog_name="headgate", standalone_mode=False)

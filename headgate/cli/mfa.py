@@ -14,7 +14,7 @@ _TOTP = "/v1/mfa/totp"
 
 @click.group()
 def mfa() -> None:
-    """Enrol a second factor; recovery codes for the day on which it is lost."""
+    """Enroll second factors; create recovery codes."""
 
 
 @mfa.command()

@@ -19,7 +19,7 @@ _WAIT_MAX_SECONDS: Final = 120
 
 @click.group()
 def nlp() -> None:
-    """Measure policies about content."""
+    """Measure content policies on labeled texts."""
 
 
 @nlp.command("eval")

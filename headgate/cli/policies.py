@@ -24,7 +24,7 @@ _STANDARD_INPUT: Final = "<stdin>"
 
 @click.group()
 def policy() -> None:
-    """Rule policies: add, change, test, compare, restore. POLICY is a name or an id."""
+    """Rego policies: add, change, test, compare, restore. POLICY is a name or an id."""
 
 
 @policy.command("list")

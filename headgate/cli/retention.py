@@ -17,7 +17,7 @@ _HOLDS = "/admin/retention/holds"
 
 @click.group()
 def retention() -> None:
-    """How long bodies are kept; legal holds; erasure. The record itself stays."""
+    """Retention of bodies, legal holds, erasure. The record itself stays."""
 
 
 @retention.command()

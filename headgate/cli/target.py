@@ -1,4 +1,4 @@
-"""Which instance a client command speaks to.
+"""The instance that a client command calls.
 
 In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
 current folder (where ``make up`` puts it), the data directory of this user, the instance that this user started last.
@@ -24,7 +24,7 @@ LOCAL_DATA: Final = Path(".headgate")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the API is, and with what to speak to it."""
+    """The API's address and the token for it."""
 
     api_url: str
     token: Secret
@@ -51,8 +51,8 @@ def find_target(runtime_file: Path | None, environment: Mapping[str, str] = os.e
         return Target(api_url.rstrip("/"), Secret(token))
     information = find_instance(runtime_file, environment, ", or with HEADGATE_API_URL and HEADGATE_TOKEN")
     if token and (not api_url or api_url.rstrip("/") == information.api_url.rstrip("/")):
-        # Somebody who names themselves does not act as the administrator of the runtime file. A token that was named
-        # for another address stays at home.
+        # A person with a token of their own does not act as the administrator of the runtime file. A token for another
+        # address is not sent.
         return Target(information.api_url, Secret(token))
     return Target(information.api_url, information.admin_token)
 
@@ -67,14 +67,14 @@ def find_instance(
     found = default_runtime_file(environment)
     if found is None:
         raise UnavailableError(
-            "no running instance found: start one with headgate up, or name one with --runtime-file PATH (or"
-            f" HEADGATE_RUNTIME_FILE){other_ways}"
+            "no running instance found: start one with headgate up (in a clone: make up), or name one with"
+            f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
         )
     return read_runtime_file(found)
 
 
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Where an instance is found that nobody named, if there is one."""
+    """The runtime file of an instance that the caller did not name, if one is found."""
     configured = _path(environment.get("HEADGATE_DATA_DIR"))
     folders = [configured] if configured else [LOCAL_DATA.absolute(), default_data_directory(environment)]
     files = [DataDirectory(folder).runtime_file for folder in folders]

@@ -74,9 +74,9 @@ def _announce(
         f"  data       {settings.data_dir}\n"
         f"Run a program through the gate, from another shell:\n"
         f'  {name} run{which} -- COMMAND …      or:  eval "$({name} env{which})"\n'
-        f"List the requests that wait for a decision:\n"
+        f"List the requests that wait for an approval:\n"
         f"  {name} approvals list{which}\n"
-        f"Log lines for each request: set HEADGATE_LOG_LEVEL=info"
+        f"Stop the instance: Ctrl-C. Log each request: set HEADGATE_LOG_LEVEL=info"
     )
     if first_sign_in is not None:
         click.echo(

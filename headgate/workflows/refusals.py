@@ -19,7 +19,7 @@ class ActionDeniedError(HeadgateError):
 
 
 class ApprovalPendingError(HeadgateError):
-    """Nobody has decided within the hold time; the same call sent again attaches to the approval."""
+    """No reviewer has decided within the hold time; the same call sent again attaches to the approval."""
 
     code = ErrorCode.APPROVAL_PENDING
 
@@ -57,7 +57,7 @@ def pending_error(
     """Says how to go on waiting, and where to ask."""
     status_url = f"{public_api_url}/v1/actions/{action_id}?wait=30"
     return ApprovalPendingError(
-        f"held for approval {approval_id}: {decision.reason}. Nobody has decided yet. Send the same request"
+        f"held for approval {approval_id}: {decision.reason}. No reviewer has decided yet. Send the same request"
         f" again to go on waiting, or ask {status_url}",
         details={
             "approval_id": approval_id,

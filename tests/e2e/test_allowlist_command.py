@@ -58,7 +58,7 @@ def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> Non
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("remove", "nowhere.example.com"), "is not on the list"),
+        (("remove", "nowhere.example.com"), "is not on the allowlist"),
         (("add", "10.0.0.1/8"), "host bits"),
         (("add", "*"), "a name, *.name"),
         (("add", "example.com", "--port", "0"), "--port"),

@@ -122,7 +122,7 @@ def test_the_administrators_token_works(up: Up) -> None:
         (("doctor",), "the proxy listens"),
         (("policy", "list"), "Default: allow reads, hold writes"),
         (("agents", "list"), "default"),
-        (("approvals", "list"), "nothing waits"),
+        (("approvals", "list"), "no pending approval requests"),
         (("audit", "verify"), "the record is valid"),
         (("ca", "show"), "Headgate CA"),
         (("ca", "export"), "BEGIN CERTIFICATE"),

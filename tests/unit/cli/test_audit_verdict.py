@@ -20,18 +20,18 @@ _VALID = {
         ({}, "the record is valid: 7 events, up to sha256:ab; 2 signed checkpoints agree, up to event 6\n"),
         (
             {"checkpoints_verified": 0, "signed_up_to": None},
-            "the record is valid: 7 events, up to sha256:ab; NO signed checkpoint was compared, so all of it could have"
-            " been written anew\n",
+            "the record is valid: 7 events, up to sha256:ab; NO signed checkpoint was compared, so a complete"
+            " rewrite would not be detected\n",
         ),
         (
             {"payloads_erased": 3},
             "the record is valid: 7 events, up to sha256:ab; 2 signed checkpoints agree, up to event 6\n"
-            "3 payloads were erased, each by an event of the record (body.erased)\n",
+            "3 payloads are erased; an event (body.erased) records each erasure\n",
         ),
         (
             {"actions_reconciled": 5},
             "the record is valid: 7 events, up to sha256:ab; 2 signed checkpoints agree, up to event 6\n"
-            "5 actions, their approvals, votes and executions are as it tells them\n",
+            "5 actions match the record, with their approvals, votes and executions\n",
         ),
     ],
     ids=["whole", "unsigned", "erased", "reconciled"],
@@ -46,7 +46,7 @@ def test_what_is_valid(changed: dict[str, object], said: str, capsys: pytest.Cap
     [
         ({"seq": 14, "event_id": "evt_1"}, "THE RECORD IS BROKEN at event number 14 (evt_1), missing: gone\n"),
         ({"seq": 14, "event_id": None}, "THE RECORD IS BROKEN at event number 14, missing: gone\n"),
-        ({"seq": 0, "event_id": None}, "THE RECORD CANNOT BE BELIEVED, missing: gone\n"),
+        ({"seq": 0, "event_id": None}, "THE RECORD CANNOT BE VERIFIED, missing: gone\n"),
     ],
     ids=["event", "no event", "no number"],
 )
@@ -64,7 +64,7 @@ def test_each_row_that_differs_is_a_line(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as ended:
         show_verification(_VALID | {"valid": False, "fault": fault, "differences": [tool, row]}, as_json=False)
     first, second, third = capsys.readouterr().err.splitlines()
-    assert (ended.value.code, first) == (1, "THE TABLES ARE NOT WHAT THE RECORD TELLS:")
+    assert (ended.value.code, first) == (1, "THE TABLES DIFFER FROM THE RECORD:")
     assert second.startswith("  actions act_1, tool: expected mail, found read")
     assert "\x1b" not in second
     assert third == "  executions exe_1: expected a row, found nothing"
@@ -75,7 +75,7 @@ def test_a_time_in_which_nothing_was_sealed_is_not_a_valid_record(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     empty = {"events_verified": 0, "chain_end_hash": None, "checkpoints_verified": 0, "signed_up_to": None}
-    with pytest.raises(NotLookedAtError, match="nothing was sealed in this time") as ended:
+    with pytest.raises(NotLookedAtError, match="no event was sealed in this range") as ended:
         show_verification(_VALID | empty, as_json)
     ended.value.show()
     shown = capsys.readouterr()
