@@ -44,7 +44,9 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 @allowlist.command()
 @click.argument("host")
 @click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Repeatable; default: every port.")
-@click.option("--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise.")
+@click.option(
+    "--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise."
+)
 @click.option("--note", default="", help="Reason for the entry.")
 @runtime_file_option
 def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_file: Path | None) -> None:
@@ -63,7 +65,9 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
 
 @allowlist.command()
 @click.argument("host")
-@click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports.")
+@click.option(
+    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports."
+)
 @runtime_file_option
 def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None:
     """Remove every entry of a destination, or the entry of these ports."""

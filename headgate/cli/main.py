@@ -22,7 +22,10 @@ _COMMANDS: Final = {
     "run": ("headgate.cli.environment:run", "Run a program with its calls sent through the gate."),
     "approvals": ("headgate.cli.approvals:approvals", "List, show, approve and deny approval requests."),
     "grants": ("headgate.cli.grants:grants", "Approvals in advance: list, create, revoke."),
-    "break-glass": ("headgate.cli.break_glass:break_glass", "Exempt one denied action in an emergency; review such uses."),
+    "break-glass": (
+        "headgate.cli.break_glass:break_glass",
+        "Exempt one denied action in an emergency; review such uses.",
+    ),
     "policy": ("headgate.cli.policies:policy", "Rego policies: add, change, test, compare, restore."),
     "nlp": ("headgate.cli.nlp:nlp", "Measure content policies on labeled texts."),
     "tools": ("headgate.cli.tools:tools", "Tool catalogues: list, check, import OpenAPI documents."),
