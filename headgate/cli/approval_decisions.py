@@ -33,7 +33,7 @@ def approve(
 @click.command()
 @click.argument("approval_ids", nargs=-1, required=True)
 @click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
-@click.option("--reason", required=True, help="The agent is told it.")
+@click.option("--reason", required=True, help="The agent sees it.")
 @json_option
 @runtime_file_option
 def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool, runtime_file: Path | None) -> None:

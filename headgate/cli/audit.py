@@ -43,7 +43,7 @@ def proof_pack(action_id: str, output: Path | None, runtime_file: Path | None) -
     path = output or Path(f"{Path(action_id).name}.zip")
     path.write_bytes(content)
     click.echo(f"{safe(path)}: {len(content)} bytes. Check it: headgate verify {safe(path)} --key KEY")
-    click.echo("KEY is what headgate audit key prints: whoever checks should have it from you before.", err=True)
+    click.echo("headgate audit key show prints KEY. Give it to the verifier in advance.", err=True)
 
 
 @audit.command()
@@ -77,11 +77,11 @@ def verify(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Check the record: its hash chain, and that it is what checkpoints were signed over; status 1 where it is not, 2
-    where it could not be looked at, or nothing was sealed between --start and --end.
+    """Verify the record: hash chain, signed checkpoints and tables. Status 1: invalid; 2: not verified, because no one
+    could read it or no event was sealed between --start and --end.
 
-    By default the API does it, with the keys of the instance. Who trusts neither reads the database: --database-url
-    (the role headgate_auditor is enough) with a --key and --checkpoints that were kept elsewhere.
+    By default the API verifies, with the keys of the instance. For an independent check, read the database:
+    --database-url (the role headgate_auditor is sufficient) with --key and --checkpoints that you stored elsewhere.
     """
     try:
         texts = read_checkpoints(kept)

@@ -43,7 +43,7 @@ def key_show(organization: str | None, as_json: bool, runtime_file: Path | None)
 @key.command("rotate")
 @click.option("--signer", metavar="SIGNER+…", help="The new key is in a device: SIGNER+name+id+material+https://…")
 def key_rotate(signer: str | None) -> None:
-    """Make a new key on this machine; the old one goes on signing beside it until it is retired.
+    """Create a new key on this machine. The old key continues to sign too, until you retire it.
 
     Settings: HEADGATE_SIGNING_KEYS_FILE, HEADGATE_DATA_DIR. No restart is needed.
     """

@@ -1,4 +1,4 @@
-"""``headgate break-glass``: let one denied action through, and look at it afterwards."""
+"""``headgate break-glass``: an emergency exemption for one denied action, with a review afterwards."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 
 @click.group("break-glass")
 def break_glass() -> None:
-    """Let one denied action through, and review who did."""
+    """Exempt one denied action in an emergency, and review such uses."""
 
 
 @break_glass.command("open")
 @click.argument("action_id")
-@click.option("--reason", required=True, help="Kept in the record, and read by whoever reviews it.")
+@click.option("--reason", required=True, help="The log records it; the reviewer reads it.")
 @click.option("--seconds", type=click.IntRange(1, 3600), default=900, show_default=True, help="How long.")
 @json_option
 @runtime_file_option
 def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime_file: Path | None) -> None:
-    """Let the next call through that is exactly this denied one, once (needs the role break_glass)."""
+    """Allow the next call that is identical to a denied action, once (needs the role break_glass)."""
     body = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
     answer = ApiClient(find_target(runtime_file)).post("/admin/break-glass", body)
     if as_json:
@@ -71,7 +71,7 @@ def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | No
 @json_option
 @runtime_file_option
 def review(glass_id: str, outcome: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Say what you make of it; somebody else than who opened it does."""
+    """Review a break-glass use. A second person must review it."""
     body = {"outcome": outcome} | ({} if note is None else {"note": note})
     answer = ApiClient(find_target(runtime_file)).post(f"/admin/break-glass/{glass_id}/review", body)
     if as_json:

@@ -20,7 +20,7 @@ _CONDITIONS: Final = ("risk_levels", "tools", "agents", "assignees")
 
 @click.group()
 def notifications() -> None:
-    """Show, set and test the channels through which people are told; look at messages.
+    """Show, set and test notification channels and routes; list deliveries.
 
     \b
     headgate notifications set channels.json && headgate notifications test on-call
@@ -31,7 +31,7 @@ def notifications() -> None:
 @json_option
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
-    """Show the channels and routes, without secrets, and warn of what nobody would hear of."""
+    """Show the channels and routes, without secrets, and warn of events that reach no channel."""
     answer = ApiClient(find_target(runtime_file)).get(_SETTINGS)
     if as_json:
         show_json(answer)
@@ -72,7 +72,7 @@ def test(channel: str, wait: int, as_json: bool, runtime_file: Path | None) -> N
 
 
 @notifications.command()
-@click.option("--channel", help="To this channel; nobody: what reached none.")
+@click.option("--channel", help="Deliveries to this channel; nobody: events that reached none.")
 @click.option("--status", type=click.Choice(["pending", "collected", "delivered", "parked", "cancelled"]))
 @click.option("--event", help="Such as approval.requested.")
 @click.option("--about", metavar="ID", help="About this approval or action.")

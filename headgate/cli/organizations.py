@@ -82,7 +82,7 @@ def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @click.argument("roles", nargs=-1, type=_ROLES)
 @runtime_file_option
 def roles(org_id: str, user_id: str, roles: tuple[str, ...], runtime_file: Path | None) -> None:
-    """Give a person these ROLES besides those of their token; none takes them away."""
+    """Set the ROLES that a user has in addition to those of the token; no ROLES removes them."""
     path = f"{_PATH}/{org_id}/members/{user_id}/roles"
     answer = ApiClient(find_target(runtime_file)).put(path, {"roles": list(roles)})
     click.echo(f"{answer['id']}: {', '.join(answer['roles']) or 'no roles'}")

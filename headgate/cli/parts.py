@@ -144,7 +144,7 @@ def worker() -> None:
 
 
 @click.command()
-@click.option("--beside", type=int, metavar="PID", help="End with this process, which has started it.")
+@click.option("--beside", type=int, metavar="PID", help="Exit when this process ends.")
 def masker(beside: int | None) -> None:
     """Mask and store what the proxies of this machine have captured, until SIGTERM or SIGINT.
 

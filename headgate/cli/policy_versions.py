@@ -22,7 +22,7 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 @click.option("--priority", type=click.IntRange(0, 1000))
 @click.option("--enable/--disable", "enabled", default=None)
 @click.option("--mode", type=click.Choice(["enforce", "shadow"]))
-@click.option("--release", is_flag=True, help="Let a quarantined policy be evaluated again.")
+@click.option("--release", is_flag=True, help="Release a quarantined policy, so that it is evaluated.")
 @click.option("--version", type=click.IntRange(1), help="Refuse if this is not the newest version any more.")
 @click.option("--note", help="Why, for those who read the versions.")
 @json_option

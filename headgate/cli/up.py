@@ -39,7 +39,7 @@ def up(
     """Run a whole instance here: database, Valkey, API, worker and proxy, until Ctrl-C or SIGTERM.
 
     Nothing needs to be installed. With HEADGATE_DATABASE_URL and HEADGATE_REDIS_URL set, those servers are used
-    instead. What dies is started again.
+    instead. The supervisor restarts a part that ends.
     """
     settings = read_settings()
     settings = replace(

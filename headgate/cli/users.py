@@ -56,7 +56,7 @@ def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @runtime_file_option
 def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Let a person in again, as this user."""
+    """Reactivate a user."""
     _standing(ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/reactivate", {}), as_json=as_json)
 
 
@@ -99,7 +99,7 @@ def sign_out(user_id: str, runtime_file: Path | None) -> None:
 @click.argument("user_id")
 @runtime_file_option
 def unlock(user_id: str, runtime_file: Path | None) -> None:
-    """Let a person try codes of a second factor again, who was locked out by wrong ones."""
+    """Unlock a user who entered too many wrong codes of a second factor."""
     answer = ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/unlock", {})
     click.echo(f"unlocked: {', '.join(answer['unlocked']) or 'nothing was locked'}")
 

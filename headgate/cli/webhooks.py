@@ -115,7 +115,7 @@ def redeliver(endpoint_id: str, delivery_id: str, runtime_file: Path | None) -> 
 @click.argument("endpoint_id")
 @runtime_file_option
 def enable(endpoint_id: str, runtime_file: Path | None) -> None:
-    """Send to an endpoint again; what happened while it was disabled is not told later."""
+    """Enable an endpoint. It does not receive the events of the time in which it was disabled."""
     _switch(endpoint_id, runtime_file, is_enabled=True)
 
 
