@@ -77,8 +77,8 @@ def verify(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Verify the record: hash chain, signed checkpoints and tables. Status 1: invalid; 2: not verified, because no one
-    could read it or no event was sealed between --start and --end.
+    """Verify the record: hash chain, signed checkpoints and tables. Status 1: invalid; 2: not verified, because it was
+    unreadable or no event was sealed between --start and --end.
 
     By default the API verifies, with the keys of the instance. For an independent check, read the database:
     --database-url (the role headgate_auditor is sufficient) with --key and --checkpoints that you stored elsewhere.
