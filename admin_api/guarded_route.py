@@ -6,7 +6,7 @@ without FastAPI's dependency solving: that is for the hot path.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -58,7 +58,7 @@ class GuardedRoute(APIRoute):
         self.access = access = access_of(method, self.path_format)
         is_plain = _is_plain(self.endpoint)
         endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
-        route, queries = self.path_format, _query_names(self)
+        route, queries, bounds = self.path_format, _query_names(self), _query_bounds(self)
 
         async def guarded(request: Request) -> Response:
             request_state(request.scope).route = route
@@ -70,6 +70,7 @@ class GuardedRoute(APIRoute):
                 _require_storable(request)
                 if queries is not None:
                     _require_known(request, queries)
+                _require_short(request, bounds)
             response = await endpoint(StrictRequest(request.scope, request.receive))
             return _head_of(response) if request_state(request.scope).is_head else response
 
@@ -139,6 +140,21 @@ def _require_known(request: Request, names: tuple[str, ...]) -> None:
             raise ValidationError(
                 f"{shown}: given {given.count(name)} times; give it once",
                 details={"field": shown, "reason": "repeated query parameter"},
+            )
+
+
+def _query_bounds(route: APIRoute) -> Mapping[str, int]:
+    """The most characters of each parameter that the route reads itself; the framework checks the others."""
+    declared = (route.openapi_extra or {}).get("parameters", [])
+    return {one["name"]: one["schema"]["maxLength"] for one in declared if "maxLength" in one["schema"]}
+
+
+def _require_short(request: Request, bounds: Mapping[str, int]) -> None:
+    """Raises ValidationError."""
+    for name, value in request.query_params.multi_items() if bounds else ():
+        if len(value) > bounds.get(name, len(value)):
+            raise ValidationError(
+                f"{name}: at most {bounds[name]} characters", details={"field": name, "reason": "too long"}
             )
 
 

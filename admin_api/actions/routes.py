@@ -37,7 +37,7 @@ from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
 from headgate.kernel.errors import ForbiddenError, NotFoundError
-from headgate.kernel.ids import IdPrefix
+from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 from headgate.workflows.decide_action import Submission
@@ -56,7 +56,7 @@ _ACTION_REQUEST: Final = {
         "params": {"type": "object", "additionalProperties": True},
         "context": {"type": "object", "additionalProperties": True},
         "idempotency_key": {"type": "string", "minLength": 1, "maxLength": 128},
-        "parentActionId": {"type": "string"},
+        "parentActionId": {"type": "string", "pattern": id_pattern(IdPrefix.ACTION)},
         "delegationContext": {
             "type": "object",
             "additionalProperties": False,

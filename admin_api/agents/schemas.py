@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from admin_api.agents.stopped import stopped_text
 from admin_api.identifiers import KeyId
-from admin_api.keys.lifetime import KeyLifetime
+from admin_api.keys.lifetime import ONE_END, KeyLifetime
 from admin_api.keys.schemas import IssuedKeyAnswer
 from admin_api.text import StorableText
 from headgate.agents.listing_store import ListedAgent
@@ -38,7 +39,7 @@ class Limits(BaseModel):
 class NewAgent(KeyLifetime):
     """POST /admin/agents; the lifetime is that of its first key."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [ONE_END]})
 
     name: AgentName
     description: Description | None = None
@@ -48,11 +49,11 @@ class NewAgent(KeyLifetime):
 
 
 class ChangedAgent(BaseModel):
-    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away."""
+    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away, but for the name."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: AgentName | None = None
+    name: AgentName | SkipJsonSchema[None] = None
     description: Description | None = None
     owner: Owner | None = None
     tags: Tags | None = None

@@ -10,7 +10,7 @@ from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, VoteDecisi
 from headgate.approvals.store import HeldAction
 from headgate.approvals.voting import Outcome
 from headgate.kernel.canonical_json import JsonObject
-from headgate.policies.terms import ASSIGNEES_MAX
+from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
 
 type _Reason = Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)]
 
@@ -59,13 +59,28 @@ class DecisionRequest(_Vote):
     params: JsonObject | None = None
 
 
+_Assignee = Annotated[
+    StorableText,
+    Field(
+        max_length=ASSIGNEE_MAX_CHARACTERS,
+        json_schema_extra={
+            "anyOf": [
+                {"pattern": f"^{GROUP_PREFIX}{GROUP_NAME.pattern}$"},
+                {"pattern": "^usr_[!-~]+$"},
+                {"pattern": "^[!-~]+@[!-~]+$"},
+            ]
+        },
+    ),
+]
+
+
 class ReassignRequest(_Vote):
     """``assignees`` are users' ids, e-mail addresses and groups (``group:name``); they take the place of those before.
 
     ``comment`` (or ``reason``) says why; ``policy_id`` restricts this to what that policy demands.
     """
 
-    assignees: Annotated[list[StorableText], Field(min_length=1, max_length=ASSIGNEES_MAX)]
+    assignees: Annotated[list[_Assignee], Field(min_length=1, max_length=ASSIGNEES_MAX)]
     policy_id: Annotated[StorableText, Field(max_length=64)] | None = None
 
 

@@ -24,7 +24,11 @@ router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 
 # What ``approvals.groups.parse_members`` takes.
-_MEMBER: Final[dict[str, Any]] = {"pattern": "^usr_|@", "not": {"pattern": "^group:"}, "examples": ["ana@example.com"]}
+_MEMBER: Final[dict[str, Any]] = {
+    "pattern": "^(usr_[^\\u0000]*|[^\\u0000]*@[^\\u0000]*)$",
+    "not": {"pattern": "^group:"},
+    "examples": ["ana@example.com"],
+}
 type _Member = Annotated[StorableText, Field(max_length=ASSIGNEE_MAX_CHARACTERS, json_schema_extra=_MEMBER)]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query
+from pydantic import WithJsonSchema
 from starlette.requests import Request
 
 from admin_api.identifiers import ActionId, AgentId
@@ -20,6 +21,8 @@ from headgate.policies.model import RiskLevel, Verdict
 DEFAULT_LIMIT: Final = 50  # specification, "Limits"
 _ISO_8601: Final = "ISO 8601; a date alone is the whole day, a time without an offset is UTC"
 _NAME: Final = r"^[a-z][a-z0-9_]*$"  # specification, "Action request"
+
+_EVENT_TYPES: Final = {"anyOf": [{"type": "string", "enum": [one.value for one in EventType]}, {"type": "null"}]}
 
 FILTERS: Final = (
     "start_date", "end_date", "event_type", "action_id", "agent_id", "agent", "risk_level", "tool", "operation",
@@ -45,7 +48,9 @@ def audit_filter(
     request: Request,
     start_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     end_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
-    event_type: Annotated[str | None, Query(max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$")] = None,
+    event_type: Annotated[
+        str | None, Query(max_length=64, pattern=r"^[a-z_]+\.[a-z_]+$"), WithJsonSchema(_EVENT_TYPES)
+    ] = None,
     action_id: ActionId | None = None,
     agent_id: AgentId | None = None,
     agent: Annotated[str | None, Query(min_length=1, max_length=128, description="An agent's name, or its id.")] = None,

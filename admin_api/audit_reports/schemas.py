@@ -4,7 +4,7 @@ import base64
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from admin_api.instants import InstantText
 from headgate.reports.model import Report, ReportFormat, ReportStatus, ReportType, Section, Stage
@@ -17,7 +17,7 @@ class NewReport(BaseModel):
     format: ReportFormat = ReportFormat.PDF
     start_date: InstantText | None = Field(default=None, description="ISO 8601; without it: from the first event on.")
     end_date: InstantText | None = Field(default=None, description="ISO 8601; without it: until now.")
-    include: list[Annotated[str, Field(max_length=32)]] | None = Field(
+    include: list[Annotated[str, WithJsonSchema({"type": "string", "enum": sorted(Section)})]] | None = Field(
         default=None,
         max_length=len(Section),
         description=f"Of {', '.join(sorted(Section))}; without it, what is usual for the type.",
@@ -25,7 +25,7 @@ class NewReport(BaseModel):
     checkpoint_size: int | None = Field(
         default=None,
         ge=1,
-        le=2**63 - 1,
+        le=2**53 - 1,
         description="Rest on the checkpoint of this size, to make a report again; without it, on the first that covers"
         " the range.",
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from admin_api.identifiers import ConnectionId
 from admin_api.text import StorableText
@@ -10,6 +10,7 @@ from headgate.connections.draft import parse_agents, parse_name, parse_tools
 from headgate.connections.model import ConnectionKind, Location
 from headgate.connections.platforms import platforms
 from headgate.connections.service import Binding
+from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.kernel.secrets import Secret
 from headgate.workflows.social_connection import Bound
 
@@ -23,11 +24,11 @@ type Name = Annotated[
     ),
 ]
 type Agents = Annotated[
-    list[Annotated[str, Field(max_length=64)]],
+    list[Annotated[str, Field(max_length=64, json_schema_extra={"pattern": f"{id_pattern(IdPrefix.AGENT)}|^[*]$"})]],
     Field(max_length=1000, description="Ids of the agents that may use it; `*`: all. None: nobody yet."),
 ]
 type Tools = Annotated[
-    list[Annotated[str, Field(max_length=64)]],
+    list[Annotated[str, Field(max_length=64, json_schema_extra={"pattern": "^([a-z][a-z0-9_]*|[*])$"})]],
     Field(max_length=1000, description="Tools whose calls use it; `*`: all."),
 ]
 type Url = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -47,7 +48,7 @@ class Bindings(BaseModel):
     name: Name
     agents: Agents = Field(default_factory=list)
     tools: Tools = Field(default_factory=lambda: ["*"])
-    needs_placeholder: bool = Field(
+    needs_placeholder: StrictBool = Field(
         default=False,
         description="Only calls that carry its placeholder use it; otherwise every call to its hosts does.",
     )
@@ -63,7 +64,7 @@ class BindingChange(BaseModel):
 
     agents: Agents | None = None
     tools: Tools | None = None
-    needs_placeholder: bool | None = None
+    needs_placeholder: StrictBool | None = None
 
     def binding(self) -> Binding:
         return Binding(
@@ -96,7 +97,7 @@ class NewConnection(Bindings):
         description="Exact hosts, with their port where it is not 443. The credential goes nowhere else."
     )
     place: PlaceBody = Field(default_factory=PlaceBody)
-    platform: Annotated[str, Field(max_length=64)] = "generic"
+    platform: Annotated[str, Field(json_schema_extra={"enum": ["generic", *sorted(platforms())]})] = "generic"
     account: Annotated[StorableText | None, Field(max_length=320)] = None
     scopes: Scopes = Field(default_factory=list)
     settings: dict[str, str] = Field(default_factory=dict, max_length=10)
@@ -147,13 +148,15 @@ class OAuthReturn(BaseModel):
 class NewBluesky(Bindings):
     """POST /v1/connections/bluesky. An app password, made in the account's settings; never the account's own."""
 
-    identifier: Annotated[str, Field(min_length=3, max_length=320)]
+    identifier: Annotated[str, Field(min_length=3, max_length=320, json_schema_extra={"pattern": "^[!-~]+$"})]
     app_password: SecretText
     service: Url = "https://bsky.social"
 
 
 class ChangedBluesky(BindingChange):
-    identifier: Annotated[str | None, Field(min_length=3, max_length=320)] = None
+    identifier: (
+        Annotated[str, Field(min_length=3, max_length=320, json_schema_extra={"pattern": "^[!-~]+$"})] | None
+    ) = None
     app_password: SecretText | None = None
 
 

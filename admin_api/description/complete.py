@@ -77,6 +77,7 @@ def complete(document: Json) -> Json:
     schemas = components.setdefault("schemas", {})
     schemas["ErrorAnswer"] = _ERROR
     components["responses"] = {f"Refused{status}": _refusal(status) for status in _MEANING}
+    _standard_bounds(schemas)
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     for path, operations in document["paths"].items():
@@ -90,6 +91,20 @@ def complete(document: Json) -> Json:
     document["tags"] = [{"name": name, "description": meaning} for name, meaning in TAGS.items()]
     document["webhooks"] = {one.value: _webhook(one) for one in WebhookEvent}
     return document
+
+
+def _standard_bounds(schema: object) -> None:
+    """Pydantic writes the bounds of a member with a validator of its own under its own names: in place, as JSON Schema
+    names them."""
+    if isinstance(schema, list):
+        for one in schema:
+            _standard_bounds(one)
+    elif isinstance(schema, dict):
+        for own, name in (("ge", "minimum"), ("le", "maximum")):
+            if isinstance(schema.get(own), int | float):
+                schema[name] = schema.pop(own)
+        for one in schema.values():
+            _standard_bounds(one)
 
 
 def _tell_apart(operations: list[Json]) -> None:

@@ -11,6 +11,7 @@ from headgate.kernel.ids import IdPrefix, id_pattern
 type Parameter = dict[str, Any]
 
 _MOST_CHARACTERS: Final = 2048
+_WITHOUT_NUL: Final = "^[^\\u0000]*$"
 
 
 def in_path(name: str, **schema: object) -> Parameter:
@@ -31,6 +32,10 @@ FURTHER: Final[Parameter] = {
     "in": "query",
     "required": False,
     "description": "Further parameters of the sender; the service ignores them.",
-    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+    "schema": {
+        "type": "object",
+        "propertyNames": {"pattern": _WITHOUT_NUL},
+        "additionalProperties": {"type": "string", "pattern": _WITHOUT_NUL},
+    },
 }
 """Of answers that others write: an authorization server, a tracker (RFC 6749, section 4.1.2)."""

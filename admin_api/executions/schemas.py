@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from admin_api.identifiers import ExecutionId
 from headgate.executions.list_store import ListedExecution
@@ -71,7 +71,7 @@ class RetryBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     execution_id: ExecutionId
-    reset_attempts: bool = False
+    reset_attempts: StrictBool = False
 
 
 class ToolFigures(BaseModel):

@@ -10,7 +10,14 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, S
 from admin_api.description.choices import exactly_one
 from admin_api.identifiers import AgentId, PolicyId
 from admin_api.text import StorableText
-from headgate.grants.conditions import CONDITIONS_MAX, amount_of, parse_conditions, parse_param
+from headgate.grants.conditions import (
+    AMOUNT_MAX,
+    CONDITIONS_MAX,
+    PARAM_MAX_CHARACTERS,
+    amount_of,
+    parse_conditions,
+    parse_param,
+)
 from headgate.grants.granting import Bounds
 from headgate.grants.model import REASON_MAX_CHARACTERS, USES_MAX, Grant, Scope
 from headgate.grants.store import GrantUse
@@ -22,6 +29,8 @@ type GrantReason = Annotated[StorableText, Field(min_length=1, max_length=REASON
 
 _CONDITIONS: Final = "All must hold."
 _POLICIES_MAX: Final = 100
+_Amount = Annotated[StrictInt | StrictFloat, Field(json_schema_extra={"minimum": -AMOUNT_MAX, "maximum": AMOUNT_MAX})]
+_Param = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": PARAM_MAX_CHARACTERS})]
 
 
 _TESTS: Final = ("equals", "one_of", "prefix", "matches", "at_least", "at_most")
@@ -43,13 +52,13 @@ class ConditionBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _ONE_TEST})
 
-    param: str = Field(description="A name, or a JSON Pointer where it begins with /.")
+    param: _Param = Field(description="A name, or a JSON Pointer where it begins with /.")
     equals: Any = None
     one_of: list[Any] | None = None
     prefix: str | None = None
     matches: str | None = Field(default=None, description="RE2; it must match the whole text.")
-    at_least: StrictInt | StrictFloat | None = None
-    at_most: StrictInt | StrictFloat | None = None
+    at_least: _Amount | None = None
+    at_most: _Amount | None = None
 
     def given(self) -> JsonObject:
         return self.model_dump(exclude_unset=True)
@@ -60,8 +69,8 @@ class SumBound(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    param: str
-    at_most: StrictInt | StrictFloat
+    param: _Param
+    at_most: _Amount
 
 
 class _Bounds(BaseModel):
@@ -140,7 +149,7 @@ class GranterAnswer(BaseModel):
 
 
 class SumAnswer(BaseModel):
-    param: str
+    param: _Param
     at_most: float
     used: float
 

@@ -1,7 +1,7 @@
 """When a new key ends, from what its body says: a lifetime of the list, a moment, or the operator's default."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
@@ -9,6 +9,12 @@ from headgate.agents.rotation import expiry
 from headgate.kernel.errors import ValidationError
 
 type LifetimeDays = Literal[30, 60, 90, 180, 365, "never"]
+
+
+ONE_END: Final[dict[str, Any]] = {
+    "anyOf": [{"properties": {"expires_in_days": {"type": "null"}}}, {"properties": {"expires_at": False}}]
+}
+"""Of the description: one of the two members."""
 
 
 class KeyLifetime(BaseModel):

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from admin_api.keys.lifetime import KeyLifetime
+from admin_api.keys.lifetime import ONE_END, KeyLifetime
 from admin_api.text import StorableText
 from headgate.agents.model import ApiKey
 from headgate.agents.rotation import is_due
@@ -15,9 +15,6 @@ from headgate.agents.service import IssuedKey
 type KeyName = Annotated[StorableText, Field(min_length=1, max_length=128)]
 
 
-_ONE_END: Final[dict[str, Any]] = {
-    "anyOf": [{"properties": {"expires_in_days": {"type": "null"}}}, {"properties": {"expires_at": False}}]
-}
 _SCOPES_OF_KIND: Final[dict[str, Any]] = {
     "anyOf": [
         {"required": ["scopes"], "properties": {"kind": {"const": "admin"}, "scopes": {"minItems": 1}}},
@@ -26,10 +23,16 @@ _SCOPES_OF_KIND: Final[dict[str, Any]] = {
 }
 
 
+_AGENT_SCOPES: Final[dict[str, Any]] = {
+    "items": {"enum": [one.value for one in sorted(KIND_SCOPES[KeyKind.AGENT])]},
+    "minItems": 1,
+}
+
+
 class NewKey(KeyLifetime):
     """POST /admin/keys: a key for an administrator's program, or for verifying webhooks."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [_ONE_END, _SCOPES_OF_KIND]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [ONE_END, _SCOPES_OF_KIND]})
 
     name: KeyName
     kind: Literal["admin", "webhook"] = "admin"
@@ -45,10 +48,15 @@ class NewKey(KeyLifetime):
 class NewAgentKey(KeyLifetime):
     """POST /admin/agents/{id}/keys: one more key for an agent. Every member is optional."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [_ONE_END]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [ONE_END]})
 
     name: KeyName | None = None
-    scopes: list[str] | None = Field(default=None, max_length=32, description="Default: all that an agent may carry.")
+    scopes: list[str] | None = Field(
+        default=None,
+        max_length=32,
+        description="Default: all that an agent may carry.",
+        json_schema_extra={"anyOf": [{"type": "array", "maxItems": 32, **_AGENT_SCOPES}, {"type": "null"}]},
+    )
 
 
 class Leaked(BaseModel):
@@ -62,7 +70,7 @@ class Leaked(BaseModel):
         description="A text with keys in it, the beginning of a key, or an agent's id.",
         examples=["hg_4fZ"],
     )
-    only_show: bool = Field(default=False, description="Change nothing.")
+    only_show: StrictBool = Field(default=False, description="Change nothing.")
 
 
 class KeyAnswer(BaseModel):

@@ -64,7 +64,13 @@ class TotpEnrolment(BaseModel):
 class TotpCode(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    code: str = Field(min_length=6, max_length=6, description="Six digits", examples=["492039"])
+    code: str = Field(
+        min_length=6,
+        max_length=6,
+        description="Six digits",
+        examples=["492039"],
+        json_schema_extra={"pattern": "^[0-9]{6}$"},
+    )
 
 
 class SecondFactorToken(BaseModel):

@@ -1,10 +1,11 @@
 """PATCH of an NLP policy: any subset of its fields; what is left out stays, and null empties what may be empty."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat
 
+from admin_api.json_values import WholeNumber
 from admin_api.nlp_policies.schemas import ScopeBody
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import (
@@ -33,9 +34,9 @@ class NlpPolicyChange(BaseModel):
     on_match: Literal["deny", "require_approval"] | None = None
     on_error: Literal["deny", "require_approval"] | None = None
     on_unscannable: Literal["deny", "require_approval", "allow"] | None = None
-    daily_limit: StrictInt | None = Field(default=None, ge=1)
-    version: StrictInt | None = Field(
-        default=None, ge=1, description="The version that this changes: 409 where it is not the newest."
+    daily_limit: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
+    version: Annotated[WholeNumber, Field(ge=1)] | None = Field(
+        default=None, description="The version that this changes: 409 where it is not the newest."
     )
 
     def applied_to(self, draft: NlpDraft) -> NlpDraft:

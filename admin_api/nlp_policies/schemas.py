@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat
 
+from admin_api.json_values import WholeNumber
 from headgate.nlp_policies.check import warnings_about
 from headgate.nlp_policies.model import (
     DEFAULT_DAILY_LIMIT,
@@ -26,16 +27,19 @@ from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACT
 CONTENT_MAX_CHARACTERS = 512 * 1024
 
 
+type _ScopeName = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS)]
+
+
 class ScopeBody(BaseModel):
     """Which calls the policy is asked about; an empty list is all."""
 
     model_config = ConfigDict(extra="forbid")
 
-    tools: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
-    operations: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
-    agents: list[str] = Field(default_factory=list, max_length=SCOPE_MAX)
+    tools: list[_ScopeName] = Field(default_factory=list, max_length=SCOPE_MAX)
+    operations: list[_ScopeName] = Field(default_factory=list, max_length=SCOPE_MAX)
+    agents: list[_ScopeName] = Field(default_factory=list, max_length=SCOPE_MAX)
     direction: Direction = Direction.REQUEST
-    except_headers: list[str] = Field(
+    except_headers: list[_ScopeName] = Field(
         default_factory=list,
         max_length=SCOPE_MAX,
         description="Header fields of a request that detectors do not look at, in lower case.",
@@ -77,7 +81,7 @@ class NewNlpPolicy(BaseModel):
     on_unscannable: Literal["deny", "require_approval", "allow"] | None = Field(
         default=None, description="For what cannot be opened (a picture, an encrypted archive); null: as on_error."
     )
-    daily_limit: StrictInt = Field(
+    daily_limit: WholeNumber = Field(
         default=DEFAULT_DAILY_LIMIT, ge=1, description="Questions to the provider in a day; beyond them: on_error."
     )
 

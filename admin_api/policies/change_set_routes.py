@@ -3,11 +3,12 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import PolicyId
+from admin_api.identifiers import DataPath, ModulePath, PolicyId
+from admin_api.json_values import WholeNumber
 from admin_api.policies.saving import changing
 from admin_api.policies.schemas import NewPolicy, PolicyChange
 from headgate.policies.change_set import (
@@ -19,7 +20,7 @@ from headgate.policies.change_set import (
     apply_changes,
 )
 from headgate.policies.document_service import DocumentChange, data_content
-from headgate.policies.documents import DocumentKind, parse_data_path, parse_module_path
+from headgate.policies.documents import DocumentKind
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.versions import Author, ExpectedVersion
 
@@ -53,7 +54,7 @@ class UpdatePolicy(_Change):
 class DeletePolicy(_Change):
     change: Literal["delete_policy"]
     policy_id: PolicyId
-    version: StrictInt | None = Field(default=None, ge=1)
+    version: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
 
     def parsed(self, note: str | None) -> RuleChange:
         del note
@@ -62,36 +63,36 @@ class DeletePolicy(_Change):
 
 class PutData(_Change):
     change: Literal["put_data"]
-    path: str
+    path: DataPath
     document: Any
 
     def parsed(self, note: str | None) -> RuleChange:
-        return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), data_content(self.document), note)
+        return DocumentChange(DocumentKind.DATA, self.path, data_content(self.document), note)
 
 
 class DeleteData(_Change):
     change: Literal["delete_data"]
-    path: str
+    path: DataPath
 
     def parsed(self, note: str | None) -> RuleChange:
-        return DocumentChange(DocumentKind.DATA, parse_data_path(self.path), None, note)
+        return DocumentChange(DocumentKind.DATA, self.path, None, note)
 
 
 class PutModule(_Change):
     change: Literal["put_module"]
-    path: str
+    path: ModulePath
     content: str = Field(min_length=1)
 
     def parsed(self, note: str | None) -> RuleChange:
-        return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), self.content, note)
+        return DocumentChange(DocumentKind.MODULE, self.path, self.content, note)
 
 
 class DeleteModule(_Change):
     change: Literal["delete_module"]
-    path: str
+    path: ModulePath
 
     def parsed(self, note: str | None) -> RuleChange:
-        return DocumentChange(DocumentKind.MODULE, parse_module_path(self.path), None, note)
+        return DocumentChange(DocumentKind.MODULE, self.path, None, note)
 
 
 type AnyChange = Annotated[

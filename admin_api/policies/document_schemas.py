@@ -1,9 +1,11 @@
 """Bodies about data documents and shared modules."""
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.json_values import WholeNumber
 from admin_api.policies.version_schemas import ActorAnswer
 from headgate.policies.documents import DocumentVersion, PolicyDocument
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
@@ -38,8 +40,8 @@ class NewModule(BaseModel):
         examples=["package lib.time.windows\n\nopen := true\n"],
     )
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
-    version: StrictInt | None = Field(
-        default=None, ge=0, description="409 where it is not the newest; 0: it must be new."
+    version: Annotated[WholeNumber, Field(ge=0)] | None = Field(
+        default=None, description="409 where it is not the newest; 0: it must be new."
     )
 
 
@@ -55,7 +57,7 @@ class DocumentVersionAnswer(BaseModel):
 class DocumentRestoration(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    version: StrictInt = Field(ge=1, description="The version whose content is made the newest.")
+    version: WholeNumber = Field(ge=1, description="The version whose content is made the newest.")
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
 
 

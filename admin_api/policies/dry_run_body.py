@@ -2,12 +2,13 @@
 
 import base64
 import binascii
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from admin_api.description.choices import exactly_one
+from admin_api.description.choices import at_most_one, exactly_one
 from admin_api.identifiers import AgentId
+from admin_api.json_values import WholeNumber
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import REGO_MAX_BYTES
@@ -21,7 +22,7 @@ _ALIASES: Final = frozenset(("content",))
 class HttpRequest(BaseModel):
     """A request as an agent would send it through the gate."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=at_most_one(body="string", body_base64="string"))
 
     method: str = Field(default="GET", min_length=1, max_length=32)
     url: str = Field(min_length=1, max_length=_URL_MAX_CHARACTERS)
@@ -102,7 +103,7 @@ class SimulationBody(DryRunBody):
     """POST /admin/policies/{id}/simulate: the same, of one policy: the saved one, a version of it, or a draft."""
 
     rego_policy: str | None = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
-    version: StrictInt | None = Field(default=None, ge=1)
+    version: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
 
     @model_validator(mode="before")
     @classmethod

@@ -1,12 +1,13 @@
 """Bodies about replays."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from admin_api.identifiers import AgentId, PolicyId
 from admin_api.instants import InstantText
+from admin_api.json_values import WholeNumber
 from admin_api.policies.version_schemas import ActorAnswer
 from headgate.policies.model import DEFAULT_PRIORITY, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 from headgate.policies.replay_report_store import KeptReport
@@ -21,18 +22,27 @@ class ReplayBody(BaseModel):
     ``mode`` is enforce unless it is named, so that a policy that only watches is replayed as deciding.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": "string"}}} for name in ("policy_id", "rego_policy")
+            ]
+        },
+    )
 
     policy_id: PolicyId | None = None
     rego_policy: str | None = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
-    priority: StrictInt | None = Field(default=None, ge=0, le=PRIORITY_MAX)
+    priority: Annotated[WholeNumber, Field(ge=0, le=PRIORITY_MAX)] | None = Field(default=None)
     enabled: StrictBool = True
     mode: PolicyMode = PolicyMode.ENFORCE
     start_date: InstantText | None = Field(default=None, description="Default: a day before the end.")
     end_date: InstantText | None = Field(default=None, description="Default: now.")
     agent_id: AgentId | None = None
-    limit: StrictInt = Field(default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first.")
-    examples: StrictInt = Field(default=3, ge=0, le=20, description="Of each kind of change.")
+    limit: WholeNumber = Field(
+        default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first."
+    )
+    examples: WholeNumber = Field(default=3, ge=0, le=20, description="Of each kind of change.")
     detectors: StrictBool = Field(
         default=False,
         description="Ask NLP policies that need no language model as well, about what was recorded; both decisions.",

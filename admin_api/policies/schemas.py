@@ -4,11 +4,12 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from admin_api.description.choices import at_most_one, exactly_one
 from admin_api.identifiers import PolicyId
+from admin_api.json_values import WholeNumber
 from admin_api.pagination import Shape
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
@@ -55,7 +56,7 @@ _Value = TypeVar("_Value")
 _Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
 _NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
-_VERSION = Field(default=None, ge=1, description="The version that this changes: 409 where it is not the newest.")
+_VERSION = Field(default=None, description="The version that this changes: 409 where it is not the newest.")
 
 
 class NewPolicy(_Body):
@@ -72,7 +73,7 @@ class NewPolicy(_Body):
     )
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: StrictBool = True
-    priority: StrictInt = Field(
+    priority: WholeNumber = Field(
         default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first."
     )
     mode: PolicyMode = Field(
@@ -102,7 +103,7 @@ def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] 
 class PolicyReplacement(NewPolicy):
     """PUT /admin/policies/{id}: what is left out gets its default."""
 
-    version: StrictInt | None = _VERSION
+    version: Annotated[WholeNumber, Field(ge=1)] | None = _VERSION
 
 
 class PolicyChange(_Body):
@@ -110,16 +111,16 @@ class PolicyChange(_Body):
 
     model_config = ConfigDict(json_schema_extra=at_most_one(rego_policy="string", rules="array"))
 
-    name: _Kept[str] = Field(default=None, min_length=1, max_length=NAME_MAX_CHARACTERS)
-    rego_policy: _Kept[str] = Field(default=None, min_length=1, max_length=REGO_MAX_BYTES)
+    name: _Kept[Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS)]] = None
+    rego_policy: _Kept[Annotated[str, Field(min_length=1, max_length=REGO_MAX_BYTES)]] = None
     rules: _Kept[list[dict[str, Any]]] = Field(default=None, description="In the camelCase shape; instead of Rego.")
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: _Kept[StrictBool] = None
-    priority: _Kept[StrictInt] = Field(default=None, ge=0, le=PRIORITY_MAX)
+    priority: _Kept[Annotated[WholeNumber, Field(ge=0, le=PRIORITY_MAX)]] = None
     mode: _Kept[PolicyMode] = None
     quarantine: Literal[None] = None
     change_note: str | None = _NOTE
-    version: StrictInt | None = _VERSION
+    version: Annotated[WholeNumber, Field(ge=1)] | None = _VERSION
 
     def changes(self) -> dict[str, Any]:
         """What was sent, by the names of ``RulePolicy``. Raises ValidationError."""
@@ -134,7 +135,7 @@ class PolicyToCheck(_Body):
 
     rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
     name: str = Field(default="draft", min_length=1, max_length=NAME_MAX_CHARACTERS)
-    priority: StrictInt = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    priority: WholeNumber = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
     mode: PolicyMode = PolicyMode.ENFORCE
     policy_id: PolicyId | None = None
 
@@ -154,7 +155,7 @@ class Restoration(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: StrictInt = Field(ge=1, description="The version whose content is made the newest.")
+    version: WholeNumber = Field(ge=1, description="The version whose content is made the newest.")
     change_note: str | None = _NOTE
 
 

@@ -4,12 +4,13 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId
 from admin_api.instants import InstantText, range_of_time
+from admin_api.json_values import WholeNumber
 from headgate.actions.replay_store import ReplayRange
 from headgate.agents.scopes import Scope, require_scope
 from headgate.policies.model import NAME_MAX_CHARACTERS
@@ -34,8 +35,8 @@ class SuggestBody(BaseModel):
         default=Precision.EXACT,
         description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
     )
-    minimum: StrictInt = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
-    limit: StrictInt = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
+    minimum: WholeNumber = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
+    limit: WholeNumber = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
 
 
 class SuggestionAnswer(BaseModel):

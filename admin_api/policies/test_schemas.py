@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from admin_api.json_values import WholeNumber
 from headgate.policies.model import DEFAULT_PRIORITY, NAME_MAX_CHARACTERS, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 
 _POLICIES_MAX = 50
@@ -17,7 +18,7 @@ class PolicyUnderTest(BaseModel):
 
     name: str = Field(default="policy", min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: str = Field(min_length=1, max_length=REGO_MAX_BYTES)
-    priority: StrictInt = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
+    priority: WholeNumber = Field(default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX)
     mode: PolicyMode = PolicyMode.ENFORCE
     tests: str | None = Field(default=None, max_length=REGO_MAX_BYTES, description="A Rego module of its package.")
     cases: list[dict[str, Any]] = Field(default_factory=list, max_length=_CASES_MAX)

@@ -1,14 +1,14 @@
 """Bodies about retention, legal holds and erasure."""
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.identifiers import ActionId
 from admin_api.text import StorableText
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
 from headgate.retention.erasure import MOST_AT_ONCE
 from headgate.retention.model import ErasureDepth, ErasureOutcome, HoldScope, LegalHold
 
@@ -17,10 +17,26 @@ type RetentionReason = Annotated[StorableText, Field(min_length=3, max_length=50
 _TARGETS: Final = {HoldScope.AGENT: IdPrefix.AGENT, HoldScope.ACTION: IdPrefix.ACTION}
 
 
+_TARGET_OF_SCOPE: Final[dict[str, Any]] = {
+    "examples": [{"scope": "organization", "reason": "A dispute with a supplier"}],
+    "oneOf": [
+        {
+            "required": ["target"],
+            "properties": {
+                "scope": {"const": scope.value},
+                "target": {"type": "string", "pattern": id_pattern(prefix)},
+            },
+        }
+        for scope, prefix in _TARGETS.items()
+    ]
+    + [{"properties": {"scope": {"const": HoldScope.ORGANIZATION.value}, "target": {"type": "null"}}}],
+}
+
+
 class HoldRequest(BaseModel):
     """POST /admin/retention/holds."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_TARGET_OF_SCOPE)
 
     scope: HoldScope
     target: str | None = Field(

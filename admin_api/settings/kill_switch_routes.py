@@ -1,10 +1,10 @@
 """/admin/settings/kill-switch: stop an organization, an agent or a tool at once, and let it go on."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -17,12 +17,28 @@ from headgate.workflows.kill_switch import current_stops, lift, named_agent, sto
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 _TOOL: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_TARGET_OF_SCOPE: Final[dict[str, Any]] = {
+    "oneOf": [
+        {"properties": {"scope": {"const": StopScope.ORGANIZATION.value}, "target": {"type": "null"}}},
+        {
+            "required": ["target"],
+            "properties": {"scope": {"const": StopScope.AGENT.value}, "target": {"type": "string"}},
+        },
+        {
+            "required": ["target"],
+            "properties": {
+                "scope": {"const": StopScope.TOOL.value},
+                "target": {"type": "string", "pattern": f"^{_TOOL.pattern}$"},
+            },
+        },
+    ]
+}
 
 
 class KillSwitch(BaseModel):
     """PUT /admin/settings/kill-switch. ``stopped: false`` lifts what was stopped, and needs a reason of its own."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_TARGET_OF_SCOPE)
 
     scope: StopScope
     target: str | None = Field(
@@ -31,7 +47,7 @@ class KillSwitch(BaseModel):
         description="The agent's id or name, or the tool's name; none for the organization.",
     )
     reason: Annotated[StorableText, Field(min_length=3, max_length=500)]
-    stopped: bool = True
+    stopped: StrictBool = True
 
     def checked_target(self) -> str | None:
         """Raises ValidationError."""

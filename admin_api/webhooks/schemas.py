@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, WithJsonSchema
 
 from admin_api.text import StorableText
 from headgate.kernel.secrets import Secret
@@ -25,7 +25,7 @@ class NewEndpoint(BaseModel):
     events: list[_Subscribed] = Field(
         default_factory=lambda: [one.value for one in DEFAULT_EVENTS], max_length=50, json_schema_extra={"minItems": 1}
     )
-    enabled: bool = True
+    enabled: StrictBool = True
 
 
 class EndpointChange(BaseModel):
@@ -36,7 +36,7 @@ class EndpointChange(BaseModel):
     url: EndpointUrl | None = None
     description: Description | None = None
     events: list[_Subscribed] | None = Field(default=None, max_length=50, json_schema_extra={"minItems": 1})
-    enabled: bool | None = None
+    enabled: StrictBool | None = None
 
 
 class SecretRotation(BaseModel):

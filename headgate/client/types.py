@@ -402,11 +402,11 @@ class CaseAnswer(TypedDict):
 
 
 class ChangedAgent(TypedDict):
-    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away."""
+    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away, but for the name."""
 
     description: NotRequired[Description | None]
     limits: NotRequired[Limits | None]
-    name: NotRequired[AgentName | None]
+    name: NotRequired[AgentName]
     owner: NotRequired[Owner | None]
     tags: NotRequired[Tags | None]
 
@@ -1819,7 +1819,7 @@ class NewAgentKey(TypedDict):
     expires_at: NotRequired[str | None]
     expires_in_days: NotRequired[LifetimeDays | None]
     name: NotRequired[KeyName | None]
-    scopes: NotRequired[list[str] | None]
+    scopes: NotRequired[list[Literal["actions:read", "actions:write"]] | None]
 
 
 class NewBluesky(TypedDict):
@@ -1845,7 +1845,21 @@ class NewConnection(TypedDict):
     name: Name
     needs_placeholder: NotRequired[bool]
     place: NotRequired[PlaceBody]
-    platform: NotRequired[str]
+    platform: NotRequired[
+        Literal[
+            "generic",
+            "atlassian",
+            "bluesky",
+            "generic",
+            "github",
+            "gitlab",
+            "google",
+            "linear",
+            "mastodon",
+            "notion",
+            "slack",
+        ]
+    ]
     scopes: NotRequired[Scopes]
     settings: NotRequired[dict[str, str]]
     tools: NotRequired[Tools]
@@ -1984,7 +1998,24 @@ class NewReport(TypedDict):
     checkpoint_size: NotRequired[int | None]
     end_date: NotRequired[str | None]
     format: NotRequired[ReportFormat]
-    include: NotRequired[list[str] | None]
+    include: NotRequired[
+        list[
+            Literal[
+                "access",
+                "actions",
+                "agents",
+                "approvals",
+                "controls",
+                "denials",
+                "events",
+                "exceptions",
+                "executions",
+                "policy_changes",
+                "risk_summary",
+            ]
+        ]
+        | None
+    ]
     start_date: NotRequired[str | None]
     type: ReportType
 
@@ -2777,11 +2808,11 @@ class SchemaEventAnswer(TypedDict):
 class ScopeBody(TypedDict):
     """Which calls the policy is asked about; an empty list is all."""
 
-    agents: NotRequired[list[str]]
+    agents: NotRequired[list[ScopeName]]
     direction: NotRequired[Direction]
-    except_headers: NotRequired[list[str]]
-    operations: NotRequired[list[str]]
-    tools: NotRequired[list[str]]
+    except_headers: NotRequired[list[ScopeName]]
+    operations: NotRequired[list[ScopeName]]
+    tools: NotRequired[list[ScopeName]]
 
 
 type Scopes = list[str]
@@ -3404,6 +3435,9 @@ type Member = StorableText
 
 
 type Reason = StorableText
+
+
+type ScopeName = str
 
 
 type HeadgateKernelCanonicalJsonJsonValueInput = (

@@ -9,6 +9,7 @@ from typing import Final
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.whole_numbers import whole_number
 from headgate.queue.model import Job
 
 EXECUTE: Final = Job(
@@ -66,12 +67,15 @@ def parse_limits(document: JsonValue) -> ExecutionLimits:
     """The document of ``PUT /admin/settings/executions``; what it leaves out is the default. Raises ValidationError."""
     if not isinstance(document, dict):
         raise ValidationError("executions: an object is expected", details={"field": "", "reason": "not an object"})
+    limits: dict[str, int] = {}
     for name, value in document.items():
         if name not in LIMITS_MOST:
             raise _invalid(name[:64], "unknown field")
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LIMITS_MOST[name]:
+        limit = whole_number(value)
+        if limit is None or not 1 <= limit <= LIMITS_MOST[name]:
             raise _invalid(name, f"must be a whole number from 1 to {LIMITS_MOST[name]}")
-    return ExecutionLimits(**{name: value for name, value in document.items() if isinstance(value, int)})
+        limits[name] = limit
+    return ExecutionLimits(**limits)
 
 
 def limits_document(limits: ExecutionLimits) -> JsonObject:

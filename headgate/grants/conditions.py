@@ -20,10 +20,10 @@ from headgate.kernel.errors import ValidationError
 
 CONDITIONS_MAX: Final = 20
 _ONE_OF_MAX: Final = 100
-_PARAM_MAX_CHARACTERS: Final = 200
+PARAM_MAX_CHARACTERS: Final = 200
 _VALUE_MAX_BYTES: Final = 2_000
 _PATTERN_MAX_CHARACTERS: Final = 200
-_AMOUNT_MAX: Final = Decimal(10) ** 15
+AMOUNT_MAX: Final = 10**15
 _HOSTS: Final = frozenset({"host", "/host"})
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
@@ -90,7 +90,7 @@ def amount_of(value: JsonValue) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     number = Decimal(value) if isinstance(value, int) else Decimal(repr(value))
-    return number if number.is_finite() and abs(number) <= _AMOUNT_MAX else None
+    return number if number.is_finite() and abs(number) <= AMOUNT_MAX else None
 
 
 def parse_conditions(given: Sequence[JsonObject]) -> tuple[Condition, ...]:
@@ -102,8 +102,8 @@ def parse_conditions(given: Sequence[JsonObject]) -> tuple[Condition, ...]:
 
 def parse_param(name: object, field: str) -> str:
     """Raises ValidationError."""
-    if not isinstance(name, str) or not 0 < len(name) <= _PARAM_MAX_CHARACTERS or "\0" in name:
-        raise _invalid(field, f"must name a param in at most {_PARAM_MAX_CHARACTERS} characters")
+    if not isinstance(name, str) or not 0 < len(name) <= PARAM_MAX_CHARACTERS or "\0" in name:
+        raise _invalid(field, f"must name a param in at most {PARAM_MAX_CHARACTERS} characters")
     if name.startswith("/") and re.search(r"~(?![01])", name) is not None:
         raise _invalid(field, "in a JSON Pointer ~ is written ~0, and / within a name ~1")
     return name

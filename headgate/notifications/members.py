@@ -5,6 +5,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.whole_numbers import whole_number
 
 MOST: Final = 50
 
@@ -37,9 +38,10 @@ def text_of(where: str, value: JsonValue, most: int) -> str:
 
 
 def whole_of(where: str, value: JsonValue, least: int, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+    whole = whole_number(value)
+    if whole is None or not least <= whole <= most:
         raise fault(where, f"a whole number from {least} to {most}")
-    return value
+    return whole
 
 
 def fault(field: str, reason: str) -> ValidationError:

@@ -13,6 +13,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.whole_numbers import whole_number
 
 MOST_DAYS: Final = 36_500
 DROP_AFTER_DAYS: Final[Mapping[str, int | None]] = MappingProxyType({"reports": 365})
@@ -107,9 +108,10 @@ def policy_document(policy: RetentionPolicy) -> JsonObject:
 
 
 def _days(name: str, value: JsonValue, *, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST_DAYS:
+    days = whole_number(value)
+    if days is None or not least <= days <= MOST_DAYS:
         raise _invalid(name, f"must be null or a whole number of days from {least} to {MOST_DAYS}")
-    return value
+    return days
 
 
 def _invalid(name: str, reason: str) -> ValidationError:

@@ -12,6 +12,7 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
+from headgate.kernel.whole_numbers import whole_number
 from headgate.traffic.model import CaptureLevel, least
 
 BODY_LIMIT_DEFAULT_BYTES: Final = 64 << 10
@@ -72,8 +73,8 @@ def parse_capture_rules(document: JsonValue) -> CaptureRules:
     rules = document.get("rules", [])
     if not isinstance(rules, list) or len(rules) > _RULES_MAX:
         raise _invalid("rules", f"a list of at most {_RULES_MAX} rules is expected")
-    limit = document.get("body_limit_bytes", BODY_LIMIT_DEFAULT_BYTES)
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= BODY_LIMIT_MOST_BYTES:
+    limit = whole_number(document.get("body_limit_bytes", BODY_LIMIT_DEFAULT_BYTES))
+    if limit is None or not 1 <= limit <= BODY_LIMIT_MOST_BYTES:
         raise _invalid("body_limit_bytes", f"a whole number from 1 to {BODY_LIMIT_MOST_BYTES} is expected")
     return CaptureRules(tuple(_rule(f"rules[{number}]", one) for number, one in enumerate(rules)), limit)
 

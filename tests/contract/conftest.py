@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,9 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import open_local_issuer
-from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.runtime.seed import seed_organization
 from tests.api_in_thread import api_in_thread
+from tests.contract.credentials import Credentials, with_new_agent
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class RunningApi:
     url: str
     token: str
     nobodys_token: str
+    credentials: Credentials
+    data_dir: Path
 
 
 @pytest.fixture(scope="session")
@@ -34,18 +36,9 @@ def api(postgres_server, valkey_url: str, tmp_path_factory: pytest.TempPathFacto
     SigningKeySource(DataDirectory(folder).signing_keys).create()  # as the worker does with its first checkpoint
     settings = ApiSettings(Secret(urls.api), Secret(valkey_url), folder, port=0, rate_limits=False)
     issuer = open_local_issuer(settings.data.issuer)
-
-    def token(subject: str, *roles: Role) -> str:
-        return issuer.mint(
-            org_id=DEFAULT_ORGANIZATION_ID,
-            subject=subject,
-            roles=roles,
-            now=system_clock(),
-            lifetime=timedelta(hours=2),
-            email=f"{subject}@example.com",
-            aal="aal2",
-        ).reveal()
-
     with api_in_thread(settings) as started:
-        yield RunningApi(started.url, token("contract", Role.ADMIN, Role.BREAK_GLASS, Role.OPERATOR), token("nobody"))
+        credentials = with_new_agent(started.url, issuer)
+        yield RunningApi(
+            started.url, credentials.token("contract"), credentials.token("nobody", roles=()), credentials, folder
+        )
     postgres_server.drop_database(urls.name)
