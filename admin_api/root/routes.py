@@ -1,4 +1,4 @@
-"""/, /openapi.json and /ca.pem: what somebody who found the address needs to go on."""
+"""/, /openapi.json and /ca.pem: entry points for a caller that knows only the address."""
 
 import json
 from typing import Final
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
+from admin_api.pages import page
 from headgate.kernel.errors import NotFoundError
 
 router = APIRouter(route_class=GuardedRoute, tags=["service"])
@@ -32,7 +33,9 @@ _ROOT: Final = {
 @router.get("/", response_class=Response)
 async def root(request: Request) -> Response:
     """Where everything is."""
-    return Response(json.dumps(_ROOT), media_type=JSON)
+    if "text/html" in request.headers.get("accept", ""):  # a browser, for example after signing in
+        return page("home.html", {})
+    return Response(json.dumps(_ROOT), media_type=JSON, headers={"Vary": "Accept"})
 
 
 @router.get("/openapi.json", response_class=Response)

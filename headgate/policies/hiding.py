@@ -1,4 +1,4 @@
-"""The warnings of saving a policy that depend on the others: whose deny or hold an allow takes the place of."""
+"""Warnings at saving a policy that depend on other policies: an allow replaces a deny or a hold; equal names."""
 
 from collections.abc import Iterable
 
@@ -18,6 +18,12 @@ def hiding_warnings(
         (policy, known_conditions(policy, data, libraries)),
         [(other, known_conditions(other, data, libraries)) for other in others if _decides(other)],
     )
+
+
+def namesake_warnings(policy: RulePolicy, others: Iterable[RulePolicy]) -> tuple[str, ...]:
+    """A policy added twice decides twice, and a change of one of them has no visible effect."""
+    ids = ", ".join(one.policy_id for one in others if one.name == policy.name)
+    return (f"another policy has the same name: {ids}; update that policy to replace it",) if ids else ()
 
 
 def _decides(policy: RulePolicy) -> bool:

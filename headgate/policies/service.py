@@ -14,7 +14,7 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import bump_generation
 from headgate.policies.defaults import default_policies
 from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note
-from headgate.policies.hiding import hiding_warnings
+from headgate.policies.hiding import hiding_warnings, namesake_warnings
 from headgate.policies.model import POLICIES_MAX, RulePolicy
 from headgate.policies.store import (
     count_policies,
@@ -195,7 +195,8 @@ async def _require_room(connection: Connection, org_id: str) -> None:
 async def _hidden(connection: Connection, policy: RulePolicy, checked: CheckedPolicy) -> tuple[str, ...]:
     others = [one for one in await load_enabled(connection, policy.org_id) if one.policy_id != policy.policy_id]
     # In a thread: what this process has not compiled yet would stop its event loop for a millisecond each.
-    return await asyncio.to_thread(hiding_warnings, policy, others, checked.data, checked.libraries)
+    hidden = await asyncio.to_thread(hiding_warnings, policy, others, checked.data, checked.libraries)
+    return namesake_warnings(policy, others) + hidden
 
 
 def _new_policy(org_id: str, draft: PolicyDraft, clock: Clock) -> RulePolicy:

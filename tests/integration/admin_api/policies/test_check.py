@@ -44,3 +44,12 @@ async def test_bad_rego_is_told_by_place(client) -> None:
     details = answer.json()["error"]["details"]
     assert (details["file"], details["line"], details["column"]) == ("policy.rego", 3, 10)
     assert details["source"] == "allow if foo(1)"
+
+
+async def test_a_second_policy_of_the_same_name_is_named(client) -> None:
+    first = (await client.post("/admin/policies", json={"name": "Hold", "rego_policy": HOLD})).json()
+    assert first["warnings"] == []
+    second = (await client.post("/admin/policies", json={"name": "Hold", "rego_policy": HOLD})).json()
+    assert second["warnings"] == [f"another policy has the same name: {first['id']}; update that policy to replace it"]
+    again = await client.patch(f"/admin/policies/{first['id']}", json={"description": "Mail"})
+    assert (again.status_code, len(again.json()["warnings"])) == (200, 1)

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 
@@ -20,3 +21,13 @@ async def test_the_proxys_certificate_is_for_everybody(start_api, tmp_path: Path
         answer = await client.get("/ca.pem")
     assert answer.text == "-----BEGIN CERTIFICATE-----\n"
     assert answer.headers["Content-Type"].startswith("application/x-pem-file")
+
+
+async def test_a_browser_gets_a_page_at_the_root(running_api) -> None:
+    async with running_api.client() as client:
+        answer = await client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+        links = re.findall(r'href="(/[^"]+)"', answer.text)
+        statuses = {link: (await client.get(link)).status_code for link in links}
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert len(statuses) > 3
+    assert set(statuses.values()) == {200}
