@@ -1,4 +1,4 @@
-"""What looking for secrets and personal data costs, decoding included, and how long hostile input takes.
+"""What looking for secrets, personal data and instructions costs, decoding included, and how long hostile input takes.
 
 ``python -m benchmarks.detectors`` prints the median of repeated runs in milliseconds of the thread's own processor time
 (detectors wait for nothing, and what else a machine does is not theirs), and for 50 KB of each kind of hostile input
@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.limits import Limits
 from headgate.detectors.personal_data import find_personal_data
@@ -28,6 +29,7 @@ _DETECTORS: dict[str, list[Detector]] = {
     "secrets": [find_secrets],
     "pii": [find_personal_data],
     "both": [find_secrets, find_personal_data],
+    "injection": [find_injections],
 }
 
 

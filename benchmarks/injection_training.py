@@ -31,10 +31,11 @@ _ROUNDS = 5
 _STEPS = 120
 _RATE = 0.4
 _SHRINK = 0.1
-_PLAIN_COUNT = 2.5
+_PLAIN_COUNT = 6.0
 _PACKAGES_COUNT = 1.0
 """How much all plain texts, and all pieces of packages, count beside all instructions, which count 1."""
 _BIAS_START = -5.0
+_THRESHOLDS = (DEFAULT_THRESHOLD, 0.75, 0.8, 0.85)
 
 type Bag = list[frozenset[int]]
 
@@ -97,14 +98,21 @@ def train() -> None:
 
 def report(part: Part, model: EmbeddedModel, *, show: bool) -> None:
     by_style: dict[tuple[bool, str], list[bool]] = defaultdict(list)
+    risks: dict[bool, list[float]] = {True: [], False: []}
     for one in tool_texts(part):
-        flagged = assess(model, one.text).risk_score >= DEFAULT_THRESHOLD
+        risk = assess(model, one.text).risk_score
+        flagged = risk >= DEFAULT_THRESHOLD
+        risks[one.injected].append(risk)
         by_style[one.injected, one.style].append(flagged)
+        if part == "unseen":
+            by_style[one.injected, f"{one.document} (source)"].append(flagged)
         if show and flagged != one.injected:
             print("missed" if one.injected else "wrong ", one.style, one.language, one.document, repr(one.text)[:300])
     for injected, title in ((True, "recall"), (False, "false positives")):
         rows = {style: flags for (label, style), flags in by_style.items() if label is injected}
-        print(f"{part} {model.value} {title}: {_share(flag for flags in rows.values() for flag in flags)}")
+        print(f"{part} {model.value} {title}: {_share(risk >= DEFAULT_THRESHOLD for risk in risks[injected])}")
+        curve = (f"{_share(risk >= least for risk in risks[injected])} at {least}" for least in _THRESHOLDS)
+        print(f"  {'; '.join(curve)}")
         print("  " + ", ".join(f"{style} {_share(flags)}" for style, flags in sorted(rows.items())))
 
 
@@ -117,7 +125,7 @@ def main() -> None:
     if "--report" not in sys.argv:
         train()
         return
-    parts: tuple[Part, ...] = ("development",) if "--development" in sys.argv else ("development", "heldout")
+    parts: tuple[Part, ...] = ("development",) if "--development" in sys.argv else ("development", "heldout", "unseen")
     for model in (EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY):
         for part in parts:
             report(part, model, show="--show" in sys.argv and model is EmbeddedModel.INJECTION)

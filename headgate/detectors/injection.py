@@ -82,7 +82,7 @@ def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost
             continue
         if word.ends_word and end + 1 < size and goes_on(plain[end + 1]):
             continue
-        if not word.slots:
+        if not word.signs:
             begins = end + 1
         if number % _HITS_PER_LOOK_AT_CLOCK == 0 and not budget.has_time():
             return
@@ -97,21 +97,25 @@ def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost
         if word.commands and is_command(plain, start, end + 1):
             for slot in word.commands:
                 last[slot] = start
+        elif not word.slots:
+            continue
         added = False
         for one in word.signs:
             sign = signs[one]
-            first = start
+            first, earliest = start, max(begins, start - sign.within)
             for slot in sign.slots:
-                first = min(first, last[slot])
-            if first < begins or first < start - sign.within:
-                continue
-            if sign.ordered and not all(last[a] < last[b] for a, b in pairwise(sign.slots)):
-                continue
-            active.append((start, max(first, oldest), one))
-            counts[one] += 1
-            if counts[one] == 1:
-                odds += sign.weight
-                added = True
+                at = last[slot]
+                if at < earliest:
+                    break
+                first = min(first, at)
+            else:
+                if sign.ordered and not all(last[a] < last[b] for a, b in pairwise(sign.slots)):
+                    continue
+                active.append((start, max(first, oldest), one))
+                counts[one] += 1
+                if counts[one] == 1:
+                    odds += sign.weight
+                    added = True
         if added and odds > over:
             window_start = min(first for _, first, _ in active)
             yield Seen(window_start, start, end + 1, frozenset(one for _, _, one in active), odds)

@@ -1,9 +1,11 @@
 """The words and signs of ``config/detectors/injection.yaml``, found in one pass (Aho and Corasick, 1975).
 
-Also how a text is folded for that: case, accents and line breaks away, each character staying where it is.
+Also how a text is folded for that: case, accents, line breaks and digits that stand for letters away, each character
+staying where it is.
 """
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from functools import cache
 from typing import Final, NamedTuple, Protocol
 
 import ahocorasick
+import re2
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -56,12 +59,16 @@ _CLAUSE_WORD_MAX: Final = 8
 _SPELLED: Final = {"\u0131": "i", "\u0130": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "s", "œ": "o", "æ": "a", "Ł": "l"}
 _SAME: Final = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\uff1a": ":", "\uff0c": ","}
 _SPACES: Final = str.maketrans(dict.fromkeys("\n\r\t\u00a0", " "))
+_DIGIT_IN_WORD: Final = re2.compile(r"[a-z][013457]+[a-z]")
+_WITH_DIGITS: Final = re.compile(r"\b(?=[a-z013457]*[a-z])(?=[a-z]*[013457])[a-z013457]{3,}\b")
+_DIGIT_WORDS_MIN: Final = 3
+_LETTERS: Final = str.maketrans("013457", "oieast")
 TEXT_ENDS: Final = SEPARATOR.decode().strip("\n")
 
 
 class Word(NamedTuple):
     """``slots``: what it stands for in the signs, ``commands``: what as a command; ``signs``: what it may complete.
-    Without slots: a text ends."""
+    Without signs: a text ends."""
 
     length: int
     begins_word: bool
@@ -107,6 +114,13 @@ def _folding() -> dict[int, str]:
 
 def folded(text: str) -> str:
     """As words are compared; as many characters as before."""
+    plain = _lowered(text)
+    if len(_DIGIT_IN_WORD.findall(plain)) < _DIGIT_WORDS_MIN:
+        return plain
+    return _WITH_DIGITS.sub(lambda word: word[0].translate(_LETTERS), plain)
+
+
+def _lowered(text: str) -> str:
     if text.isascii():
         return text.lower().translate(_SPACES) if "\t" in text or "\r" in text else text.lower().replace("\n", " ")
     lowered = text.translate(_folding()).lower()

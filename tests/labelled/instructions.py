@@ -3,6 +3,7 @@
 ``injections_PART.jsonl`` holds what was written by hand: instructions, plain texts (most of them imperatives to
 people), and documents with a place, ``{{here}}``. Each instruction and each plain text is taken by itself and in
 documents, so that the document alone says nothing about the label. Styles and kinds of documents are of one part.
+``unseen`` holds whole answers of tools, each counted once; its ``source`` is mail, page, issue, code or log.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-type Part = Literal["development", "heldout"]
+type Part = Literal["development", "heldout", "unseen"]
 
 _FOLDER = Path(__file__).parent
 _DOCUMENTS_EACH = 3
@@ -39,8 +40,8 @@ def tool_texts(part: Part) -> Iterator[ToolText]:
         if one["kind"] == "document":
             continue
         injected = one["kind"] == "injected"
-        yield ToolText(one["style"], one["language"], None, one["text"], injected)
-        for document in rng.sample(documents, _DOCUMENTS_EACH):
+        yield ToolText(one["style"], one["language"], one.get("source"), one["text"], injected)
+        for document in rng.sample(documents, min(_DOCUMENTS_EACH, len(documents))):
             text = _filled(document["text"], one["text"])
             yield ToolText(one["style"], one["language"], document["style"], text, injected)
 
