@@ -61,11 +61,14 @@ class Marker:
     def __init__(self, folder: Path, thread: str = "") -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = folder / f"evaluating-{os.getpid()}{thread}"
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        # Found by that name only once it is locked: whoever starts at the same moment would take it for a dead one's.
+        unlocked = folder / f"new-{os.getpid()}{thread}"
+        self._file = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Not only made longer: a page that has no room on a disk that is full ends the process that writes to it.
         os.posix_fallocate(self._file, 0, _SIZE)
         self._page = mmap.mmap(self._file, _SIZE)
+        unlocked.rename(self._path)
 
     def begin(self, mark: bytes) -> None:
         """Before the engine is entered; ``mark`` is ``mark_of`` the policy."""

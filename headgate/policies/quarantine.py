@@ -27,9 +27,14 @@ async def quarantine_suspects(database: Database, folder: Path) -> list[Suspect]
     """
     blamed: list[Suspect] = []
     for path in sorted(folder.glob("evaluating-*")):  # noqa: ASYNC240 - a handful of small local files, at start
-        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # another process that starts has dealt with it, or its own has ended
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.fstat(file).st_nlink:
+                continue  # the same, a moment later: one death is not two
             suspect = read_mark(os.pread(file, PAGE_BYTES, 0))
             if suspect is not None and _is_blamed(folder, suspect):
                 await _quarantine(database, suspect)

@@ -1,5 +1,6 @@
 """The next start quarantines what the process before it was evaluating when it died."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -98,6 +99,24 @@ async def test_a_kill_from_outside_only_does_the_second_time(
     die_evaluating(tmp_path, policy)
     assert len(await quarantine_suspects(proxy_database, tmp_path)) == 1
     assert await quarantine_of(proxy_database, policy) is not None
+
+
+async def test_processes_that_start_at_once_deal_with_each_death_once(
+    proxy_database: Database, policy: RulePolicy, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGABRT)
+    blamed = await asyncio.gather(*(quarantine_suspects(proxy_database, tmp_path) for _ in range(3)))
+    assert sum(map(len, blamed)) == 3
+    assert left_in(tmp_path) == []
+
+
+async def test_a_marker_that_another_process_has_removed_meanwhile(
+    proxy_database: Database, policy: RulePolicy, tmp_path: Path
+) -> None:
+    (tmp_path / "evaluating-1").symlink_to(tmp_path / "gone")  # listed, and not there to be opened
+    note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGABRT)
+    assert len(await quarantine_suspects(proxy_database, tmp_path)) == 1
 
 
 async def test_the_living_are_left_alone(proxy_database: Database, policy: RulePolicy, tmp_path: Path) -> None:
