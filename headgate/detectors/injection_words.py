@@ -62,6 +62,7 @@ _SPACES: Final = str.maketrans(dict.fromkeys("\n\r\t\u00a0", " "))
 _DIGIT_IN_WORD: Final = re2.compile(r"[a-z][013457]+[a-z]")
 _WITH_DIGITS: Final = re.compile(r"\b(?=[a-z013457]*[a-z])(?=[a-z]*[013457])[a-z013457]{3,}\b")
 _DIGIT_WORDS_MIN: Final = 3
+_PIECE_CHARACTERS: Final = 32_768
 _LETTERS: Final = str.maketrans("013457", "oieast")
 TEXT_ENDS: Final = SEPARATOR.decode().strip("\n")
 
@@ -123,8 +124,14 @@ def folded(text: str) -> str:
 def _lowered(text: str) -> str:
     if text.isascii():
         return text.lower().translate(_SPACES) if "\t" in text or "\r" in text else text.lower().replace("\n", " ")
-    lowered = text.translate(_folding()).lower()
-    return lowered if len(lowered) == len(text) else "".join(one.lower()[0] for one in text.translate(_folding()))
+    # In pieces: translating a megabyte at once holds the interpreter's lock for 100 ms.
+    table = _folding()
+    pieces = (text[at : at + _PIECE_CHARACTERS].translate(table) for at in range(0, len(text), _PIECE_CHARACTERS))
+    return "".join(piece.lower() if len(piece.lower()) == len(piece) else _each_lowered(piece) for piece in pieces)
+
+
+def _each_lowered(text: str) -> str:
+    return "".join(one.lower()[0] for one in text)
 
 
 @cache
