@@ -261,10 +261,11 @@ class GateConnection(server.LiveConnectionHandler):
             return
         self.lingering = True
         self.client.state = ConnectionState.CLOSED
-        if io.writer.is_closing() or not io.writer.can_write_eof():
+        try:
+            io.writer.write_eof()
+        except OSError:  # the client has reset the connection
             io.handler.cancel("closed by command")
             return
-        io.writer.write_eof()
         asyncio.get_running_loop().call_later(_LINGER_SECONDS, io.handler.cancel, "closed by command")
 
     async def drop_the_rest(self, reader: StreamReader) -> None:
