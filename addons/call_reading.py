@@ -14,6 +14,8 @@ from mitmproxy.http import HTTPFlow
 from addons.http_call import http_call
 from addons.metrics import INTERPRET_SECONDS
 from addons.verdict import ClientState, flow_state
+from headgate.gate.caller import Caller
+from headgate.gate.decide_action import Candidate, ReadAction, Submission, candidate_for, read_action
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.slowness import Slowness
@@ -24,8 +26,6 @@ from headgate.protocols.http_call import HttpCall
 from headgate.protocols.mcp import McpId
 from headgate.tools.interpret import interpret, is_long_document
 from headgate.tools.match import CatalogueIndex
-from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import Candidate, ReadAction, Submission, candidate_for, read_action
 
 KEPT_BODY_BYTES_MAX: Final = 4 << 10
 """What is read of such a body is kept while its call waits."""

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from mitmproxy.http import HTTPFlow
 
 from addons.response_meter import ResponseMeter
+from headgate.gate.decide_action import ReadAction
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
-from headgate.workflows.decide_action import ReadAction
 
 _QUOTED_MAX: Final = 500
 _UNSEEN: Final = "it broke off before policies about content had looked at it"

@@ -15,12 +15,12 @@ from addons.http_call import http_call
 from addons.refuse import refuse_with
 from addons.verdict import LATCH, FlowState, flow_state
 from headgate.connections.carried import Carried
+from headgate.connections.count_connection_uses import ConnectionUses
 from headgate.connections.credential import CertificateCredential, ShownCertificate
 from headgate.connections.model import Connection
+from headgate.connections.open_credential import OpenCredentials
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import HeadgateError
-from headgate.workflows.count_connection_uses import ConnectionUses
-from headgate.workflows.open_credential import OpenCredentials
 
 _NOT_SENT: Final = frozenset({b"accept-encoding", b"accept-charset", b"range", b"if-range"})
 """An answer in a coding, in other characters, or in parts of the agent's choice is one in which an echo could hide."""

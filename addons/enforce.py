@@ -20,20 +20,20 @@ from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.agents.own_limits import own_quota
+from headgate.gate.admit_call import CallGate
+from headgate.gate.admitted import Admitted
+from headgate.gate.caller import Caller
+from headgate.gate.decide_action import Candidate
+from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
+from headgate.gate.held_call import HeldCall
+from headgate.gate.organization_state import OrganizationState
+from headgate.gate.refusals import ClientGoneError
+from headgate.gate.use_connection import with_connection
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
-from headgate.workflows.admit_call import CallGate
-from headgate.workflows.admitted import Admitted
-from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import Candidate
-from headgate.workflows.finish_execution import ExecutionEnds, ExecutionOutcome
-from headgate.workflows.held_call import HeldCall
-from headgate.workflows.organization_state import OrganizationState
-from headgate.workflows.refusals import ClientGoneError
-from headgate.workflows.use_connection import with_connection
 
 _NOTHING_SENT: Final = "not forwarded: the client went away, or the gate failed, before anything was sent"
 

@@ -2,7 +2,7 @@
 
 ``Proxy-Authorization: Basic`` with the key as the password (what ``HTTPS_PROXY=http://agent:KEY@host:port``
 makes every client send; RFC 7617) or ``Bearer`` with the key; on plain requests also ``X-Agent-Key``. Inside a
-tunnel the identity is the CONNECT's; ``headgate.workflows.caller`` asks again for each request whether the key
+tunnel the identity is the CONNECT's; ``headgate.gate.caller`` asks again for each request whether the key
 still works. A connection keeps the identity it began with: upstream connections are shared within it.
 """
 
@@ -17,14 +17,14 @@ from addons.refuse import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import Scope, require_scope
+from headgate.gate.caller import Caller, agree
+from headgate.gate.organization_state import OrganizationStates
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
-from headgate.workflows.caller import Caller, agree
-from headgate.workflows.organization_state import OrganizationStates
 
 _KEY_HEADER: Final = b"x-agent-key"
 _NEVER_FORWARDED: Final = (b"x-agent-key", b"x-agent-id")

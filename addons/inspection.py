@@ -17,16 +17,16 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
+from headgate.gate.decide_action import ReadAction
+from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
+from headgate.gate.judged_answer import Answer
+from headgate.gate.organization_state import OrganizationState
+from headgate.gate.refusals import withheld_error
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
 from headgate.protocols.answer_pieces import Pieces, Windows
-from headgate.workflows.decide_action import ReadAction
-from headgate.workflows.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
-from headgate.workflows.judged_answer import Answer
-from headgate.workflows.organization_state import OrganizationState
-from headgate.workflows.refusals import withheld_error
 
 _log = structlog.get_logger(__name__)
 

@@ -12,9 +12,9 @@ from mitmproxy.http import HTTPFlow
 from addons.metrics import DECISIONS, REFUSALS
 from addons.refuse import close_after
 from addons.verdict import flow_state
+from headgate.audit.count_refusals import RefusalCounts, RefusedRequest
+from headgate.gate.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
 from headgate.kernel.errors import RateLimitedError
-from headgate.workflows.count_refusals import RefusalCounts, RefusedRequest
-from headgate.workflows.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
 
 _log = structlog.get_logger(__name__)
 

@@ -5,8 +5,8 @@ from typing import Final
 from prometheus_client import Counter, Gauge, Histogram
 
 from addons.tally import TalliedCounter, TalliedHistogram
+from headgate.gate.decision_metrics import PolicyMetrics, batch_histograms
 from headgate.policies.model import Decision
-from headgate.workflows.decision_metrics import PolicyMetrics, batch_histograms
 
 DECISIONS: Final = Counter(
     "headgate_proxy_decisions",
@@ -98,6 +98,6 @@ def observe_decision(decision: Decision) -> None:
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:
-    """A ``headgate.workflows.group_commit.BatchObserver``."""
+    """A ``headgate.db.group_commit.BatchObserver``."""
     _RECORD_BATCH_ROWS.observe(rows)
     _RECORD_BATCH_SECONDS.observe(seconds)

@@ -7,9 +7,9 @@ from typing import Final
 from mitmproxy.http import HTTPFlow
 
 from addons.verdict import Completion, Ending
+from headgate.gate.finish_execution import ExecutionOutcome
+from headgate.gate.inspect_answer import shown_inspection
 from headgate.kernel.canonical_json import JsonObject
-from headgate.workflows.finish_execution import ExecutionOutcome
-from headgate.workflows.inspect_answer import shown_inspection
 
 _QUOTED_MAX: Final = 200
 """Characters that are kept of what a destination wrote."""

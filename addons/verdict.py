@@ -22,12 +22,12 @@ from addons.share import Share
 from headgate.connections.credential import ShownCertificate
 from headgate.connections.echoes import EchoMask
 from headgate.connections.model import Connection
+from headgate.gate.caller import Caller
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import DestinationBlockedError, HeadgateError
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
-from headgate.workflows.caller import Caller
 
 _FLOW: Final = "_headgate_flow"
 _CLIENT: Final = "_headgate_client"

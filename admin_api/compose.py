@@ -21,11 +21,24 @@ from admin_api.process_settings import ApiSettings
 from admin_api.sessions.cookies import cookies_of
 from admin_api.traffic.review import Review
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
+from headgate.approvals.reassign import ReassignApproval
 from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
+from headgate.executions.control import ControlExecutions
+from headgate.gate.dry_run import DryRun
+from headgate.gate.edit_approval import EditApproval
+from headgate.gate.exempt_call import Exemptions
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.judge_content import ContentJudge
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
+from headgate.gate.rehearse_content import ContentRehearsal
+from headgate.gate.shadow_calls import ShadowCalls
+from headgate.gate.submit_action import SubmitAction
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -46,20 +59,7 @@ from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.tools.load import load_catalogues
 from headgate.vault.service import Vault
-from headgate.workflows.control_executions import ControlExecutions
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.dry_run import DryRun
-from headgate.workflows.edit_approval import EditApproval
-from headgate.workflows.exempt_call import Exemptions
-from headgate.workflows.fair_decisions import FairDecisions
-from headgate.workflows.judge_content import ContentJudge
-from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.reassign_approval import ReassignApproval
-from headgate.workflows.record_batch import Recorder
-from headgate.workflows.rehearse_content import ContentRehearsal
 from headgate.workflows.replay_policy import ReplayPolicy
-from headgate.workflows.shadow_calls import ShadowCalls
-from headgate.workflows.submit_action import SubmitAction
 
 _log = structlog.get_logger(__name__)
 

@@ -26,8 +26,16 @@ from admin_api.sign_in.browser_login import BrowserLogin
 from admin_api.sign_in.local_ticket import LocalTickets
 from admin_api.traffic.review import Review
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.decide import DecideApproval
+from headgate.approvals.reassign import ReassignApproval
 from headgate.db.database import Database
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.executions.control import ControlExecutions
+from headgate.gate.dry_run import DryRun
+from headgate.gate.edit_approval import EditApproval
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
+from headgate.gate.submit_action import SubmitAction
 from headgate.judges.judge import Judges
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
@@ -38,15 +46,7 @@ from headgate.ratelimits.limiter import RateLimiter
 from headgate.sessions.model import SessionLimits
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
-from headgate.workflows.control_executions import ControlExecutions
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.dry_run import DryRun
-from headgate.workflows.edit_approval import EditApproval
-from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.reassign_approval import ReassignApproval
-from headgate.workflows.record_batch import Recorder
 from headgate.workflows.replay_policy import ReplayPolicy
-from headgate.workflows.submit_action import SubmitAction
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client import Counter, Histogram
 
-from headgate.workflows.decision_metrics import PolicyMetrics, batch_histograms
+from headgate.gate.decision_metrics import PolicyMetrics, batch_histograms
 
 REQUESTS: Final = Counter(
     "headgate_api_requests",
@@ -48,6 +48,6 @@ _BATCH_ROWS, _BATCH_SECONDS = batch_histograms("headgate_api")
 
 
 def observe_batch(*, rows: int, seconds: float) -> None:
-    """A ``headgate.workflows.group_commit.BatchObserver``."""
+    """A ``headgate.db.group_commit.BatchObserver``."""
     _BATCH_ROWS.observe(rows)
     _BATCH_SECONDS.observe(seconds)

@@ -9,6 +9,7 @@ from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.claims import ClaimNames
 from admin_api.forwarded import TrustedProxies
 from headgate.actions.delegation import DEFAULT_DEPTH
+from headgate.approvals.mapped_voter import DEFAULT_TRUST
 from headgate.configuration.data_directory import DataDirectory
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.kernel.secrets import Secret
@@ -16,7 +17,6 @@ from headgate.mfa.providers.settings import ProviderSettings
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.sessions.model import SessionLimits
-from headgate.workflows.mapped_voter import DEFAULT_TRUST
 
 
 @dataclass(frozen=True, slots=True)

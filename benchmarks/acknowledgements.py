@@ -20,10 +20,10 @@ import psycopg
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.audit.model import SYSTEM, payload_text
+from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
-from headgate.workflows.record_batch import Recorder
 
 _DECISION = canonical_bytes(
     {"decision": "allow", "evaluation_time_ms": 0.2, "policies": [], "policy_id": None, "reason": "reading is allowed",

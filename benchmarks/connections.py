@@ -18,11 +18,11 @@ from headgate.connections.choose import NO_CONNECTIONS, ConnectionBook, book_of
 from headgate.connections.credential import KeptSecrets
 from headgate.connections.model import ANY, AUTHORIZATION, Connection, ConnectionKind, ConnectionStatus, Host
 from headgate.connections.placeholders import mentions_placeholder
+from headgate.gate.decide_action import Candidate, candidate_for
+from headgate.gate.use_connection import with_connection
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
-from headgate.workflows.decide_action import Candidate, candidate_for
-from headgate.workflows.use_connection import with_connection
 
 _ORG: Final = "org_01932c07-209c-7000-8000-000000000000"
 _AGENT: Final = "agt_01932c07-209c-7000-8000-000000000000"

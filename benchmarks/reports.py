@@ -23,10 +23,10 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.queue.model import JobReference
+from headgate.reports.make_report import MakeReport
 from headgate.reports.model import DEFAULT_SECTIONS, Report, ReportFormat, ReportRequest, ReportStatus, ReportType
 from headgate.reports.service import request_report
 from headgate.reports.store import get_report
-from headgate.workflows.make_report import MakeReport
 
 
 async def make(

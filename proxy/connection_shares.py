@@ -13,8 +13,8 @@ from typing import Final, Protocol
 
 from addons.share import ORGANIZATION_SLICE_SECONDS, Share
 from addons.verdict import ClientState
+from headgate.gate.caller import Caller
 from headgate.kernel.errors import UnavailableError
-from headgate.workflows.caller import Caller
 
 AGENT_PART: Final = 1 / 2
 ORGANIZATION_PART: Final = 3 / 4

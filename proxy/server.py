@@ -35,10 +35,20 @@ from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
+from headgate.approvals.wake_ups import WakeUps
+from headgate.audit.count_refusals import RefusalCounts
 from headgate.classifiers.classifiers import Classifiers
+from headgate.connections.count_connection_uses import ConnectionUses
+from headgate.connections.open_credential import OpenCredentials
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
+from headgate.gate.decision_point import decision_point
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.hold_call import Holds, HoldTimes
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
+from headgate.gate.shadow_calls import ShadowCalls
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -55,16 +65,6 @@ from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.vault.service import Vault
-from headgate.workflows.count_connection_uses import ConnectionUses
-from headgate.workflows.count_refusals import RefusalCounts
-from headgate.workflows.decision_point import decision_point
-from headgate.workflows.fair_decisions import FairDecisions
-from headgate.workflows.hold_call import Holds, HoldTimes
-from headgate.workflows.open_credential import OpenCredentials
-from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import Recorder
-from headgate.workflows.shadow_calls import ShadowCalls
-from headgate.workflows.wake_ups import WakeUps
 from proxy.authority import Authority
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue

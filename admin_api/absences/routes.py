@@ -14,8 +14,8 @@ from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.text import StorableText
 from headgate.approvals.absence_store import list_absences
 from headgate.approvals.absences import NOTE_MAX_CHARACTERS, Absence
+from headgate.approvals.administer_absences import AbsenceRequest, announce_absence, call_off_absence
 from headgate.kernel.errors import ForbiddenError
-from headgate.workflows.approver_absences import AbsenceRequest, announce_absence, call_off_absence
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 

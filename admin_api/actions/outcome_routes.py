@@ -14,9 +14,9 @@ from admin_api.principal import Principal
 from admin_api.text import StorableText
 from headgate.actions.store import get_action
 from headgate.audit.model import Actor
+from headgate.executions.control import agent_actor
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ForbiddenError
-from headgate.workflows.control_executions import agent_actor
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 

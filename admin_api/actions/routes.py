@@ -36,12 +36,12 @@ from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
+from headgate.gate.decide_action import Submission
+from headgate.gate.submit_action import DuplicateAction
 from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
-from headgate.workflows.decide_action import Submission
-from headgate.workflows.submit_action import DuplicateAction
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 
 from admin_api.actions.delegation_schemas import DelegationAnswer
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
+from headgate.gate.submit_action import SubmittedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.model import Decision
-from headgate.workflows.submit_action import SubmittedAction
 
 
 class DecisionAnswer(BaseModel):

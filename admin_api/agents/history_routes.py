@@ -30,6 +30,7 @@ from admin_api.pagination import (
 from headgate.actions.agent_figures import agent_figures
 from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.store import ActionFilter, list_actions
+from headgate.actions.timeline import TIMELINE_CURSOR, agent_timeline
 from headgate.agents.listing_store import listed_agent
 from headgate.agents.model import Agent
 from headgate.agents.store import find_agent
@@ -37,7 +38,6 @@ from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
-from headgate.workflows.agent_timeline import TIMELINE_CURSOR, agent_timeline
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 

@@ -10,7 +10,7 @@ from admin_api.audit.schemas import EventAnswer, event_answer
 from admin_api.pagination import UncountedPagination
 from headgate.actions.agent_figures import AgentFigures
 from headgate.actions.model import Action
-from headgate.workflows.agent_timeline import Moment
+from headgate.actions.timeline import Moment
 
 
 class MomentAnswer(BaseModel):

@@ -1,9 +1,9 @@
 """What the kill switch means for an agent, shown beside its status: a stopped agent looks active otherwise."""
 
+from headgate.agents.kill_switch import current_stops
 from headgate.db.database import Connection
 from headgate.kernel.errors import UnavailableError
 from headgate.organizations.stops import Stop, Stops, StopScope, refusal
-from headgate.workflows.kill_switch import current_stops
 
 
 async def stops_shown(connection: Connection, org_id: str) -> Stops:

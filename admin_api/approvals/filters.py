@@ -5,12 +5,12 @@ from typing import Final
 
 from admin_api.approvals.voter import voter_of
 from admin_api.principal import Principal
+from headgate.approvals.approver import approver_of_now
 from headgate.approvals.list_store import ApprovalFilter
 from headgate.approvals.model import ApprovalStatus
 from headgate.db.database import Connection
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import RiskLevel
-from headgate.workflows.approver import approver_of_now
 
 _ME: Final = "me"
 

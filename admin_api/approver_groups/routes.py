@@ -14,11 +14,11 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import GroupName
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.text import StorableText
+from headgate.approvals.administer_groups import create_group, remove_group, replace_group
 from headgate.approvals.group_store import find_group, list_groups
 from headgate.approvals.groups import DESCRIPTION_MAX_CHARACTERS, MEMBERS_MAX, ApproverGroup
 from headgate.kernel.errors import NotFoundError
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS
-from headgate.workflows.approver_groups import create_group, remove_group, replace_group
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 

@@ -18,10 +18,10 @@ from admin_api.pagination import (
     cursor_page,
     list_request,
 )
+from headgate.approvals.approver import approver_of_now
 from headgate.break_glass.service import break_glass, review_glass
 from headgate.break_glass.store import find_glass, list_glasses
 from headgate.kernel.ids import IdPrefix
-from headgate.workflows.approver import approver_of_now
 
 router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
 

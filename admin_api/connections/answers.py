@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from headgate.connections.check import CheckOutcome
 from headgate.connections.model import Connection, ConnectionKind, ConnectionStatus, Location
 from headgate.connections.platforms import Platform
-from headgate.workflows.check_connection import CheckOutcome
 
 
 class StatusesAnswer(BaseModel):

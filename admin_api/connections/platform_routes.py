@@ -29,6 +29,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ConnectionId
+from headgate.connections.authorize import Begun, Returned, oauth_settings
 from headgate.connections.draft import (
     ConnectionDraft,
     invalid,
@@ -41,7 +42,6 @@ from headgate.connections.oauth import parse_redirect_uri
 from headgate.connections.platforms import Platform, find_platform
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.secrets import Secret
-from headgate.workflows.authorize_connection import Begun, Returned, oauth_settings
 
 router = APIRouter(route_class=GuardedRoute, tags=["connections"])
 

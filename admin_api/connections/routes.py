@@ -25,7 +25,9 @@ from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ConnectionId
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
+from headgate.approvals.change_account import end_what_was_asked
 from headgate.audit.model import EventType
+from headgate.connections.check import CheckOutcome
 from headgate.connections.draft import (
     ConnectionDraft,
     invalid,
@@ -40,8 +42,6 @@ from headgate.connections.service import create_connection, rebind_connection, r
 from headgate.connections.store import get_connection, list_connections
 from headgate.connections.use_store import uses_of
 from headgate.kernel.errors import HeadgateError
-from headgate.workflows.change_account import end_what_was_asked
-from headgate.workflows.check_connection import CheckOutcome
 
 router = APIRouter(route_class=GuardedRoute, tags=["connections"])
 

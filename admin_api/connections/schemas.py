@@ -10,9 +10,9 @@ from headgate.connections.draft import parse_agents, parse_name, parse_tools
 from headgate.connections.model import ConnectionKind, Location
 from headgate.connections.platforms import platforms
 from headgate.connections.service import Binding
+from headgate.connections.social_connection import Bound
 from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.kernel.secrets import Secret
-from headgate.workflows.social_connection import Bound
 
 type Name = Annotated[
     str,

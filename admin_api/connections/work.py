@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
+from headgate.approvals.change_account import end_what_was_asked
+from headgate.connections.authorize import AuthorizeConnection
+from headgate.connections.check import CheckConnection
+from headgate.connections.connect_bluesky import ConnectBluesky
+from headgate.connections.connect_mastodon import ConnectMastodon
+from headgate.connections.open_credential import OpenCredentials
+from headgate.connections.refresh import RefreshConnection
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.outgoing.client import OutgoingClient
 from headgate.vault.service import Vault
-from headgate.workflows.authorize_connection import AuthorizeConnection
-from headgate.workflows.check_connection import CheckConnection
-from headgate.workflows.connect_bluesky import ConnectBluesky
-from headgate.workflows.connect_mastodon import ConnectMastodon
-from headgate.workflows.open_credential import OpenCredentials
-from headgate.workflows.refresh_connection import RefreshConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,12 @@ class ConnectionWork:
 
 def connection_work(database: Database, vault: Vault, client: OutgoingClient, clock: Clock) -> ConnectionWork:
     refreshes = RefreshConnection(database, vault, client, clock)
-    authorizes = AuthorizeConnection(database, vault, refreshes, clock)
+    authorizes = AuthorizeConnection(database, vault, refreshes, clock, end_what_was_asked)
     checks = CheckConnection(database, OpenCredentials(database, vault, clock), client, clock)
     return ConnectionWork(
         refreshes,
         authorizes,
         checks,
-        ConnectBluesky(database, vault, refreshes, clock),
-        ConnectMastodon(database, vault, refreshes, authorizes, checks),
+        ConnectBluesky(database, vault, refreshes, clock, end_what_was_asked),
+        ConnectMastodon(database, vault, refreshes, authorizes, checks, end_what_was_asked),
     )

@@ -26,6 +26,7 @@ from admin_api.pagination import (
     cursor_page,
     list_request,
 )
+from headgate.approvals.approver import approver_of_now, parties_to
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.store import get_approval
 from headgate.approvals.voting import Outcome, Voter
@@ -36,7 +37,6 @@ from headgate.grants.service import confirm_grant, revoke_grant
 from headgate.grants.store import GrantFilter, find_grant, list_grants, newest_uses
 from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix
-from headgate.workflows.approver import approver_of_now, parties_to
 
 router = APIRouter(route_class=GuardedRoute, tags=["grants"])
 

@@ -17,9 +17,9 @@ from admin_api.health.registry import shared_registry
 from admin_api.health.schemas import BuildAnswer, HealthAnswer, LiveAnswer
 from admin_api.health.viewer import administrator_of
 from admin_api.unheard_proxy import UnheardProxy
+from headgate.agents.kill_switch import current_stops
 from headgate.configuration.build_information import build_information
 from headgate.kernel.program import PROGRAM, PROGRAM_VERSION
-from headgate.workflows.kill_switch import current_stops
 
 _HEALTH: Final[dict[int | str, dict[str, Any]]] = {200: {"model": HealthAnswer}, 503: {"model": HealthAnswer}}
 

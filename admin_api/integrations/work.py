@@ -3,19 +3,19 @@
 from dataclasses import dataclass
 
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.decide import DecideApproval
 from headgate.db.database import Database
+from headgate.gate.submit_action import SubmitAction
+from headgate.integrations.decide_from_discord import DecideFromDiscord
+from headgate.integrations.decide_from_slack import DecideFromSlack
+from headgate.integrations.decide_from_tracker import DecideFromTracker
+from headgate.integrations.exchange_workflow_token import ExchangeWorkflowToken
 from headgate.integrations.github_actions.workflow_token import WorkflowTokens
+from headgate.integrations.receive_from_github import ReceiveFromGitHub
 from headgate.kernel.clock import Clock
 from headgate.outgoing.client import OutgoingClient
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.decide_from_discord import DecideFromDiscord
-from headgate.workflows.decide_from_slack import DecideFromSlack
-from headgate.workflows.decide_from_tracker import DecideFromTracker
-from headgate.workflows.exchange_workflow_token import ExchangeWorkflowToken
-from headgate.workflows.receive_from_github import ReceiveFromGitHub
-from headgate.workflows.submit_action import SubmitAction
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from admin_api.pages import page
 from headgate.agents.store import find_agent
 from headgate.approvals.history import HistoryVerb, Step, history
+from headgate.approvals.mapped_voter import mapped_voter
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, state_at
 from headgate.approvals.step_store import steps_of
 from headgate.approvals.store import HeldAction, get_approval
@@ -25,7 +26,6 @@ from headgate.organizations.store import find_users
 from headgate.tools.describe import operation_descriptions
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
-from headgate.workflows.mapped_voter import mapped_voter
 
 _HEADINGS: Final = {
     ApprovalStatus.PENDING: "Approval needed",

@@ -18,9 +18,9 @@ from admin_api.users.schemas import UserAnswer, user_answer
 from headgate.audit.change import Change
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.secrets import Secret
+from headgate.notifications.mail_invitation import queue_invitation_mail
 from headgate.organizations.invitations import list_invitations
 from headgate.organizations.store import find_organization, list_users
-from headgate.workflows.mail_invitation import queue_invitation_mail
 from headgate.workflows.manage_members import grant_roles, invite, revoke_invitation
 
 

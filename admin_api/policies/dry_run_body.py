@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from admin_api.description.choices import at_most_one, exactly_one
 from admin_api.identifiers import AgentId
 from admin_api.json_values import WholeNumber
+from headgate.gate.dry_run import HypotheticalCall, http_call_of
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import REGO_MAX_BYTES
-from headgate.workflows.dry_run import HypotheticalCall, http_call_of
 
 _URL_MAX_CHARACTERS = 16_384
 _ONLY_OF_ACTIONS: Final = frozenset(("tool", "operation", "params"))

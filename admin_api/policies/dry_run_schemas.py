@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
+from headgate.gate.rehearse_content import RehearsedPolicy
 from headgate.judges.model import NO_USAGE, Failure
 from headgate.nlp_policies.model import Outcome
 from headgate.policies.explain import Explanation
 from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, Verdict
 from headgate.protocols.draft import ActionDraft
-from headgate.workflows.rehearse_content import RehearsedPolicy
 
 _NEVER_SENT: Final = frozenset((Failure.BREAKER_OPEN.value, Failure.BUDGET_EXHAUSTED.value, Failure.TOO_LARGE.value))
 

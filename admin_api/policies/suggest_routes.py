@@ -15,7 +15,7 @@ from headgate.actions.replay_store import ReplayRange
 from headgate.agents.scopes import Scope, require_scope
 from headgate.policies.model import NAME_MAX_CHARACTERS
 from headgate.policies.suggest import Precision
-from headgate.workflows.suggest_policy import suggest_policy
+from headgate.policies.suggest_from_actions import suggest_policy
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 

@@ -10,9 +10,9 @@ from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.text import StorableText
+from headgate.agents.kill_switch import current_stops, lift, named_agent, stop
 from headgate.kernel.errors import ValidationError
 from headgate.organizations.stops import Stops, StopScope
-from headgate.workflows.kill_switch import current_stops, lift, named_agent, stop
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 

@@ -2,6 +2,10 @@
 
 from contextlib import AsyncExitStack
 
+from headgate.connections.attend import AttendConnections
+from headgate.connections.check import CheckConnection
+from headgate.connections.open_credential import OpenCredentials
+from headgate.connections.refresh import RefreshConnection
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.outgoing.client import OutgoingClient
@@ -10,10 +14,6 @@ from headgate.outgoing.trust import trusted_roots
 from headgate.vault.service import Vault
 from headgate.worker.loop import Loop
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.attend_connections import AttendConnections
-from headgate.workflows.check_connection import CheckConnection
-from headgate.workflows.open_credential import OpenCredentials
-from headgate.workflows.refresh_connection import RefreshConnection
 
 
 def connection_loops(settings: WorkerSettings, database: Database, clock: Clock, stack: AsyncExitStack) -> list[Loop]:

@@ -8,9 +8,14 @@ from typing import Final
 import structlog
 from redis.asyncio import Redis
 
+from headgate.actions.instance import Instance
 from headgate.classifiers.classifiers import Classifiers
+from headgate.connections.count_connection_uses import ConnectionUses
 from headgate.db.database import Database
 from headgate.executions.model import EXECUTE
+from headgate.executor.execute import ExecuteAction
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.organization_state import OrganizationStates
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -29,11 +34,6 @@ from headgate.queue.runner import JobRunner
 from headgate.tools.load import load_catalogues
 from headgate.vault.service import Vault
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.count_connection_uses import ConnectionUses
-from headgate.workflows.execute_action import ExecuteAction
-from headgate.workflows.fair_decisions import FairDecisions
-from headgate.workflows.instance import Instance
-from headgate.workflows.organization_state import OrganizationStates
 
 _log = structlog.get_logger(__name__)
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from headgate.actions.instance import HEARTBEAT_SECONDS, Instance
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.kernel.clock import Clock, system_clock
@@ -16,6 +17,7 @@ from headgate.kernel.tasks import TaskSet
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
+from headgate.reports.make_report import MakeReport
 from headgate.reports.service import MAKE_REPORT
 from headgate.vault.service import Vault
 from headgate.worker.connections import connection_loops
@@ -27,8 +29,6 @@ from headgate.worker.record import record_loops
 from headgate.worker.reminders import reminder_loops
 from headgate.worker.settings import WorkerSettings
 from headgate.worker.telling import PLACES, Telling
-from headgate.workflows.instance import HEARTBEAT_SECONDS, Instance
-from headgate.workflows.make_report import MakeReport
 
 _log = structlog.get_logger(__name__)
 

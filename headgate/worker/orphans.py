@@ -9,9 +9,9 @@ from datetime import timedelta
 from typing import Final
 
 from headgate.db.database import Database
+from headgate.executions.close_orphans import DEAD_AFTER, GRACE, close_orphans, forget_instances
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
-from headgate.workflows.close_orphans import DEAD_AFTER, GRACE, close_orphans, forget_instances
 
 _PATIENCE: Final = timedelta(seconds=2)
 """More than one heartbeat's time, so that a process that beats as soon as it can is heard first."""

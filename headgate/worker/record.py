@@ -2,13 +2,13 @@
 
 from typing import Final
 
+from headgate.actions.fold_outcomes import fold_due
 from headgate.audit import sealer
 from headgate.audit.indexer import index_due
 from headgate.audit.store import ensure_partitions
 from headgate.db.database import Database
 from headgate.traffic.retention import drop_empty_partitions, ensure_traffic_partitions
 from headgate.worker.loop import Loop
-from headgate.workflows.fold_outcomes import fold_due
 
 _DAY_SECONDS: Final = 24 * 3600.0
 

@@ -2,12 +2,12 @@
 
 from redis.asyncio import Redis
 
+from headgate.agents.remind_rotation import remind_rotation
+from headgate.approvals.attend import escalate_due, remind_due
+from headgate.approvals.expire import expire_due
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.worker.loop import Loop
-from headgate.workflows.attend_approvals import escalate_due, remind_due
-from headgate.workflows.expire_approvals import expire_due
-from headgate.workflows.remind_rotation import remind_rotation
 
 
 def reminder_loops(database: Database, valkey: Redis | None, clock: Clock) -> list[Loop]:

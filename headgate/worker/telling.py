@@ -3,32 +3,32 @@
 from typing import Final
 
 from headgate.db.database import Database
+from headgate.deliveries.deliver import Deliver
 from headgate.deliveries.model import TargetKind
+from headgate.deliveries.turns import Turns
+from headgate.integrations.deliver import IntegrationTarget
+from headgate.integrations.relay import INTEGRATION_TYPES, relay_integrations
 from headgate.integrations.service import INTEGRATE
 from headgate.kernel.clock import Clock
 from headgate.kernel.program import PROGRAM_VERSION
 from headgate.notifications.apprise_pool import ApprisePool
+from headgate.notifications.deliver import ChannelTarget, SendDigest
+from headgate.notifications.relay import NOTIFICATION_TYPES, relay_notifications
 from headgate.notifications.service import DIGEST, NOTIFY
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import Work
 from headgate.relay.model import Consumer
+from headgate.relay.relay_events import Follower, relay_due
 from headgate.siem.senders import Senders
+from headgate.siem.stream import StreamEvents
 from headgate.vault.service import Vault
+from headgate.webhooks.deliver import WebhookTarget
+from headgate.webhooks.relay import WEBHOOK_TYPES, relay_webhooks
 from headgate.webhooks.service import DELIVER_WEBHOOK
 from headgate.worker.loop import Loop
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.deliver import Deliver
-from headgate.workflows.deliver_integration import IntegrationTarget
-from headgate.workflows.deliver_notification import ChannelTarget, SendDigest
-from headgate.workflows.deliver_webhook import WebhookTarget
-from headgate.workflows.relay_events import Follower, relay_due
-from headgate.workflows.relay_integrations import INTEGRATION_TYPES, relay_integrations
-from headgate.workflows.relay_notifications import NOTIFICATION_TYPES, relay_notifications
-from headgate.workflows.relay_webhooks import WEBHOOK_TYPES, relay_webhooks
-from headgate.workflows.stream_events import StreamEvents
-from headgate.workflows.turns import Turns
 
 _RELAY_IDLE_SECONDS: Final = 0.2
 """How late a message may be deferred after its event was recorded."""

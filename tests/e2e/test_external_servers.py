@@ -13,7 +13,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from headgate.workflows.wake_ups import CHANNEL
+from headgate.approvals.wake_ups import CHANNEL
 from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.conftest import LOOPBACK
 from tests.e2e.external_servers import PARTS, ExternalServers, external_servers

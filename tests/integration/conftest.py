@@ -20,11 +20,11 @@ from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
 from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
+from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Requirement
-from headgate.workflows.record_batch import Recorder
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ import pytest
 from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Database
+from headgate.deliveries.deliver import Deliver
 from headgate.deliveries.model import Attempt, Delivery, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
 from headgate.kernel.canonical_json import JsonObject
 from headgate.notifications.apprise_pool import ApprisePool
+from headgate.notifications.deliver import ChannelTarget, SendDigest
+from headgate.notifications.relay import NOTIFICATION_TYPES, relay_notifications
 from headgate.notifications.service import put_notifications
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
@@ -20,11 +23,8 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import JobReference
 from headgate.relay.model import Consumer
+from headgate.relay.relay_events import Follower, relay_due
 from headgate.vault.service import Vault
-from headgate.workflows.deliver import Deliver
-from headgate.workflows.deliver_notification import ChannelTarget, SendDigest
-from headgate.workflows.relay_events import Follower, relay_due
-from headgate.workflows.relay_notifications import NOTIFICATION_TYPES, relay_notifications
 from tests.integration.movable_clock import MovableClock
 from tests.integration.outgoing.receivers import NameServer, Receivers, receivers
 

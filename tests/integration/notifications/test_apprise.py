@@ -13,11 +13,11 @@ from headgate.deliveries.model import DeliveryStatus
 from headgate.kernel.secrets import Secret
 from headgate.notifications.apprise_process import AppriseProcess
 from headgate.notifications.links import verify
+from headgate.notifications.mail_invitation import queue_invitation_mail, waiting_address
 from headgate.notifications.service import link_key, send_test
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Role
 from headgate.queue.model import RetryLater
-from headgate.workflows.mail_invitation import queue_invitation_mail, waiting_address
 from headgate.workflows.manage_members import invite, revoke_invitation
 from tests.free_port import free_port
 from tests.integration.outgoing.outage import Outage, failing_server, json_answer, open_files, settled_files

@@ -2,12 +2,12 @@
 
 import pytest
 
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.deliveries.model import DeliveryStatus
 from headgate.kernel.clock import system_clock
 from headgate.queue.model import RetryLater
-from headgate.workflows.decide_approval import DecideApproval
 from tests.integration.notifications.fake_slack import SIGNING_SECRET, TOKEN, FakeSlack, start_slack
 
 

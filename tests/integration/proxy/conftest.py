@@ -23,9 +23,9 @@ from addons.streaming import Streaming
 from addons.verdict import Completion, allow, flow_state, is_open
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind
+from headgate.gate.caller import Caller
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import DestinationRules, parse_allowlist
-from headgate.workflows.caller import Caller
 from proxy.authority import Authority, make_certificate
 from proxy.master import Gate, ProxySettings
 from proxy.trust import write_upstream_roots

@@ -11,8 +11,14 @@ from addons.enforce import Enforce
 from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.inspection import AnswerLimits, Inspector
+from headgate.actions.instance import Instance
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
+from headgate.gate.decision_point import decision_point
+from headgate.gate.hold_call import HoldTimes
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -24,12 +30,6 @@ from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
 from headgate.traffic.spool_writer import SpoolWriter
 from headgate.vault.service import Vault
-from headgate.workflows.decision_point import decision_point
-from headgate.workflows.hold_call import HoldTimes
-from headgate.workflows.instance import Instance
-from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import Recorder
-from headgate.workflows.wake_ups import WakeUps
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 

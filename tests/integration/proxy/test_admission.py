@@ -15,15 +15,19 @@ import psycopg
 import pytest
 
 from addons import call_reading, enforce
+from headgate.actions.instance import Instance
 from headgate.actions.recording_store import ActionRow, RecordOutcome
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.gate_store import UseRow
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
+from headgate.gate import exempt_call, held_approval
+from headgate.gate.record_batch import Recorder
 from headgate.grants.granting import Bounds, Calls, grant_calls
 from headgate.grants.model import Scope
 from headgate.kernel.clock import system_clock
@@ -31,10 +35,6 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
-from headgate.workflows import exempt_call, held_approval
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.instance import Instance
-from headgate.workflows.record_batch import Recorder
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 

@@ -16,6 +16,9 @@ from addons.capture import Capture
 from addons.http_call import http_call
 from addons.inspection import AnswerLimits, Inspection
 from addons.verdict import flow_state
+from headgate.gate.decide_action import candidate_for, read_action
+from headgate.gate.inspect_answer import AnswerJudge
+from headgate.gate.judged_answer import AnsweredCall
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.tools.interpret import interpret
@@ -24,9 +27,6 @@ from headgate.traffic.model import Captured, CaptureLevel, Loss
 from headgate.traffic.rules import CaptureRules, parse_capture_rules
 from headgate.traffic.spool_reader import ended_processes, finished_segments, lost_with, read_segment
 from headgate.traffic.spool_writer import SpoolWriter
-from headgate.workflows.decide_action import candidate_for, read_action
-from headgate.workflows.inspect_answer import AnswerJudge
-from headgate.workflows.judged_answer import AnsweredCall
 from proxy.capture_queue import CaptureQueue
 from tests.integration.proxy.answers.scripts import policy
 from tests.integration.proxy.conftest import Allow, caller_named, parse

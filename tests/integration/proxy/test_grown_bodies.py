@@ -17,21 +17,21 @@ import pytest
 from addons.limits import RequestLimits
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
+from headgate.gate.decide_action import Candidate
+from headgate.gate.held_limits import HELD_OF_APPROVAL_MAX
+from headgate.gate.record_batch import Recorder
 from headgate.kernel.allocator import give_back
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
-from headgate.workflows.decide_action import Candidate
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.held_limits import HELD_OF_APPROVAL_MAX
-from headgate.workflows.record_batch import Recorder
 from tests.integration.proxy.enforcement import Enforcement, open_enforcement
 from tests.unit.traffic.samples import vault_in
 

@@ -9,11 +9,11 @@ from addons.measure import Measure
 from addons.refuse import refuse_with
 from addons.share import REFUSALS_AT_ONCE
 from addons.verdict import is_open
+from headgate.audit.count_refusals import RefusalCounts
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import AgentUnauthorizedError
 from headgate.kernel.secrets import Secret
-from headgate.workflows.count_refusals import RefusalCounts
 from tests.integration.proxy.conftest import LOOPBACK, Allow
 
 _MEGABYTE = 1 << 20

@@ -15,12 +15,12 @@ from headgate.agents.service import create_key
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
+from headgate.gate.record_batch import Recorder
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
-from headgate.workflows.record_batch import Recorder
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 

@@ -17,10 +17,10 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.queue.model import JobReference
+from headgate.reports.make_report import MakeReport
 from headgate.reports.model import DEFAULT_SECTIONS, Report, ReportFormat, ReportRequest, ReportType
 from headgate.reports.service import request_report
 from headgate.reports.store import get_report, pieces_of
-from headgate.workflows.make_report import MakeReport
 
 PERSON = Actor(ActorType.USER, "usr_1", "alice@example.com")
 

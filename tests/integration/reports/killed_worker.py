@@ -15,9 +15,9 @@ from headgate.kernel.secrets import Secret
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
 from headgate.reports.frames import ChainRow
+from headgate.reports.make_report import MakeReport
 from headgate.reports.render_process import RenderProcess
 from headgate.reports.service import MAKE_REPORT
-from headgate.workflows.make_report import MakeReport
 
 
 class Doomed(RenderProcess):
@@ -31,7 +31,7 @@ class Doomed(RenderProcess):
 
 
 async def main() -> None:
-    import headgate.workflows.make_report as module  # noqa: PLC0415 - to put the doomed one in
+    import headgate.reports.make_report as module  # noqa: PLC0415 - to put the doomed one in
 
     module.RenderProcess = Doomed  # type: ignore[misc] - the very same but for its end
     database = Database(Secret(sys.argv[1]))

@@ -11,10 +11,10 @@ from headgate.audit.model import Event, EventType
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
 from headgate.queue.model import JobReference
+from headgate.reports.make_report import MakeReport
 from headgate.reports.model import ReportFormat, ReportStatus, ReportType
 from headgate.reports.render_process import RenderError
 from headgate.reports.store import get_report
-from headgate.workflows.make_report import MakeReport
 from tests.integration.reports.conftest import PERSON, SCENE, action
 from tests.unit.reports.tiny_font import write_font
 

@@ -24,8 +24,8 @@ from headgate.outgoing.trust import trusted_roots
 from headgate.siem.senders import Senders
 from headgate.siem.service import put_destinations
 from headgate.siem.store import StreamState, load_states
+from headgate.siem.stream import StreamEvents
 from headgate.vault.service import Vault
-from headgate.workflows.stream_events import StreamEvents
 from tests.integration.outgoing.receivers import NameServer, Receivers, answering, receivers, write_certificate
 
 _ADA = Actor(ActorType.USER, "usr_1", "ada@example.com", "192.0.2.1")

@@ -9,8 +9,10 @@ import pytest
 from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Database
+from headgate.deliveries.deliver import Deliver
 from headgate.deliveries.model import Attempt, Delivery, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
+from headgate.deliveries.turns import Turns
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
@@ -18,14 +20,12 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import JobReference
 from headgate.relay.model import Consumer
+from headgate.relay.relay_events import Follower, relay_due
 from headgate.vault.service import Vault
+from headgate.webhooks.deliver import WebhookTarget
 from headgate.webhooks.model import DEFAULT_EVENTS, Endpoint, WebhookEvent
+from headgate.webhooks.relay import WEBHOOK_TYPES, relay_webhooks
 from headgate.webhooks.service import EndpointDraft, create_endpoint
-from headgate.workflows.deliver import Deliver
-from headgate.workflows.deliver_webhook import WebhookTarget
-from headgate.workflows.relay_events import Follower, relay_due
-from headgate.workflows.relay_webhooks import WEBHOOK_TYPES, relay_webhooks
-from headgate.workflows.turns import Turns
 from tests.integration.movable_clock import MovableClock
 from tests.integration.outgoing.receivers import NameServer, Receivers, receivers
 

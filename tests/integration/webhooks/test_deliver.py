@@ -12,9 +12,11 @@ from headgate.audit.model import EventFilter
 from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.deliveries.model import DeliveryStatus
+from headgate.deliveries.turns import Turns
 from headgate.kernel.errors import ConflictError
 from headgate.outgoing.model import OutgoingLimits
 from headgate.queue.model import JobReference, RetryLater
+from headgate.webhooks import deliver as deliver_webhook
 from headgate.webhooks.model import WebhookEvent
 from headgate.webhooks.service import (
     EndpointDraft,
@@ -25,8 +27,6 @@ from headgate.webhooks.service import (
     update_endpoint,
 )
 from headgate.webhooks.store import get_endpoint
-from headgate.workflows import deliver_webhook
-from headgate.workflows.turns import Turns
 from tests.integration.outgoing.receivers import Flood, answering, break_off, hang
 
 

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from headgate.db.database import Connection
+from headgate.relay import relay_events
 from headgate.relay.model import Consumer
+from headgate.relay.relay_events import Follower
 from headgate.webhooks.model import WebhookEvent
-from headgate.workflows import relay_events
-from headgate.workflows.relay_events import Follower
 
 
 async def test_a_held_action_is_told_with_what_a_person_needs(told, organization, hold) -> None:

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.deliveries.model import DeliveryStatus
 from headgate.kernel.clock import system_clock
-from headgate.workflows.decide_approval import DecideApproval
 from tests.integration.outgoing.receivers import Receiver, answering, hang
 
 _WITHIN_SECONDS = 40

@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headgate.actions.instance import Instance
 from headgate.actions.store import get_action
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
@@ -18,7 +19,6 @@ from headgate.kernel.secrets import Secret
 from headgate.worker.main import run_until
 from headgate.worker.orphans import OrphanWatch
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.instance import Instance
 
 
 @pytest.fixture

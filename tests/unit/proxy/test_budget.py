@@ -7,8 +7,8 @@ from mitmproxy.connection import Client
 from addons.verdict import ClientState
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind
+from headgate.gate.caller import Caller
 from headgate.kernel.secrets import Secret
-from headgate.workflows.caller import Caller
 from proxy.budget import BufferBudget
 
 

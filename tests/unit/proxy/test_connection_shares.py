@@ -9,9 +9,9 @@ from addons.share import REFUSALS_AT_ONCE, REFUSALS_PER_SECOND, Share
 from addons.verdict import ClientState
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind
+from headgate.gate.caller import Caller
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.workflows.caller import Caller
 from proxy.connection_shares import ConnectionShares
 
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from headgate.agents.scopes import Scope
+from headgate.executions.close_orphans import close_orphans
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
-from headgate.workflows.close_orphans import close_orphans
 
 _READ = {"tool": "read", "operation": "rows", "params": {"table": "t"}}
 _WRITE = {"tool": "write", "operation": "rows", "params": {"table": "t", "rows": [1, 2]}}

@@ -9,7 +9,7 @@ from headgate.agents.scopes import Scope
 from headgate.kernel.clock import system_clock
 from headgate.organizations.model import Role
 from headgate.queue.model import JobReference
-from headgate.workflows.make_report import MakeReport
+from headgate.reports.make_report import MakeReport
 
 _PATH = "/admin/audit/reports"
 

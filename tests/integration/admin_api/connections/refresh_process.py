@@ -4,6 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from headgate.connections.refresh import RefreshConnection
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
@@ -11,7 +12,6 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.vault.service import Vault
-from headgate.workflows.refresh_connection import RefreshConnection
 
 
 async def main() -> None:

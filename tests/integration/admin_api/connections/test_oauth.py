@@ -8,6 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from headgate.connections.attend import AttendConnections
+from headgate.connections.check import CheckConnection
+from headgate.connections.open_credential import OpenCredentials
+from headgate.connections.refresh import RefreshConnection
 from headgate.connections.service import kept_secrets
 from headgate.connections.store import get_connection
 from headgate.db.database import Database
@@ -16,10 +20,6 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.vault.service import Vault
-from headgate.workflows.attend_connections import AttendConnections
-from headgate.workflows.check_connection import CheckConnection
-from headgate.workflows.open_credential import OpenCredentials
-from headgate.workflows.refresh_connection import RefreshConnection
 
 
 async def begin(admin, start_body, **changes):
@@ -155,8 +155,8 @@ async def test_error_answers_of_the_token_endpoint(admin, platform, start_body, 
 
 
 async def test_a_platform_that_hangs(admin, platform, start_body, monkeypatch) -> None:
+    from headgate.connections import refresh as refresh_connection  # noqa: PLC0415 - the same
     from headgate.outgoing.model import OutgoingLimits  # noqa: PLC0415 - beside its one use
-    from headgate.workflows import refresh_connection  # noqa: PLC0415 - the same
 
     monkeypatch.setattr(refresh_connection, "REQUEST_LIMITS", OutgoingLimits(deadline_seconds=0.5))
     begun = await begin(admin, start_body)

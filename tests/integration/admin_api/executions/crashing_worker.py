@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from headgate.executor.attempt import AttemptMaker
+from headgate.executor.claim import AttemptClaims
+from headgate.executor.execute import ExecuteAction
+from headgate.executor.permit import ExecutionPermits
+from headgate.executor.settle import Settlements
 from headgate.kernel.secrets import Secret
 from headgate.worker.main import run_until
 from headgate.worker.settings import WorkerSettings
-from headgate.workflows.claim_attempt import AttemptClaims
-from headgate.workflows.execute_action import ExecuteAction
-from headgate.workflows.make_attempt import AttemptMaker
-from headgate.workflows.permit_execution import ExecutionPermits
-from headgate.workflows.settle_execution import Settlements
 
 STEPS = {one.__name__: one for one in (ExecuteAction, ExecutionPermits, AttemptClaims, AttemptMaker, Settlements)}
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from headgate.gate import inspect_answer
 from headgate.nlp_policies import evaluate
-from headgate.workflows import inspect_answer
 
 _MAIL = "maria.keller@example.com"
 _PII = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "require_approval"}

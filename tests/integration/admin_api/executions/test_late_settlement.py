@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headgate.executions.model import Claim, ClaimOutcome, ExecutionLimits, Settlement
+from headgate.executor.settle import Settlements
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.workflows.settle_execution import Settlements
 
 _BEGAN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 _CREATE = {"tool": "shop", "operation": "create_order", "params": {"item": "book"}}

@@ -8,17 +8,17 @@ import httpx
 import pytest
 
 from headgate.db.database import Database
+from headgate.deliveries.deliver import Deliver
 from headgate.deliveries.model import Attempt, Delivery, DeliveryStatus, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
+from headgate.integrations.deliver import IntegrationTarget
+from headgate.integrations.relay import INTEGRATION_TYPES, relay_integrations
 from headgate.organizations.model import Role
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import JobReference, RetryLater
 from headgate.relay.model import Consumer
-from headgate.workflows.deliver import Deliver
-from headgate.workflows.deliver_integration import IntegrationTarget
-from headgate.workflows.relay_events import Follower, relay_due
-from headgate.workflows.relay_integrations import INTEGRATION_TYPES, relay_integrations
+from headgate.relay.relay_events import Follower, relay_due
 from tests.integration.admin_api.links.test_routes import Asked, user_of
 from tests.integration.movable_clock import MovableClock
 from tests.integration.outgoing.receivers import NameServer, Receivers, receivers

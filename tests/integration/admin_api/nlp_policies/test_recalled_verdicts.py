@@ -8,9 +8,21 @@ from typing import Any
 import pytest
 
 from headgate.agents.authenticate import KeyRing
+from headgate.approvals.decide import DecideApproval
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
+from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
+from headgate.gate.admit_call import CallGate
+from headgate.gate.admitted import Admitted
+from headgate.gate.caller import Caller
+from headgate.gate.decide_action import Candidate, candidate_for
+from headgate.gate.decision_point import decision_point
+from headgate.gate.held_call import HeldCall
+from headgate.gate.hold_call import HoldTimes
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
+from headgate.gate.refusals import ApprovalPendingError
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -18,18 +30,6 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.draft import Source, make_draft
-from headgate.workflows.admit_call import CallGate
-from headgate.workflows.admitted import Admitted
-from headgate.workflows.caller import Caller
-from headgate.workflows.decide_action import Candidate, candidate_for
-from headgate.workflows.decide_approval import DecideApproval
-from headgate.workflows.decision_point import decision_point
-from headgate.workflows.held_call import HeldCall
-from headgate.workflows.hold_call import HoldTimes
-from headgate.workflows.organization_state import OrganizationStates
-from headgate.workflows.record_batch import Recorder
-from headgate.workflows.refusals import ApprovalPendingError
-from headgate.workflows.wake_ups import WakeUps
 from tests.integration.admin_api.conftest import Gate
 from tests.integration.admin_api.nlp_policies.test_decisions import _provider
 from tests.integration.admin_api.nlp_policies.test_dry_run import _CLEAR, _JUDGED, _MATCH

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from headgate.workflows import suggest_policy
+from headgate.policies import suggest_from_actions as suggest_policy
 
 
 async def submit(gate, tool: str, **params: object) -> dict[str, object]:

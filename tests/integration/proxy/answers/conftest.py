@@ -8,6 +8,8 @@ from mitmproxy.http import HTTPFlow
 from addons.inspection import AnswerLimits, Inspection
 from addons.limits import RequestLimits
 from addons.verdict import flow_state
+from headgate.gate.inspect_answer import AnswerJudge
+from headgate.gate.judged_answer import AnsweredCall
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.model import DEADLINE_SECONDS, Provider
@@ -15,8 +17,6 @@ from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpPolicy, NlpResult
-from headgate.workflows.inspect_answer import AnswerJudge
-from headgate.workflows.judged_answer import AnsweredCall
 from tests.integration.proxy.answers.scripts import SECRETS, policy
 
 

@@ -18,19 +18,19 @@ from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
+from headgate.connections.count_connection_uses import ConnectionUses
 from headgate.connections.draft import ConnectionDraft
 from headgate.connections.model import ANY, AUTHORIZATION, Connection, ConnectionKind, Host
+from headgate.connections.open_credential import OpenCredentials
 from headgate.connections.service import create_connection
 from headgate.db.database import Database
+from headgate.gate.record_batch import Recorder
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
 from headgate.vault.service import Vault
-from headgate.workflows.count_connection_uses import ConnectionUses
-from headgate.workflows.open_credential import OpenCredentials
-from headgate.workflows.record_batch import Recorder
 from proxy.capture_queue import CaptureQueue
 from tests.integration.proxy.enforcement import open_enforcement
 

@@ -214,7 +214,7 @@ async def test_one_that_cannot_be_used_is_refused_in_words(keeper, platform, iss
     """A key that does not fit its certificate: the call is not made without it, and its agent is told why."""
     await _connect(keeper, platform, issuer.pair("robot"))
     mixed = CertificateCredential(issuer.pair("robot")["certificate"].reveal(), issuer.pair("another")["private_key"])
-    monkeypatch.setattr("headgate.workflows.open_credential.carried_of", lambda *_: carried(AUTHORIZATION, mixed))
+    monkeypatch.setattr("headgate.connections.open_credential.carried_of", lambda *_: carried(AUTHORIZATION, mixed))
     head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{platform.port}\r\nConnection: close\r\n\r\n".encode()
     got = answer(await keeper.send(head, port=platform.port))
     error = json.loads(got.body)["error"]

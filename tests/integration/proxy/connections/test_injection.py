@@ -19,13 +19,13 @@ from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.connections.draft import parse_hosts
 from headgate.connections.model import ConnectionKind, Location, Place
+from headgate.connections.open_credential import OpenCredentials
 from headgate.connections.service import Binding, rebind_connection, remove_connection
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.traffic.settings_service import put_capture_rules
 from headgate.traffic.spool_reader import finished_segments, read_segment
-from headgate.workflows.open_credential import OpenCredentials
 from tests.integration.proxy.connections.conftest import SECRET
 
 KEY_HEADER = Place(Location.HEADER, "x-api-key")

@@ -1,0 +1,107 @@
+"""The clock looks after approvals that nobody decides: it escalates them once, and reminds the people who are asked.
+
+By the server's clock alone, so that several workers do each thing once whatever their own clocks say: the first to hold
+the row's lock does it, the others find it done.
+"""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from headgate.approvals.attention import escalated, newly_asked, reminded
+from headgate.approvals.each_due import each_due
+from headgate.approvals.history import HistoryVerb, Step
+from headgate.approvals.model import Approval, ApprovalStatus, state_at
+from headgate.approvals.step_store import add_step
+from headgate.approvals.store import (
+    DueApproval,
+    due_escalations,
+    due_reminders,
+    lock_approval,
+    save_attention,
+    save_requirements,
+)
+from headgate.audit.model import SYSTEM, Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection, Database
+from headgate.db.server_clock import server_now
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
+
+
+async def escalate_due(database: Database) -> int:
+    """Escalate what nobody has decided in time; returns how many were. Raises UnavailableError."""
+    async with database.across_organizations() as connection:
+        due = await due_escalations(connection)
+    return await _each(database, due, _escalate)
+
+
+async def remind_due(database: Database) -> int:
+    """Remind of what still waits; returns of how many. Raises UnavailableError."""
+    async with database.across_organizations() as connection:
+        due = await due_reminders(connection)
+    return await _each(database, due, _remind)
+
+
+async def _each(
+    database: Database, due: list[DueApproval], attend: Callable[[Connection, Approval, datetime], Awaitable[bool]]
+) -> int:
+    async def one(found: DueApproval) -> bool:
+        async with database.transaction(found.org_id) as connection:
+            approval = await lock_approval(connection, found.org_id, found.approval_id)
+            now = await server_now(connection)
+            return state_at(approval, now) is ApprovalStatus.PENDING and await attend(connection, approval, now)
+
+    return await each_due(due, one)
+
+
+async def _escalate(connection: Connection, before: Approval, now: datetime) -> bool:
+    if before.escalated_at is not None or before.escalate_at is None or now < before.escalate_at:
+        return False
+    approval = escalated(before, now)
+    await save_requirements(connection, approval)
+    await save_attention(connection, approval)
+    data: JsonObject = {
+        "assignees": [*approval.assignees],
+        "added": [*newly_asked(before.requirements, approval.requirements)],
+        "risk_level": approval.risk_level,
+    }
+    await _tell(connection, approval, now, HistoryVerb.ESCALATED, EventType.APPROVAL_ESCALATED, data)
+    return True
+
+
+async def _remind(connection: Connection, before: Approval, now: datetime) -> bool:
+    if before.remind_at is None or now < before.remind_at:
+        return False
+    approval = reminded(before, now)
+    await save_attention(connection, approval)
+    data: JsonObject = {"assignees": [*approval.assignees], "reminder": approval.reminders}
+    await _tell(connection, approval, now, HistoryVerb.REMINDED, EventType.APPROVAL_REMINDED, data)
+    return True
+
+
+async def _tell(
+    connection: Connection,
+    approval: Approval,
+    now: datetime,
+    verb: HistoryVerb,
+    event_type: EventType,
+    data: JsonObject,
+) -> None:
+    await add_step(connection, approval.org_id, approval.approval_id, Step(verb, now, None, data=data))
+    asked: JsonObject = {"requirements": [one.record() for one in approval.requirements]}
+    told = Event(
+        event_type=event_type,
+        created_at=now,
+        actor=SYSTEM,
+        data={
+            "approval_id": approval.approval_id,
+            "current_approvals": approval.current_approvals,
+            "required_approvals": approval.required_approvals,
+            "expires_at": rfc3339(approval.expires_at),
+            **data,
+            **(asked if verb is HistoryVerb.ESCALATED else {}),
+        },
+        action_id=approval.action_id,
+        agent_id=approval.agent_id,
+    )
+    await append(connection, approval.org_id, [told])

@@ -1,0 +1,67 @@
+"""The clock ends approvals that nobody decided: the approval, its action and the event, each in one transaction.
+
+Expiry does not wait for this: whoever reads an approval past ``expires_at`` finds it expired (approvals.model).
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from redis.asyncio import Redis
+
+from headgate.actions.model import ActionStatus
+from headgate.actions.store import move_action
+from headgate.approvals.announce_decision import announce_decision
+from headgate.approvals.each_due import each_due
+from headgate.approvals.model import Approval, ApprovalStatus, move
+from headgate.approvals.store import DueApproval, due_approvals, lock_approval, save_state
+from headgate.audit.model import SYSTEM, Actor, Event, EventType
+from headgate.audit.store import append
+from headgate.db.database import Connection, Database
+from headgate.kernel.clock import Clock, rfc3339
+
+
+async def expire_due(database: Database, valkey: Redis | None, clock: Clock) -> int:
+    """End what is due; returns how many ended. Raises UnavailableError where the database is out of reach."""
+    async with database.across_organizations() as connection:
+        due = await due_approvals(connection)
+
+    async def one(found: DueApproval) -> bool:
+        ended = await _expire(database, found, clock)
+        await announce_decision(valkey, found.approval_id)
+        return ended
+
+    return await each_due(due, one)
+
+
+async def _expire(database: Database, due: DueApproval, clock: Clock) -> bool:
+    async with database.transaction(due.org_id) as connection:
+        approval = await lock_approval(connection, due.org_id, due.approval_id)
+        if approval.status is not ApprovalStatus.PENDING:
+            return False  # decided in the meantime
+        # The server's clock found it due; this one may be a little behind.
+        await end_undecided(connection, due.org_id, approval, max(clock(), approval.expires_at), SYSTEM, "expired")
+    return True
+
+
+async def end_undecided(
+    connection: Connection, org_id: str, approval: Approval, at: datetime, actor: Actor, reason: str
+) -> None:
+    """A pending approval that is locked ends, with its action and the event."""
+    status = move(approval.approval_id, approval.status, ApprovalStatus.EXPIRED)
+    await save_state(connection, replace(approval, status=status))
+    await move_action(connection, org_id, approval.action_id, ActionStatus.PENDING_APPROVAL, ActionStatus.DENIED, at)
+    expired = Event(
+        event_type=EventType.APPROVAL_EXPIRED,
+        created_at=at,
+        actor=actor,
+        data={
+            "approval_id": approval.approval_id,
+            "reason": reason,
+            "expires_at": rfc3339(approval.expires_at),
+            "current_approvals": approval.current_approvals,
+            "required_approvals": approval.required_approvals,
+        },
+        action_id=approval.action_id,
+        agent_id=approval.agent_id,
+    )
+    await append(connection, org_id, [expired])

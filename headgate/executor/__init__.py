@@ -1,0 +1,1 @@
+"""Carrying out what was allowed or approved: claim, decide again, attempt, settle."""

@@ -1,0 +1,141 @@
+"""A queued call is decided once more before it runs, by the policies of now (semantics.md, "Retry, use, expiry").
+
+What was approved is what runs: the kept call is read again, and its digest is that of the action or it does not run.
+"""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from headgate.actions.digest import action_digest
+from headgate.actions.rego_input import rego_input
+from headgate.approvals.rows import requirements_from
+from headgate.break_glass.model import BrokenGlass, ReviewOutcome
+from headgate.connections.choose import ConnectionBook
+from headgate.connections.placeholders import mentions_placeholder
+from headgate.executions.kept_call import KeptCall
+from headgate.executions.store import QueuedExecution
+from headgate.gate.decide_action import NO_SUBMISSION, Candidate
+from headgate.gate.exempt_call import exempted
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.judge_content import ContentJudge, Recall
+from headgate.gate.judge_destination import blocked_destination
+from headgate.gate.organization_state import OrganizationState
+from headgate.gate.use_connection import with_connection
+from headgate.grants.exemption_store import Exemption
+from headgate.grants.model import Grant, why_not_answered
+from headgate.kernel.errors import HeadgateError
+from headgate.organizations.stops import stopping
+from headgate.policies.model import Decision, Verdict, requirements_cover
+from headgate.protocols.draft import Source
+from headgate.tools.interpret import interpret
+from headgate.tools.match import CatalogueIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What an attempt needs, of one generation."""
+
+    queued: QueuedExecution
+    candidate: Candidate
+    state: OrganizationState
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why it does not run. ``decision``: of the policies, where it is theirs."""
+
+    reason: str
+    decision: Decision | None = None
+
+
+def candidate_of(
+    org_id: str, queued: QueuedExecution, kept: KeptCall, catalogue: CatalogueIndex, book: ConnectionBook
+) -> Candidate | Refusal:
+    """The action as it was decided, with the connection that it was decided with."""
+    try:
+        read = interpret(kept.call, catalogue)
+    except HeadgateError as error:
+        return Refusal(f"its call is no longer accepted: {error.message}")
+    draft = replace(read, source=Source.API, context=kept.context, delegation=kept.delegation)
+    digest = action_digest(draft, org_id=org_id, agent_id=queued.agent_id)
+    document = rego_input(draft, agent_id=queued.agent_id, agent_name=queued.agent_name)
+    asks = mentions_placeholder(draft)
+    try:
+        candidate = with_connection(
+            Candidate(queued.agent_id, draft, digest, document, b"", NO_SUBMISSION, asks), book, org_id
+        )
+    except HeadgateError as error:
+        return Refusal(f"it gets no credential: {error.message}")
+    if candidate.digest != queued.digest:
+        return Refusal(
+            "the call is not the one that was decided, or its catalogue or connection has changed since:"
+            " submit it again"
+        )
+    return candidate
+
+
+def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Decision | Refusal:
+    """A use that was counted stays one, whatever is left of its grant; what was taken back since, or does not answer
+    the policies of now, lets nothing run."""
+    if isinstance(permission, BrokenGlass):
+        if permission.review is not None and permission.review.outcome is ReviewOutcome.NOT_JUSTIFIED:
+            return Refusal(
+                f"{permission.pass_id}, which let it through, was found not justified: {permission.review.note}"
+            )
+        if decision.verdict is Verdict.DENY:
+            return exempted(decision, Exemption(permission.pass_id, Decimal(0)))
+        return Refusal(f"the policies of now ask for an approval, so submit it again: {decision.reason}")
+    if decision.verdict is Verdict.DENY:
+        return Refusal(f"denied by the policies of now: {decision.reason}")
+    if permission.revoked_at is not None:
+        return Refusal(f"{permission.grant_id}, which let it through, was revoked: {permission.revoke_reason}")
+    if (why := why_not_answered(permission, decision.requirements)) is not None:
+        return Refusal(f"{permission.grant_id}, which let it through, does so no more: {why}")
+    return exempted(decision, Exemption(permission.grant_id, Decimal(0)))
+
+
+async def redecide(
+    state: OrganizationState,
+    queued: QueuedExecution,
+    candidate: Candidate,
+    content: ContentJudge,
+    recall: Recall,
+    decisions: FairDecisions,
+) -> Decision | Refusal:
+    """The decision of now, where it lets the call run. Raises what ``recall`` raises, UnavailableError."""
+    blocked = blocked_destination(candidate.draft, state.allowlist)
+    decision = blocked or await decisions.decide(state, candidate)
+    if state.nlp_policies and decision.verdict is not Verdict.DENY:
+        decision = await content.tightened(state, candidate, decision, recall)
+    return _judged(decision, queued, is_final=blocked is not None or _is_stopped(state, candidate))
+
+
+def redecide_rules(
+    state: OrganizationState, queued: QueuedExecution, candidate: Candidate, decisions: FairDecisions
+) -> Decision | Refusal | None:
+    """The same where there are no policies about content. None: the rules are slow, and so there is a turn to wait
+    for."""
+    if state.nlp_policies:
+        raise ValueError("policies about content are asked too")
+    blocked = blocked_destination(candidate.draft, state.allowlist)
+    is_final = blocked is not None or _is_stopped(state, candidate)
+    decision = blocked or decisions.at_once(state, candidate)
+    return None if decision is None else _judged(decision, queued, is_final=is_final)
+
+
+def _is_stopped(state: OrganizationState, candidate: Candidate) -> bool:
+    return stopping(state.stops, agent_id=candidate.agent_id, tool=candidate.draft.tool) is not None
+
+
+def _judged(decision: Decision, queued: QueuedExecution, *, is_final: bool) -> Decision | Refusal:
+    # Neither the guard nor a stop is a policy: nobody permits around them.
+    overridable = None if is_final else decision
+    if decision.verdict is Verdict.DENY:
+        return Refusal(f"denied by the policies of now: {decision.reason}", overridable)
+    if decision.verdict is Verdict.REQUIRE_APPROVAL:
+        held = () if queued.requirements is None else requirements_from(queued.requirements)
+        if not requirements_cover(held, decision.requirements):
+            reason = f"the policies of now ask for another approval, so submit it again: {decision.reason}"
+            return Refusal(reason, overridable)
+    return decision

@@ -1,0 +1,88 @@
+"""The policy decision point of a process that forwards calls, put together: what admits, what holds, what tells how a
+call ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.actions.instance import Instance
+from headgate.agents.authenticate import KeyRing
+from headgate.approvals.wake_ups import WakeUps
+from headgate.db.database import Database
+from headgate.gate.admit_call import CallGate
+from headgate.gate.decide_action import RecordedObserver, observe_nothing
+from headgate.gate.exempt_call import Exemptions
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.finish_execution import ExecutionEnds
+from headgate.gate.held_limits import HeldCounts
+from headgate.gate.hold_call import Holds, HoldTimes
+from headgate.gate.judge_content import ContentJudge
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.record_batch import Recorder
+from headgate.kernel.clock import Clock
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.shared_requests import SharedRequests
+from headgate.policies.model import Decision
+
+_OUTCOMES_WAIT_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPoint:
+    """``instance`` has what ``gate`` admitted in flight until ``ends`` has told how it ended."""
+
+    gate: CallGate
+    holds: Holds
+    instance: Instance
+    ends: ExecutionEnds
+
+    async def close(self) -> None:
+        """While the recorder is still open: outcomes that wait are written."""
+        await self.ends.close(wait_seconds=_OUTCOMES_WAIT_SECONDS)
+
+
+def decision_point(
+    database: Database,
+    recorder: Recorder,
+    states: OrganizationStates,
+    keys: KeyRing,
+    clock: Clock,
+    *,
+    wake_ups: WakeUps,
+    evaluator: Evaluator,
+    times: HoldTimes,
+    most_open_approvals: int | None = None,
+    observe: Callable[[Decision], None] = lambda decision: None,
+    shadow: RecordedObserver = observe_nothing,
+    decisions: FairDecisions | None = None,
+    shared: SharedRequests | None = None,
+) -> DecisionPoint:
+    """``most_open_approvals``: of an agent that has no limit of its own; None: any number, of calls that wait too."""
+    instance = Instance("proxy", database)
+    ends = ExecutionEnds(recorder, instance)
+    holds = Holds(
+        database=database,
+        wake_ups=wake_ups,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        times=times,
+        most_open_approvals=most_open_approvals,
+        counts=HeldCounts() if most_open_approvals is not None else HeldCounts(None, None),
+        shadow=shadow,
+    )
+    gate = CallGate(
+        states=states,
+        keys=keys,
+        recorder=recorder,
+        holds=holds,
+        instance=instance,
+        ends=ends,
+        clock=clock,
+        content=ContentJudge(evaluator, shared=shared),
+        exemptions=Exemptions(database, clock, instance=instance, ends=ends, shadow=shadow),
+        observe=observe,
+        shadow=shadow,
+        decisions=decisions or FairDecisions(),
+    )
+    return DecisionPoint(gate, holds, instance, ends)

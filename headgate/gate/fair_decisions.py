@@ -1,0 +1,88 @@
+"""Deciding so that no organization's policies, and no agent's calls, hold up those of another.
+
+What is known to be fast is decided at once, in the event loop's thread, without waiting for anything. An agent whose
+last decisions were slow, an organization that has used up its allowance of that thread beside another, and large inputs
+are decided
+in a thread beside it (the engine lets go of the interpreter's lock), one after the other in fair turns. After each the
+thread rests for as long, so that slow policies get half of a processor at most.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Final
+
+from headgate.gate.decide_action import Candidate, decide
+from headgate.gate.organization_state import OrganizationState
+from headgate.kernel.fair_turns import FairTurns
+from headgate.kernel.slowness import Slowness
+from headgate.kernel.stopwatch import Stopwatch
+from headgate.policies.marker import Marker
+from headgate.policies.model import Decision
+
+INLINE_SHARE: Final = 0.25
+"""Of the event loop's time, for the policies of one organization."""
+INLINE_INPUT_BYTES_MAX: Final = 64 << 10
+"""Reading so much takes the engine a millisecond."""
+_BURST_SECONDS: Final = 1.0
+_ALONE_AFTER_SECONDS: Final = 1.0
+"""Without a decision of another organization there is nobody to leave time for."""
+
+
+class FairDecisions:
+    """The policies of one process. ``marker`` is that of the thread beside the loop."""
+
+    def __init__(self, marker: Marker | None = None) -> None:
+        self._marker = marker
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="slow policies")
+        self._turns = FairTurns(1, "a decision, because the policies about them are slow", rests=True)
+        self._slowness = Slowness()
+        self._used_until: dict[str, float] = {}
+        self._last_org_id = ""
+        self._others_until = 0.0
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def waiting(self) -> int:
+        """Calls whose turn has not come."""
+        return self._turns.waiting
+
+    async def decide(self, state: OrganizationState, candidate: Candidate) -> Decision:
+        """Raises UnavailableError where too many of the same wait."""
+        return self.at_once(state, candidate) or await self.in_turn(state, candidate)
+
+    def at_once(self, state: OrganizationState, candidate: Candidate) -> Decision | None:
+        """None: it takes a turn."""
+        agent_id, org_id = candidate.agent_id, state.org_id
+        if self._slowness.expects(agent_id) or len(candidate.rego_input) > INLINE_INPUT_BYTES_MAX:
+            return None
+        now = perf_counter()
+        used_until = self._used_until.get(org_id, now)
+        if org_id != self._last_org_id:
+            self._last_org_id, self._others_until = org_id, now + _ALONE_AFTER_SECONDS
+        if used_until > now + _BURST_SECONDS:
+            if now < self._others_until:
+                return None
+            used_until = now + _BURST_SECONDS
+        watch = Stopwatch()
+        decision = decide(state, candidate, watch)
+        took = watch.processor_milliseconds()
+        # GCRA: the time at which what was used so far will have been earned.
+        self._used_until[org_id] = max(used_until, now) + took / 1000 / INLINE_SHARE
+        self._slowness.note(agent_id, took)
+        return decision
+
+    async def in_turn(self, state: OrganizationState, candidate: Candidate) -> Decision:
+        """Raises UnavailableError."""
+        async with self._turns.turn(state.org_id, candidate.agent_id):
+            loop = asyncio.get_running_loop()
+            decision, took = await loop.run_in_executor(self._thread, self._timed, state, candidate)
+        self._slowness.note(candidate.agent_id, took)
+        return decision
+
+    def _timed(self, state: OrganizationState, candidate: Candidate) -> tuple[Decision, float]:
+        watch = Stopwatch()
+        decision = decide(state, candidate, watch, self._marker)
+        return decision, watch.processor_milliseconds()

@@ -1,0 +1,116 @@
+"""Holding a call until a human decides (semantics.md, "Retry, use, expiry").
+
+One step at a time: each acts on the newest approval of the call's digest, or waits for a wake-up. Between steps the
+caller decides again by the policies of now, so that an approval is used only where they still agree.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from headgate.actions.instance import Instance
+from headgate.agents.model import KeyIdentity
+from headgate.approvals.wake_ups import WakeUps
+from headgate.db.database import Database
+from headgate.gate.admitted import Admitted
+from headgate.gate.decide_action import Candidate, RecordedObserver, observe_nothing
+from headgate.gate.finish_execution import ExecutionEnds
+from headgate.gate.held_approval import HeldApprovals, Pending
+from headgate.gate.held_call import Again, HeldCall
+from headgate.gate.held_limits import HeldCounts
+from headgate.gate.recall_verdicts import verdicts_of_approval
+from headgate.gate.refusals import ClientGoneError, pending_error
+from headgate.kernel.clock import Clock
+from headgate.nlp_policies.recall import Recalled
+from headgate.policies.model import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class HoldTimes:
+    """Defaults where no policy names a time, and where an agent asks about an action."""
+
+    hold_seconds: float
+    approval_expires_seconds: int
+    public_api_url: str
+
+
+class Holds:
+    """The held calls of one proxy process."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        wake_ups: WakeUps,
+        instance: Instance,
+        ends: ExecutionEnds,
+        clock: Clock,
+        times: HoldTimes,
+        most_open_approvals: int | None,
+        counts: HeldCounts,
+        shadow: RecordedObserver = observe_nothing,
+    ) -> None:
+        self._counts = counts
+        self._approvals = HeldApprovals(
+            database=database,
+            instance=instance,
+            ends=ends,
+            clock=clock,
+            expires_seconds=times.approval_expires_seconds,
+            most_open_approvals=most_open_approvals,
+            shadow=shadow,
+        )
+        self._database = database
+        self._wake_ups = wake_ups
+        self._clock = clock
+        self._times = times
+        self._is_stopping = False
+
+    def release(self) -> None:
+        """This process stops: whoever is held is told to send the call again, instead of being cut off."""
+        self._is_stopping = True
+        self._wake_ups.wake_all()
+
+    async def judged_before(self, identity: KeyIdentity, candidate: Candidate) -> Recalled:
+        """What judges said when the approval of this call was opened. Raises UnavailableError."""
+        return await verdicts_of_approval(self._database, self._clock, identity.org_id, candidate)
+
+    async def step(
+        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
+    ) -> Admitted | Again | Pending:
+        """Pending: ``wait`` comes next, for which nothing of the candidate is needed.
+
+        ``decision`` asks for approval, by the policies of ``identity.generation``. Raises ApprovalDeniedError,
+        ClientGoneError, RateLimitedError, UnauthorizedError, UnavailableError.
+        """
+        if held.deadline_seconds is None:
+            hold_seconds = self._times.hold_seconds if decision.hold_seconds is None else decision.hold_seconds
+            held.deadline_seconds = asyncio.get_running_loop().time() + hold_seconds
+        if held.approval_id is None:
+            return await self._approvals.act(identity, candidate, decision, held)
+        # In the order in which they came: the first that is still connected uses the approval.
+        async with self._wake_ups.turn(held.approval_id):
+            return await self._approvals.act(identity, candidate, decision, held)
+
+    async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> Again:
+        """Until a wake-up. Raises ApprovalPendingError at the hold's end, or at once where as many calls wait as may;
+        ClientGoneError without a client."""
+        held.approval_id = pending.approval_id
+        left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
+        agent = (identity.org_id, identity.agent_id or "")
+        if left_seconds <= 0 or self._is_stopping or not self._counts.has_room(agent, pending.approval_id):
+            raise pending_error(
+                decision,
+                action_id=pending.action_id,
+                approval_id=pending.approval_id,
+                expires_at=pending.expires_at,
+                public_api_url=self._times.public_api_url,
+            )
+        # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
+        until_expiry = (pending.expires_at - self._clock()).total_seconds()
+        with self._counts.waiting(agent, pending.approval_id):
+            async with self._wake_ups.waiting(pending.approval_id, held.waiter):
+                await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
+        if not held.client.connected:
+            raise ClientGoneError("the client has gone; the approval stays open")
+        # Also at the deadline: the approval is read once more before the agent is told to come back.
+        return Again.AWAKE

@@ -1,0 +1,184 @@
+"""NLP policies on answers: what a destination has said is asked about before the agent sees it.
+
+An answer cannot be held for a human, as the call has been made and its sender waits for an end: whatever a policy
+says that is not "clear" (a match or an error, ``deny`` or ``require_approval``) withholds it
+(docs/decisions/0012-an-answer-is-withheld-not-held.md). By the policies that the call was decided with.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from headgate.gate.decide_action import ReadAction
+from headgate.gate.judged_answer import Answer, AnsweredCall, judged_answer, judged_head, judged_pieces
+from headgate.gate.organization_state import OrganizationState
+from headgate.judges.model import Failure, Provider
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.policies.model import Verdict
+from headgate.protocols.answer_head import AnswerHead
+from headgate.protocols.answer_pieces import Windows
+
+INSPECTION_FAILED: Final = "the inspection failed"
+_WITHHOLD: Final = "withhold"
+_JUDGE: Final = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What the policies said of one answer, or of one stretch of a stream. ``withheld``: why the agent does not see
+    it, in words that give nothing away of it; None: it may."""
+
+    results: tuple[NlpResult, ...]
+    withheld: str | None = None
+
+    def after(self, earlier: "Verdicts") -> "Verdicts":
+        """Of a stream: each policy's worst, which is its last, with the time that it took for all."""
+        before = {result.policy_id: result for result in earlier.results}
+        added = tuple(
+            replace(one, latency_ms=round(one.latency_ms + before[one.policy_id].latency_ms, 3))
+            if one.policy_id in before
+            else one
+            for one in self.results
+        )
+        said = {one.policy_id for one in added}
+        return Verdicts((*added, *(one for one in earlier.results if one.policy_id not in said)), self.withheld)
+
+    def record(self) -> list[JsonValue]:
+        """An entry for each policy, as in a decision; what withholds says so in place of what cannot be done."""
+        return [_entry(result) for result in self.results]
+
+    def inspection(self) -> JsonObject:
+        """What is kept of it in the outcome of the call."""
+        record: JsonObject = {"withheld": self.withheld is not None, "nlp": self.record()}
+        return record if self.withheld is None else {**record, "reason": self.withheld}
+
+    def details(self) -> list[JsonValue]:
+        """For the agent: who objected. Not what a language model wrote, which may quote what is withheld."""
+        return [
+            {
+                "policy_id": result.policy_id,
+                "outcome": result.outcome.value,
+                "issues": [] if result.engine == _JUDGE else list(result.issues),
+                "error": result.error,
+            }
+            for result in self.results
+            if result.outcome is not Outcome.CLEAR
+        ]
+
+
+NOTHING_SAID: Final = Verdicts(())
+
+
+def shown_inspection(inspection: JsonObject) -> JsonObject:
+    """An inspection as it stands in the result of an execution, which agents read: of a withheld answer without what a
+    language model wrote, which may quote it."""
+    entries = inspection.get("nlp")
+    if not inspection["withheld"] or not isinstance(entries, list):
+        return inspection
+    return {**inspection, "nlp": [_shown(entry) for entry in entries if isinstance(entry, dict)]}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJudge:
+    """The policies that look at the answer of one call."""
+
+    evaluator: Evaluator
+    policies: Sequence[NlpPolicy]
+    providers: Mapping[str, Provider]
+    call: AnsweredCall
+
+    @property
+    def needs_the_whole(self) -> bool:
+        """A language model or a classifier judges what is finished; a detector can be asked again and again."""
+        return any(policy.draft.provider != EMBEDDED for policy in self.policies)
+
+    async def of_answer(self, answer: Answer, *, max_bytes: int) -> Verdicts:
+        if answer.is_large:
+            content = await asyncio.to_thread(judged_answer, self.call, answer, max_bytes=max_bytes)
+        else:
+            content = judged_answer(self.call, answer, max_bytes=max_bytes)
+        return await self._verdicts(content)
+
+    async def of_head(self, head: AnswerHead) -> Verdicts:
+        return await self._verdicts(judged_head(self.call, head))
+
+    async def of_pieces(self, head: AnswerHead, pieces: bytes, windows: Windows) -> Verdicts:
+        return await self._verdicts(await asyncio.to_thread(judged_pieces, self.call, head, pieces, windows))
+
+    def not_inspected(self, why: str) -> Verdicts:
+        """Nobody could be asked: each policy's entry says why."""
+        results = tuple(_not_inspected(policy, why) for policy in self.policies)
+        return Verdicts(results, f"it could not be inspected: {why}")
+
+    async def _verdicts(self, content: JudgedContent) -> Verdicts:
+        if content.unread is not None:
+            return self.not_inspected(content.unread)
+        results = await self.evaluator.evaluate_all(self.policies, content, self.providers)
+        return Verdicts(tuple(results), self._objections(results))
+
+    def _objections(self, results: Sequence[NlpResult]) -> str | None:
+        names = {policy.policy_id: policy.draft.name for policy in self.policies}
+        objecting = [result for result in results if result.decision is not Verdict.ALLOW]
+        if not objecting:
+            # One that was not asked because another had said deny is no approval; then another has.
+            return None if len(results) == len(self.policies) else "not every policy was asked"
+        return "; ".join(f"{names[result.policy_id]}: {_said(result)}" for result in objecting)
+
+
+def answer_judge(evaluator: Evaluator, state: OrganizationState, action: ReadAction) -> AnswerJudge | None:
+    """None where no policy looks at the answer of this call."""
+    policies = [
+        policy
+        for policy in state.nlp_policies
+        if policy.draft.scope.covers(
+            tool=action.tool,
+            operation=action.operation,
+            agent_id=action.agent_id,
+            direction=Direction.RESPONSE,
+        )
+    ]
+    if not policies:
+        return None
+    return AnswerJudge(evaluator, policies, state.nlp_providers, AnsweredCall(action.tool, action.operation))
+
+
+def _shown(entry: JsonObject) -> JsonObject:
+    written = ("reasoning", "issues") if "question" in entry else ()
+    return {name: value for name, value in entry.items() if name not in written}
+
+
+def _said(result: NlpResult) -> str:
+    if result.error == Failure.UNSCANNABLE:
+        return "it holds what cannot be opened"
+    if result.outcome is Outcome.ERROR:
+        return f"could not be asked ({result.error})"
+    if result.engine == _JUDGE or not result.issues:
+        return "a match"
+    return ", ".join(result.issues)
+
+
+def _entry(result: NlpResult) -> JsonObject:
+    entry = result.record()
+    return entry if result.outcome is Outcome.CLEAR else {**entry, "decision": _WITHHOLD}
+
+
+def _not_inspected(policy: NlpPolicy, why: str) -> NlpResult:
+    return NlpResult(
+        policy_id=policy.policy_id,
+        version=policy.version,
+        provider=policy.draft.provider,
+        model=policy.model,
+        outcome=Outcome.ERROR,
+        decision=policy.draft.on_error,
+        risk_score=1.0,
+        confidence=0.0,
+        issues=(),
+        reasoning=f"not inspected: {why}",
+        engine="none",
+        latency_ms=0.0,
+        error=Failure.NOT_INSPECTED.value,
+    )

@@ -1,0 +1,158 @@
+"""NLP policies after the rules: on what is not denied already, and only ever stricter (design, "Deciding")."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from time import time
+from typing import Final
+
+from headgate.detectors.assess import EXACT_MODELS
+from headgate.gate.decide_action import Candidate
+from headgate.gate.judged_content import judged_content
+from headgate.gate.organization_state import OrganizationState
+from headgate.judges.model import Failure, Provider
+from headgate.kernel.canonical_json import JsonObject
+from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.evaluate import Evaluator, decision_of
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
+from headgate.nlp_policies.request_window import RequestWindows, Sent
+from headgate.nlp_policies.shared_requests import SharedRequests
+from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
+from headgate.protocols.draft import ActionDraft
+
+_AT_LEAST_HIGH: Final = {RiskLevel.LOW: RiskLevel.HIGH, RiskLevel.MEDIUM: RiskLevel.HIGH}
+
+type Recall = Callable[[], Awaitable[Recalled]]
+"""What judges said of this call when its approval was opened; asked for only where one would be asked again."""
+
+
+async def _recall_nothing() -> Recalled:
+    return NOTHING_RECALLED
+
+
+class ContentJudge:
+    """Of one process: its evaluator's judges, budgets and cache are shared by all calls."""
+
+    def __init__(
+        self, evaluator: Evaluator, clock: Callable[[], float] = time, shared: SharedRequests | None = None
+    ) -> None:
+        self._evaluator = evaluator
+        self._windows = RequestWindows(clock)
+        self._shared = shared
+
+    async def tightened(
+        self, state: OrganizationState, candidate: Candidate, decision: Decision, recall: Recall = _recall_nothing
+    ) -> Decision:
+        """``decision``, or a stricter one, with an entry for each policy that ran. Raises what ``recall`` raises
+        and nothing else: what cannot be judged is decided by each policy's ``on_error``.
+        """
+        policies = concerned_policies(state, candidate.draft, candidate.agent_id)
+        if not policies:
+            return decision
+        recalled = NOTHING_RECALLED
+        if any(not policy.draft.is_local for policy in policies):
+            recalled = await recall()
+        content = judged_content(candidate.draft)
+        agent = state.org_id, candidate.agent_id
+        sent, told = None, None
+        if any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies):
+            sent = self._windows.read(candidate.digest.hex(), content.for_detectors(()))
+            elsewhere: list[Sent] = []
+            if self._shared is not None:
+                elsewhere, told = await self._shared.tell(*agent, sent)
+            content = replace(content, joined=self._windows.enter(*agent, sent, elsewhere))
+        results = await _ask(self._evaluator, policies, content, state.nlp_providers, recalled)
+        if sent is not None and decision_of(results) is not Verdict.ALLOW:
+            self._windows.leave(*agent, sent.key)
+            if self._shared is not None and told is not None:
+                await self._shared.take_back(*agent, told)
+        return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
+
+
+def concerned_policies(state: OrganizationState, draft: ActionDraft, agent_id: str) -> list[NlpPolicy]:
+    """Those whose scope covers what is about to be sent."""
+    return [
+        policy
+        for policy in state.nlp_policies
+        if policy.draft.scope.covers(
+            tool=draft.tool, operation=draft.operation, agent_id=agent_id, direction=Direction.REQUEST
+        )
+    ]
+
+
+async def judge(
+    evaluator: Evaluator,
+    policies: Sequence[NlpPolicy],
+    draft: ActionDraft,
+    providers: Mapping[str, Provider],
+    recalled: Recalled = NOTHING_RECALLED,
+) -> list[NlpResult]:
+    """What each of them says of everything that would be sent. Raises nothing."""
+    return await _ask(evaluator, policies, judged_content(draft), providers, recalled)
+
+
+async def _ask(
+    evaluator: Evaluator,
+    policies: Sequence[NlpPolicy],
+    content: JudgedContent,
+    providers: Mapping[str, Provider],
+    recalled: Recalled,
+) -> list[NlpResult]:
+    results = await evaluator.evaluate_all(policies, content, providers, recalled)
+    if content.unread is None:
+        return results
+    return [_not_inspected(one, policies, content.unread) for one in results]
+
+
+def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, str]) -> Decision:
+    """What the rules and the policies about content say together; never less strict than the rules."""
+    entries: tuple[JsonObject, ...] = tuple(result.record() for result in results)
+    took_ms = round(decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0), 3)
+    judged = replace(decision, nlp=entries, evaluation_time_ms=took_ms)
+    verdict = decision_of(results)
+    if verdict is Verdict.ALLOW or decision.verdict is Verdict.DENY:
+        return judged
+    objecting = [result for result in results if result.decision is verdict]
+    reason = "; ".join(f"{names[result.policy_id]}: {result.reasoning}" for result in objecting)
+    risk_level = _AT_LEAST_HIGH.get(decision.risk_level, decision.risk_level)
+    if verdict is Verdict.DENY:
+        return replace(
+            judged,
+            verdict=Verdict.DENY,
+            reason=reason,
+            risk_level=risk_level,
+            policy_id=objecting[0].policy_id,
+            requirements=(),
+        )
+    requirements = tuple(Requirement(result.policy_id, result.version, 1) for result in objecting)
+    if decision.verdict is Verdict.REQUIRE_APPROVAL:
+        return replace(
+            judged,
+            reason=f"{decision.reason}; {reason}",
+            risk_level=risk_level,
+            requirements=(*decision.requirements, *requirements),
+        )
+    return replace(
+        judged,
+        verdict=Verdict.REQUIRE_APPROVAL,
+        reason=reason,
+        risk_level=risk_level,
+        policy_id=objecting[0].policy_id,
+        requirements=requirements,
+    )
+
+
+def _not_inspected(result: NlpResult, policies: Sequence[NlpPolicy], unread: str) -> NlpResult:
+    """Nothing found is no proof where not everything was read."""
+    if result.outcome is not Outcome.CLEAR:
+        return result
+    on_error = next(policy.draft.on_error for policy in policies if policy.policy_id == result.policy_id)
+    return replace(
+        result,
+        outcome=Outcome.ERROR,
+        decision=on_error,
+        risk_score=1.0,
+        confidence=0.0,
+        reasoning=f"not inspected: {unread}",
+        error=Failure.NOT_INSPECTED.value,
+    )

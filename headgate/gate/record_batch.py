@@ -1,0 +1,90 @@
+"""The record in the path of every request: actions before they are forwarded, outcomes after."""
+
+import asyncio
+from typing import Final
+
+from headgate.actions.recording_store import (
+    ActionRow,
+    OutcomeRow,
+    RecordOutcome,
+    decode_recorded,
+    encode_actions,
+    encode_outcomes,
+    record_actions_call,
+    record_outcomes_call,
+)
+from headgate.db.group_commit import BatchObserver, GroupCommit
+from headgate.db.prepared_call import PreparedCall
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secrets import Secret
+
+_RECORD_DEADLINE_SECONDS: Final = 1.0  # semantics.md, "Recording"
+_OUTCOME_DEADLINE_SECONDS: Final = 5.0
+_LARGE_BYTES: Final = 128 << 10
+_LARGE_DEADLINE_SECONDS: Final = 5.0
+_OUTCOME_WINDOW_SECONDS: Final = 0.005
+
+
+class Recorder:
+    """The writers of a process, each on a connection of its own: an outcome never delays the next record.
+
+    Nor do large requests: ten bodies of 10 MiB in one batch missed its deadline, and with them every agent's
+    calls were refused. They are written one at a time, and in time of their own.
+    """
+
+    def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
+        self._record_call = record_actions_call(dsn, deadline_seconds=_RECORD_DEADLINE_SECONDS)
+        self._large_call = record_actions_call(dsn, deadline_seconds=_LARGE_DEADLINE_SECONDS)
+        self._outcome_call = record_outcomes_call(dsn, deadline_seconds=_OUTCOME_DEADLINE_SECONDS)
+        self._actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+            self._record_call,
+            encode=encode_actions,
+            decode=lambda result, _: decode_recorded(result),
+            observe=observe,
+        )
+        self._large_actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+            self._large_call,
+            encode=encode_actions,
+            decode=lambda result, _: decode_recorded(result),
+            max_rows=1,
+            observe=observe,
+        )
+        self._outcomes: GroupCommit[OutcomeRow, None] = GroupCommit(
+            self._outcome_call,
+            encode=encode_outcomes,
+            decode=lambda _, rows: [None] * rows,
+            window_seconds=_OUTCOME_WINDOW_SECONDS,
+        )
+
+    @property
+    def _calls(self) -> tuple[PreparedCall, ...]:
+        return self._record_call, self._large_call, self._outcome_call
+
+    async def open(self) -> None:
+        """Connect all; a database that is not there yet is connected to when it comes (``ready`` tells)."""
+        for call in self._calls:
+            try:
+                await call.open()
+            except UnavailableError:
+                continue  # connecting goes on in the background; until then every record is refused
+
+    async def close(self) -> None:
+        """Write what is queued, then disconnect."""
+        await self._actions.drain()
+        await self._large_actions.drain()
+        await self._outcomes.drain()
+        for call in self._calls:
+            await call.close()
+
+    @property
+    def ready(self) -> bool:
+        return all(call.connected for call in self._calls)
+
+    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
+        """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
+        actions = self._actions if len(row.request) <= _LARGE_BYTES else self._large_actions
+        return actions.submit(row)
+
+    def submit_outcome(self, row: OutcomeRow) -> asyncio.Future[None]:
+        """Durable when the future is done. UnavailableError: tell it again, which is harmless."""
+        return self._outcomes.submit(row)

@@ -1,0 +1,130 @@
+"""A deployment or a pull request becomes an action of the agent that the settings name; its outcome is told to GitHub.
+
+The same delivery, sent again, finds its action by the idempotency key and changes nothing. What policies allow or deny
+at once is told at once; what waits is told again when its approval ends.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from headgate.actions.model import ActionStatus
+from headgate.actions.request import ActionSubmission, draft_of
+from headgate.actions.store import get_action
+from headgate.agents.agent_key_for import agent_key_for
+from headgate.agents.authenticate import KeyRing
+from headgate.audit.change import Change
+from headgate.audit.model import Actor, ActorType
+from headgate.db.database import Database
+from headgate.gate.decide_action import Submission
+from headgate.gate.submit_action import SubmitAction
+from headgate.integrations.github.settings import GitHubSettings
+from headgate.integrations.github.webhook import ApprovalPoint, point_of
+from headgate.integrations.inbound import IGNORED, REPEATED, Connected, connected_to
+from headgate.integrations.model import Integration, Item, Receipt, ReceiptOutcome
+from headgate.integrations.relay import put_delivery
+from headgate.integrations.service import new_delivery
+from headgate.integrations.store import has_receipt, insert_item, insert_receipt
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.kernel.clock import Clock
+from headgate.kernel.errors import NotFoundError, UnauthorizedError
+from headgate.tools.match import CatalogueIndex
+from headgate.vault.service import Vault
+
+TOLD: Final = "integration.answered"
+_KEY_LIFETIME: Final = timedelta(minutes=5)
+_OUTCOMES: Final = {
+    ActionStatus.ALLOWED: "approved",
+    ActionStatus.APPROVED: "approved",
+    ActionStatus.DENIED: "denied",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveFromGitHub:
+    """The use case behind the App's webhook."""
+
+    database: Database
+    vault: Vault
+    clock: Clock
+    keys: KeyRing
+    submit_action: SubmitAction
+    catalogue: CatalogueIndex
+
+    async def receive(self, connection_id: str, headers: Mapping[str, str], body: bytes) -> str:
+        """What became of it, in a word. Raises NotFoundError, UnauthorizedError, ValidationError, ConflictError (the
+        agent is not active), UnavailableError."""
+        connected = await connected_to(self.database, self.vault, Integration.GITHUB, connection_id)
+        settings, secret = connected.settings, connected.secrets.get("webhook_secret")
+        if not isinstance(settings, GitHubSettings):
+            raise NotFoundError("there is no such connection")
+        if secret is None:
+            raise UnauthorizedError("the webhook secret of this connection is not set")
+        point = point_of(headers, body, secret, settings, self.clock())
+        if point is None:
+            return IGNORED
+        async with self.database.transaction(connected.org_id) as connection:
+            if await has_receipt(connection, connected.org_id, connected.connection_id, point.receipt_id):
+                return REPEATED
+        action_id = await self._submit(connected, settings, point)
+        return await self._tell(connected, point, action_id)
+
+    async def _submit(self, connected: Connected, settings: GitHubSettings, point: ApprovalPoint) -> str:
+        actor = Actor(ActorType.SYSTEM, "github", point.sender)
+        change = Change(connected.org_id, actor, None, self.clock())
+        async with self.database.transaction(connected.org_id) as connection:
+            name = f"GitHub {point.opened.external_key}"
+            key = (await agent_key_for(connection, change, settings.agent_id, name, _KEY_LIFETIME)).key
+        identity = await self.keys.authenticate(key.reveal(), fresh=True)
+        context: JsonObject = {"github": {"sender": point.sender, "item": point.opened.external_key}}
+        submission = ActionSubmission(
+            tool="github",
+            operation=point.kind.value,
+            params=point.params,
+            context=context,
+            idempotency_key=_idempotency_key(point),
+            parent_action_id=None,
+            delegation_context=None,
+            request_digest=_digest(point),
+        )
+        submitted = await self.submit_action.submit(
+            key,
+            identity,
+            draft_of(submission, self.catalogue, []),
+            Submission(submission.idempotency_key, submission.request_digest, None),
+        )
+        return submitted.action_id
+
+    async def _tell(self, connected: Connected, point: ApprovalPoint, action_id: str) -> str:
+        org_id, now = connected.org_id, self.clock()
+        change = Change(org_id, Actor(ActorType.SYSTEM, "github", point.sender), None, now)
+        async with self.database.transaction(org_id) as connection:
+            action = (await get_action(connection, org_id, action_id)).action
+            subject = action.approval_id or action_id
+            receipt = Receipt(
+                connected.connection_id, point.receipt_id, now, ReceiptOutcome.REQUESTED, subject, point.sender
+            )
+            if not await insert_receipt(connection, org_id, receipt):
+                return REPEATED
+            if await insert_item(connection, org_id, Integration.GITHUB, Item(subject, point.opened, b"")):
+                payload: JsonObject = {
+                    "event": TOLD,
+                    "approval_id": subject,
+                    "action_id": action_id,
+                    "outcome": _OUTCOMES.get(action.status),
+                    "message": f"{action.decision.reason} ({action_id})",
+                }
+                delivery = new_delivery(change, Integration.GITHUB, TOLD, payload, event_id=None, subject_id=subject)
+                await put_delivery(connection, Integration.GITHUB, delivery)
+        return ReceiptOutcome.REQUESTED
+
+
+def _idempotency_key(point: ApprovalPoint) -> str:
+    """A reopened pull request at the same commit is the same question."""
+    return f"github {_digest(point).hex()}"
+
+
+def _digest(point: ApprovalPoint) -> bytes:
+    return hashlib.sha256(canonical_bytes([point.kind.value, point.opened.external_id])).digest()
