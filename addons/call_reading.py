@@ -15,7 +15,7 @@ from addons.http_call import http_call
 from addons.metrics import INTERPRET_SECONDS
 from addons.verdict import ClientState, flow_state
 from headgate.gate.caller import Caller
-from headgate.gate.decide_action import Candidate, ReadAction, Submission, candidate_for, read_action
+from headgate.gate.candidate import Candidate, ReadAction, Submission, candidate_for, read_action
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.slowness import Slowness

@@ -12,7 +12,7 @@ from mitmproxy.http import HTTPFlow
 from addons.captured_call import CapturedCall, Captures
 from addons.metrics import CAPTURED
 from addons.verdict import FlowState, flow_state
-from headgate.gate.decide_action import ReadAction
+from headgate.gate.candidate import ReadAction
 from headgate.gate.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError
 from headgate.kernel.errors import HeadgateError
 from headgate.traffic.model import CaptureLevel, Loss

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from mitmproxy.http import HTTPFlow
 
 from addons.response_meter import ResponseMeter
-from headgate.gate.decide_action import ReadAction
+from headgate.gate.candidate import ReadAction
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
 

@@ -23,12 +23,11 @@ from headgate.agents.own_limits import own_quota
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
-from headgate.gate.decide_action import Candidate
+from headgate.gate.candidate import BoundCandidate, Candidate, with_connection
 from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import ClientGoneError
-from headgate.gate.use_connection import with_connection
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.ratelimits.classes import RateClass
@@ -92,7 +91,7 @@ class Enforce:
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, reading: CallReading) -> None:
         decided_on: OrganizationState | None = None
 
-        def enforce(organization: OrganizationState, candidate: Candidate) -> Candidate:
+        def enforce(organization: OrganizationState, candidate: Candidate) -> BoundCandidate:
             nonlocal decided_on
             decided_on = organization
             state.client.rules = organization.allowlist

@@ -17,7 +17,7 @@ from addons.refuse import refuse_with
 from addons.verdict import allow, client_state, flow_state, is_open
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import Scope, require_scope
-from headgate.gate.caller import Caller, agree
+from headgate.gate.caller import Caller, Callers
 from headgate.gate.organization_state import OrganizationStates
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError, UnauthorizedError
@@ -106,7 +106,7 @@ class Identify:
             # Another agent on the same connection would inherit what the first one reached.
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
-        state = await agree(caller, self._states, self._keys, self._clock)
+        state, _ = await Callers(self._states, self._keys, self._clock).agree(caller)
         client.identify(caller)
         client.rules = state.allowlist
 

@@ -17,7 +17,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
-from headgate.gate.decide_action import ReadAction
+from headgate.gate.candidate import ReadAction
 from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
 from headgate.gate.judged_answer import Answer
 from headgate.gate.organization_state import OrganizationState

@@ -29,14 +29,15 @@ from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
 from headgate.executions.control import ControlExecutions
+from headgate.gate.caller import Callers
 from headgate.gate.dry_run import DryRun
 from headgate.gate.edit_approval import EditApproval
-from headgate.gate.exempt_call import Exemptions
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import blocked_or_stopped
 from headgate.gate.record_batch import Recorder
-from headgate.gate.rehearse_content import ContentRehearsal
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.gate.submit_action import SubmitAction
 from headgate.judges.daily_budget import DailyBudgets
@@ -124,22 +125,18 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         decisions = FairDecisions(slow_marker)
         stack.callback(decisions.close)
 
+        shared = None if valkey is None else SharedRequests(valkey, settings.database_dsn)
         submit_action = SubmitAction(
-            states=states,
-            keys=keys,
+            pipeline=DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator, shared=shared)),
+            callers=Callers(states, keys, clock),
             recorder=recorder,
             database=database,
             clock=clock,
-            content=ContentJudge(
-                evaluator, shared=None if valkey is None else SharedRequests(valkey, settings.database_dsn)
-            ),
-            exemptions=Exemptions(database, clock, shadow=shadow_calls.recorded),
             vault=vault,
             catalogue=catalogue,
             approval_expires_seconds=settings.approval_expires_seconds,
             most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
             shadow=shadow_calls.recorded,
-            decisions=decisions,
         )
 
         yield Dependencies(
@@ -176,7 +173,13 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             ),
             outgoing=outgoing,
             edit_approval=EditApproval(
-                database, valkey, clock, states, ContentJudge(evaluator), catalogue, vault, decisions
+                database,
+                valkey,
+                clock,
+                states,
+                DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator)),
+                catalogue,
+                vault,
             ),
             reassign_approval=ReassignApproval(database, clock),
             dry_run=DryRun(
@@ -184,7 +187,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 database=database,
                 catalogue=catalogue,
                 marker=dry_run_marker,
-                content=ContentRehearsal(rehearsals),
+                rehearsals=rehearsals,
                 delegation_depth=settings.delegation_depth,
             ),
             replay_policy=ReplayPolicy(database),

@@ -18,7 +18,7 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.load.record_database import RecordDatabase, record_database
-from headgate.actions.recording_store import ActionRow, RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
@@ -51,7 +51,7 @@ async def record(made: RecordDatabase, agent_id: str, actions: int, in_flight: i
     async def one_after_the_other() -> None:
         for _ in numbers:
             started = time.perf_counter()
-            assert await recorder.submit_action(_row(made.org_id, agent_id)) is RecordOutcome.RECORDED
+            assert await recorder.submit_action(_row(made.org_id, agent_id)) is RecordingOutcome.RECORDED
             took.append((time.perf_counter() - started) * 1000)
 
     wall, cpu = time.perf_counter(), time.process_time()

@@ -18,8 +18,7 @@ from headgate.connections.choose import NO_CONNECTIONS, ConnectionBook, book_of
 from headgate.connections.credential import KeptSecrets
 from headgate.connections.model import ANY, AUTHORIZATION, Connection, ConnectionKind, ConnectionStatus, Host
 from headgate.connections.placeholders import mentions_placeholder
-from headgate.gate.decide_action import Candidate, candidate_for
-from headgate.gate.use_connection import with_connection
+from headgate.gate.candidate import Candidate, candidate_for, with_connection
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues

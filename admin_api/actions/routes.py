@@ -36,7 +36,7 @@ from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
-from headgate.gate.decide_action import Submission
+from headgate.gate.candidate import Submission
 from headgate.gate.submit_action import DuplicateAction
 from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix, id_pattern

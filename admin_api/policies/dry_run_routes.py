@@ -20,6 +20,7 @@ from admin_api.policies.dry_run_schemas import (
     policy_word,
     spoke,
 )
+from headgate.gate.dry_run import GivenRules
 from headgate.policies.combine import combine, decide_priority
 from headgate.policies.explain import interpret_answer
 from headgate.policies.model import PolicyMode, RulePolicy
@@ -37,22 +38,22 @@ async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: C
     """What all policies would decide of this call now, and what each of them says; nothing is stored or counted."""
     result = await dependencies.dry_run.run(principal.org_id, body.call(), trace=body.trace, ask_judges=body.judges)
     decision = result.content.decision
-    names = {one.policy.policy_id: one.policy.name for one in result.explanations} | result.content.names
+    names = {one.policy.policy_id: one.policy.name for one in result.rules.explanations} | result.content.names
     words = [
         policy_word(
             one,
-            asked=one.policy.policy_id in result.asked,
+            asked=one.policy.policy_id in result.rules.asked,
             decides=spoke(decision, one.verdict),
             trace=body.trace,
         )
-        for one in result.explanations
+        for one in result.rules.explanations
     ]
     return DryRunAnswer(
         **decision_members(decision, names),
         rules=[f"{word.name}: {rule}" for word in words if word.decides for rule in word.rules],
         policies=words,
         nlp=[nlp_word(one) for one in result.content.policies],
-        action=action_seen(result.hypothesis.draft, _shown(result.hypothesis.draft)),
+        action=action_seen(result.hypothesis.candidate.draft, _shown(result.hypothesis.candidate.draft)),
         generation=result.hypothesis.state.generation,
     )
 
@@ -75,14 +76,14 @@ async def simulate(
         policy = replace(policy, rego_policy=body.rego_policy)
     hypothesis = await dependencies.dry_run.suppose(org_id, body.call())
     simulation = await simulate_policy(
-        policy.rego_policy, around.data, around.libraries, hypothesis.input_bytes, trace=body.trace
+        policy.rego_policy, around.data, around.libraries, hypothesis.candidate.rego_input, trace=body.trace
     )
     verdict, rules = interpret_answer(policy, simulation.raw)
     alone = decide_priority(() if verdict.verdict is None else (verdict,), simulation.time_ms)
-    everybody = await dependencies.dry_run.decide_by_rules(hypothesis, trace=False)
+    everybody = await dependencies.dry_run.explain_rules(hypothesis)
     others = [one.verdict for one in everybody.explanations if one.policy.policy_id != id and _decides(one.policy)]
     rules_overall = combine([*others, verdict], everybody.decision.evaluation_time_ms)
-    content = await dependencies.dry_run.judge_content(hypothesis, rules_overall, ask_judges=body.judges)
+    content = await dependencies.dry_run.decide(hypothesis, GivenRules(rules_overall), ask_judges=body.judges)
     names = {one.policy.policy_id: one.policy.name for one in everybody.explanations} | {id: policy.name}
     return SimulationAnswer(
         **decision_members(alone, names),
@@ -94,7 +95,7 @@ async def simulate(
         trace=[one.record() for one in simulation.trace] if body.trace else None,
         overall=WouldDecideAnswer(**decision_members(content.decision, names | content.names)),
         nlp=[nlp_word(one) for one in content.policies],
-        action=action_seen(hypothesis.draft, _shown(hypothesis.draft)),
+        action=action_seen(hypothesis.candidate.draft, _shown(hypothesis.candidate.draft)),
     )
 
 

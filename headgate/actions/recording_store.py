@@ -45,13 +45,27 @@ class ActionRow(NamedTuple):
     started: str | None
 
 
-class RecordOutcome(StrEnum):
-    """What became of one ActionRow."""
+class RecordingOutcome(StrEnum):
+    """What became of a decision that was to be recorded; only after ``RECORDED`` is anything written.
+
+    ``STALE``: the organization's generation has moved. ``UNKNOWN``: the agent is not active. ``DUPLICATE``: its
+    idempotency key was used. ``CHANGED``: there is a newer approval of the digest than the one that was read.
+    ``UNUSABLE``: the approval, the grant or the break-glass pass cannot be used (any more). ``ASKED``: an approval of
+    exactly this call is open, unused or denied, and goes before a grant.
+    """
 
     RECORDED = "recorded"
     STALE = "stale"
-    DUPLICATE = "duplicate"
     UNKNOWN = "unknown"
+    DUPLICATE = "duplicate"
+    CHANGED = "changed"
+    UNUSABLE = "unusable"
+    ASKED = "asked"
+
+    @classmethod
+    def of(cls, answer: str) -> "RecordingOutcome":
+        """The answer of a SQL function. Raises ValueError for one that this version does not know."""
+        return cls.RECORDED if answer in ("held", "used") else cls(answer)
 
 
 class OutcomeRow(NamedTuple):
@@ -81,14 +95,14 @@ _ONE: Final = "SELECT record_actions({}) AS outcome".format(
 )  # fmt: skip
 _ACTION_COLUMNS: Final = columns_of(ActionRow)
 _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
-_OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordOutcome}
+_OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordingOutcome}
 
 
-async def record_action(connection: Connection, row: ActionRow) -> RecordOutcome:
+async def record_action(connection: Connection, row: ActionRow) -> RecordingOutcome:
     """One action in the caller's transaction, together with what else must be true with it."""
     values = row._replace(request=row.request.decode(), decision=row.decision.decode())  # type: ignore[arg-type]
     answer = await (await connection.execute(_ONE, [[value] for value in values])).fetchone()
-    return RecordOutcome(str(answer["outcome"])) if answer is not None else RecordOutcome.STALE
+    return RecordingOutcome(str(answer["outcome"])) if answer is not None else RecordingOutcome.STALE
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
@@ -111,7 +125,7 @@ def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
     return encode_rows(_OUTCOME_COLUMNS, rows)
 
 
-def decode_recorded(result: pq.abc.PGresult) -> list[RecordOutcome]:
+def decode_recorded(result: pq.abc.PGresult) -> list[RecordingOutcome]:
     """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
     return [_OUTCOMES[outcome] for outcome in (result.get_value(0, 0) or b"").split(b",")]
 

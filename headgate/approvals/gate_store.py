@@ -6,9 +6,9 @@ says when what it was decided on is no longer so.
 """
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final, NamedTuple
 
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attention import Attention
 from headgate.db.database import Connection
 from headgate.kernel.errors import RateLimitedError
@@ -19,24 +19,6 @@ _ROOM_RETRY_AFTER_SECONDS: Final = 30
 MOST_OPEN_APPROVALS: Final = 100
 """Of one agent: what a person can look through. An agent that is told to could ask for a thousand a minute, and the
 one that matters would be missed among them, or waved through."""
-
-
-class HoldOutcome(StrEnum):
-    """``CHANGED``: there is a newer approval of this digest than the one judged; look again."""
-
-    HELD = "held"
-    STALE = "stale"
-    UNKNOWN = "unknown"
-    CHANGED = "changed"
-    DUPLICATE = "duplicate"
-
-
-class UseOutcome(StrEnum):
-    """``UNUSABLE``: not approved, used already, or past its time."""
-
-    USED = "used"
-    STALE = "stale"
-    UNUSABLE = "unusable"
 
 
 class HoldRow(NamedTuple):
@@ -88,7 +70,7 @@ class UseRow(NamedTuple):
 
 async def hold_action(
     connection: Connection, row: HoldRow, *, most_open: int | None, attention: Attention | None = None
-) -> HoldOutcome:
+) -> RecordingOutcome:
     """Record the action with its approval; an open approval of the digest gives way only if superseded.
 
     Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
@@ -100,9 +82,10 @@ async def hold_action(
             details={"open_approvals": most_open},
             retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
         )
-    if outcome == HoldOutcome.HELD and attention is not None:
+    answer = RecordingOutcome.of(outcome)
+    if answer is RecordingOutcome.RECORDED and attention is not None:
         await _attend(connection, row, attention)
-    return HoldOutcome(outcome)
+    return answer
 
 
 async def _attend(connection: Connection, row: HoldRow, attention: Attention) -> None:
@@ -121,9 +104,9 @@ async def _attend(connection: Connection, row: HoldRow, attention: Attention) ->
     )
 
 
-async def use_approval(connection: Connection, row: UseRow) -> UseOutcome:
+async def use_approval(connection: Connection, row: UseRow) -> RecordingOutcome:
     """Claim the use; durable when the transaction commits, which is before the first byte is sent."""
-    return UseOutcome(await _answer(connection, "use_approval", row))
+    return RecordingOutcome.of(await _answer(connection, "use_approval", row))
 
 
 async def record_retry(

@@ -22,10 +22,11 @@ from headgate.executor.claim import WAIT_IN_PLACE_SECONDS, AttemptClaims
 from headgate.executor.inspect_result import ResultInspector
 from headgate.executor.permit import ExecutionPermits, NotReady
 from headgate.executor.settle import Settlements
-from headgate.gate.caller import MOST_DECISIONS, UNSETTLED
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import blocked_or_stopped
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
 from headgate.nlp_policies.evaluate import Evaluator
@@ -62,7 +63,12 @@ class ExecuteAction:
             database, catalogue, vault, OpenCredentials(database, vault, clock), instance, clock, chance
         )
         self._permits = ExecutionPermits(
-            database, states, catalogue, vault, ContentJudge(evaluator), self._claims, decisions
+            database,
+            states,
+            catalogue,
+            vault,
+            DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator)),
+            self._claims,
         )
         self._attempts = AttemptMaker(catalogue, client, ResultInspector(evaluator), uses, clock, chance)
         self._settlements = Settlements(database, clock, instance_id=instance.instance_id)

@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from headgate.gate.decide_action import Candidate, read_action
+from headgate.gate.candidate import Candidate, read_action
 from headgate.gate.inspect_answer import INSPECTION_FAILED, AnswerJudge, Verdicts, answer_judge
 from headgate.gate.judged_answer import Answer
 from headgate.gate.organization_state import OrganizationState

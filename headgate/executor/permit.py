@@ -12,13 +12,11 @@ from headgate.executor.redecide import (
     Permitted,
     Refusal,
     candidate_of,
+    judged,
     permitted_still,
-    redecide,
-    redecide_rules,
 )
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.recall_verdicts import verdicts_of_execution
 from headgate.grants.store import grant_used_by
 from headgate.policies.model import Decision
@@ -51,16 +49,14 @@ class ExecutionPermits:
         states: OrganizationStates,
         catalogue: CatalogueIndex,
         vault: Vault,
-        content: ContentJudge,
+        pipeline: DecisionPipeline,
         claims: AttemptClaims,
-        decisions: FairDecisions,
     ) -> None:
-        self._decisions = decisions
+        self._pipeline = pipeline
         self._database = database
         self._states = states
         self._catalogue = catalogue
         self._vault = vault
-        self._content = content
         self._claims = claims
 
     async def find(self, org_id: str, execution_id: str) -> Ready | NotReady | None:
@@ -73,14 +69,14 @@ class ExecutionPermits:
             if kept is None:
                 return NotReady(queued, "its call is not kept any more")
             state = self._states.current(org_id)
-            if state is not None and state.generation == queued.generation and not state.nlp_policies:
+            if state is not None and state.generation == queued.generation:
                 candidate = candidate_of(org_id, queued, kept, self._catalogue, state.connections)
                 if isinstance(candidate, Refusal):
                     return NotReady(queued, candidate.reason)
-                at_once = redecide_rules(state, queued, candidate, self._decisions)
-                if at_once is not None:
+                decision = self._pipeline.decide_at_once(state, candidate)
+                if decision is not None:
                     # Nothing to wait for: decided and claimed at once, in half the questions to the database.
-                    decided = await self._permitted(connection, org_id, at_once, queued)
+                    decided = await self._permitted(connection, org_id, judged(decision, queued), queued)
                     if isinstance(decided, Refusal):
                         return NotReady(queued, decided.reason)
                     permitted = Permitted(queued, candidate, state, decided)
@@ -94,7 +90,7 @@ class ExecutionPermits:
         if isinstance(candidate, Refusal):
             return NotReady(queued, candidate.reason)
         recall = partial(verdicts_of_execution, self._database, org_id, queued)
-        decided = await redecide(state, queued, candidate, self._content, recall, self._decisions)
+        decided = judged(await self._pipeline.decide(state, candidate, recall), queued)
         if isinstance(decided, Refusal):
             async with self._database.transaction(org_id) as connection:
                 decided = await self._permitted(connection, org_id, decided, queued)

@@ -14,17 +14,12 @@ from headgate.connections.choose import ConnectionBook
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.executions.kept_call import KeptCall
 from headgate.executions.store import QueuedExecution
-from headgate.gate.decide_action import NO_SUBMISSION, Candidate
-from headgate.gate.exempt_call import exempted
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.judge_content import ContentJudge, Recall
-from headgate.gate.judge_destination import blocked_destination
+from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
+from headgate.gate.exempt_call import exempted_decision
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.use_connection import with_connection
 from headgate.grants.exemption_store import Exemption
 from headgate.grants.model import Grant, why_not_answered
 from headgate.kernel.errors import HeadgateError
-from headgate.organizations.stops import stopping
 from headgate.policies.model import Decision, Verdict, requirements_cover
 from headgate.protocols.draft import Source
 from headgate.tools.interpret import interpret
@@ -36,14 +31,14 @@ class Permitted:
     """What an attempt needs, of one generation."""
 
     queued: QueuedExecution
-    candidate: Candidate
+    candidate: BoundCandidate
     state: OrganizationState
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why it does not run. ``decision``: of the policies, where it is theirs."""
+    """Why it does not run. ``decision``: where it is one that an exemption may go around."""
 
     reason: str
     decision: Decision | None = None
@@ -51,7 +46,7 @@ class Refusal:
 
 def candidate_of(
     org_id: str, queued: QueuedExecution, kept: KeptCall, catalogue: CatalogueIndex, book: ConnectionBook
-) -> Candidate | Refusal:
+) -> BoundCandidate | Refusal:
     """The action as it was decided, with the connection that it was decided with."""
     try:
         read = interpret(kept.call, catalogue)
@@ -84,7 +79,7 @@ def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Deci
                 f"{permission.pass_id}, which let it through, was found not justified: {permission.review.note}"
             )
         if decision.verdict is Verdict.DENY:
-            return exempted(decision, Exemption(permission.pass_id, Decimal(0)))
+            return exempted_decision(decision, Exemption(permission.pass_id, Decimal(0)))
         return Refusal(f"the policies of now ask for an approval, so submit it again: {decision.reason}")
     if decision.verdict is Verdict.DENY:
         return Refusal(f"denied by the policies of now: {decision.reason}")
@@ -92,45 +87,12 @@ def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Deci
         return Refusal(f"{permission.grant_id}, which let it through, was revoked: {permission.revoke_reason}")
     if (why := why_not_answered(permission, decision.requirements)) is not None:
         return Refusal(f"{permission.grant_id}, which let it through, does so no more: {why}")
-    return exempted(decision, Exemption(permission.grant_id, Decimal(0)))
+    return exempted_decision(decision, Exemption(permission.grant_id, Decimal(0)))
 
 
-async def redecide(
-    state: OrganizationState,
-    queued: QueuedExecution,
-    candidate: Candidate,
-    content: ContentJudge,
-    recall: Recall,
-    decisions: FairDecisions,
-) -> Decision | Refusal:
-    """The decision of now, where it lets the call run. Raises what ``recall`` raises, UnavailableError."""
-    blocked = blocked_destination(candidate.draft, state.allowlist)
-    decision = blocked or await decisions.decide(state, candidate)
-    if state.nlp_policies and decision.verdict is not Verdict.DENY:
-        decision = await content.tightened(state, candidate, decision, recall)
-    return _judged(decision, queued, is_final=blocked is not None or _is_stopped(state, candidate))
-
-
-def redecide_rules(
-    state: OrganizationState, queued: QueuedExecution, candidate: Candidate, decisions: FairDecisions
-) -> Decision | Refusal | None:
-    """The same where there are no policies about content. None: the rules are slow, and so there is a turn to wait
-    for."""
-    if state.nlp_policies:
-        raise ValueError("policies about content are asked too")
-    blocked = blocked_destination(candidate.draft, state.allowlist)
-    is_final = blocked is not None or _is_stopped(state, candidate)
-    decision = blocked or decisions.at_once(state, candidate)
-    return None if decision is None else _judged(decision, queued, is_final=is_final)
-
-
-def _is_stopped(state: OrganizationState, candidate: Candidate) -> bool:
-    return stopping(state.stops, agent_id=candidate.agent_id, tool=candidate.draft.tool) is not None
-
-
-def _judged(decision: Decision, queued: QueuedExecution, *, is_final: bool) -> Decision | Refusal:
-    # Neither the guard nor a stop is a policy: nobody permits around them.
-    overridable = None if is_final else decision
+def judged(decision: Decision, queued: QueuedExecution) -> Decision | Refusal:
+    """The decision of now, where it lets the call run."""
+    overridable = None if decision.is_final else decision
     if decision.verdict is Verdict.DENY:
         return Refusal(f"denied by the policies of now: {decision.reason}", overridable)
     if decision.verdict is Verdict.REQUIRE_APPROVAL:

@@ -10,15 +10,17 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.admit_call import CallGate
-from headgate.gate.decide_action import RecordedObserver, observe_nothing
-from headgate.gate.exempt_call import Exemptions
+from headgate.gate.caller import Callers
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_limits import HeldCounts
 from headgate.gate.hold_call import Holds, HoldTimes
 from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import stopped
 from headgate.gate.record_batch import Recorder
+from headgate.gate.record_rows import RecordedObserver, observe_nothing
 from headgate.kernel.clock import Clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.shared_requests import SharedRequests
@@ -71,18 +73,16 @@ def decision_point(
         counts=HeldCounts() if most_open_approvals is not None else HeldCounts(None, None),
         shadow=shadow,
     )
+    content = ContentJudge(evaluator, shared=shared)
     gate = CallGate(
-        states=states,
-        keys=keys,
+        pipeline=DecisionPipeline(stopped, decisions or FairDecisions(), content, observe),
+        callers=Callers(states, keys, clock),
         recorder=recorder,
+        database=database,
         holds=holds,
         instance=instance,
         ends=ends,
         clock=clock,
-        content=ContentJudge(evaluator, shared=shared),
-        exemptions=Exemptions(database, clock, instance=instance, ends=ends, shadow=shadow),
-        observe=observe,
         shadow=shadow,
-        decisions=decisions or FairDecisions(),
     )
     return DecisionPoint(gate, holds, instance, ends)

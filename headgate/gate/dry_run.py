@@ -1,4 +1,4 @@
-"""What would be decided of a call, and why: the live path's own decision, nothing stored, no counters moved."""
+"""What would be decided of a call, and why: by the live path's own pipeline; nothing is stored, no counter is moved."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,16 +8,20 @@ from urllib.parse import urlsplit
 
 from headgate.actions.delegation import DEFAULT_DEPTH
 from headgate.actions.delegation_store import checked_chain
+from headgate.actions.digest import action_digest
 from headgate.actions.rego_input import rego_input
 from headgate.actions.request import draft_of, parse_submission
 from headgate.agents.store import find_agent
-from headgate.connections.choose import choose
+from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
+from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
 from headgate.gate.organization_state import OrganizationState, OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline, RuleDecider
+from headgate.gate.preconditions import unconditional
 from headgate.gate.rehearse_content import ContentRehearsal, RehearsedContent
-from headgate.gate.use_connection import input_with
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError, NotFoundError, ValidationError
+from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.explain import Explanation, explain_all
@@ -48,22 +52,15 @@ class HypotheticalCall:
 class Hypothesis:
     """A call as the policies would see it, and the state that it would be decided on."""
 
-    draft: ActionDraft
-    agent_id: str
-    input_bytes: bytes
+    candidate: BoundCandidate
     state: OrganizationState
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """``asked``: the rule policies that the live path would have asked, by id. ``explanations``: all enabled ones.
-    ``content``: what NLP policies made of ``rules_decision``."""
-
     hypothesis: Hypothesis
-    rules_decision: Decision
+    rules: "RulesSaid"
     content: RehearsedContent
-    explanations: list[Explanation]
-    asked: frozenset[str]
 
 
 class DryRun:
@@ -76,11 +73,11 @@ class DryRun:
         database: Database,
         catalogue: CatalogueIndex,
         marker: Marker | None,
-        content: ContentRehearsal,
+        rehearsals: Rehearsals,
         delegation_depth: int = DEFAULT_DEPTH,
     ) -> None:
         self._delegation_depth = delegation_depth
-        self._content = content
+        self._rehearsals = rehearsals
         self._states = states
         self._database = database
         self._catalogue = catalogue
@@ -100,11 +97,20 @@ class DryRun:
                     raise NotFoundError(f"there is no agent {call.agent_id}")
                 agent_id, agent_name = agent.agent_id, agent.name
         state = await self._states.at_least(org_id, generation)
-        document = rego_input(draft, agent_id=agent_id, agent_name=agent_name)
-        used = choose(state.connections, draft, agent_id)
-        if used is not None:
-            document = input_with(document, used)
-        return Hypothesis(draft, agent_id, document, state)
+        candidate = with_connection(
+            Candidate(
+                agent_id=agent_id,
+                draft=draft,
+                digest=action_digest(draft, org_id=org_id, agent_id=agent_id),
+                rego_input=rego_input(draft, agent_id=agent_id, agent_name=agent_name),
+                request=b"",
+                submission=NO_SUBMISSION,
+                asks_for_connection=mentions_placeholder(draft),
+            ),
+            state.connections,
+            org_id,
+        )
+        return Hypothesis(candidate, state)
 
     async def run(self, org_id: str, call: HypotheticalCall, *, trace: bool, ask_judges: bool) -> DryRunResult:
         """The decision of the live path, and what everybody says.
@@ -112,19 +118,22 @@ class DryRun:
         Raises ValidationError, NotFoundError (the agent), UnavailableError.
         """
         hypothesis = await self.suppose(org_id, call)
-        said = await self.decide_by_rules(hypothesis, trace=trace)
-        content = await self.judge_content(hypothesis, said.decision, ask_judges=ask_judges)
-        return DryRunResult(hypothesis, said.decision, content, said.explanations, said.asked)
+        rules = ExplainedRules(self._marker, self._one_at_a_time, trace=trace)
+        content = await self.decide(hypothesis, rules, ask_judges=ask_judges)
+        return DryRunResult(hypothesis, rules.said, content)
 
-    async def decide_by_rules(self, hypothesis: Hypothesis, *, trace: bool) -> "RulesSaid":
-        async with self._one_at_a_time:
-            return await asyncio.to_thread(_decide, hypothesis, self._marker, trace)
+    async def explain_rules(self, hypothesis: Hypothesis) -> "RulesSaid":
+        """What each rule policy says."""
+        rules = ExplainedRules(self._marker, self._one_at_a_time, trace=False)
+        await rules.in_turn(hypothesis.state, hypothesis.candidate)
+        return rules.said
 
-    async def judge_content(self, hypothesis: Hypothesis, decision: Decision, *, ask_judges: bool) -> RehearsedContent:
-        """What NLP policies make of the rules' ``decision``."""
-        return await self._content.tightened(
-            hypothesis.state, hypothesis.draft, hypothesis.agent_id, decision, ask_judges=ask_judges
-        )
+    async def decide(self, hypothesis: Hypothesis, rules: RuleDecider, *, ask_judges: bool) -> RehearsedContent:
+        """The decision, and what each policy about content says of what ``rules`` decide."""
+        content = ContentRehearsal(self._rehearsals, ask_judges=ask_judges)
+        pipeline = DecisionPipeline(unconditional, rules, content)
+        decision = await pipeline.decide(hypothesis.state, hypothesis.candidate)
+        return RehearsedContent(decision, content.asked)
 
     async def _draft(self, connection: Connection, org_id: str, call: HypotheticalCall) -> ActionDraft:
         if call.http is not None:
@@ -142,34 +151,63 @@ class DryRun:
 
 @dataclass(frozen=True, slots=True)
 class RulesSaid:
-    """What rule policies decide, what each says, and which of them the live path would have asked."""
+    """What rule policies decide, and what each enabled one says. ``asked``: the ids of those that the live path would
+    have asked."""
 
     decision: Decision
     explanations: list[Explanation]
     asked: frozenset[str]
 
 
-def _decide(hypothesis: Hypothesis, marker: Marker | None, trace: bool) -> RulesSaid:
-    state, draft = hypothesis.state, hypothesis.draft
-    around = state.around
-    data, libraries = (b"{}", ()) if around is None else (around.data, around.libraries)
-    # The same texts with the same data are compiled already: this costs a list, and has a marker of its own.
-    policies = PolicySet(state.rules, data, libraries=libraries, marker=marker)
-    host = None if draft.call is None else draft.call.host
-    method = None if draft.call is None else draft.call.method
-    decision = policies.decide(
-        hypothesis.input_bytes, tool=draft.tool, operation=draft.operation, host=host, method=method
-    )
-    concerned = policies.concerned(tool=draft.tool, operation=draft.operation, host=host, method=method)
-    last = decision.spoken[0].priority if decision.spoken else None
-    asked = {one.policy_id for one in concerned if last is None or one.priority <= last}
-    explanations = explain_all(state.rules, data, libraries, hypothesis.input_bytes, trace=trace, marker=marker)
-    return RulesSaid(
-        decision,
-        explanations,
-        frozenset(one.policy.policy_id for one in explanations if one.policy.mode is PolicyMode.ENFORCE)
-        & frozenset(asked),
-    )
+class ExplainedRules:
+    """Rule policies, in a thread beside the loop; ``said`` is there after the decision."""
+
+    said: RulesSaid
+
+    def __init__(self, marker: Marker | None, turn: asyncio.Lock, *, trace: bool) -> None:
+        self._marker = marker
+        self._turn = turn
+        self._trace = trace
+
+    def at_once(self, state: OrganizationState, candidate: BoundCandidate) -> None:
+        """Every policy is asked, which takes its time."""
+
+    async def in_turn(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        async with self._turn:
+            self.said = await asyncio.to_thread(self._ask_all, state, candidate)
+        return self.said.decision
+
+    def _ask_all(self, state: OrganizationState, candidate: BoundCandidate) -> RulesSaid:
+        draft, around = candidate.draft, state.around
+        data, libraries = (b"{}", ()) if around is None else (around.data, around.libraries)
+        # The same texts with the same data are compiled already: this costs a list, and has a marker of its own.
+        policies = PolicySet(state.rules, data, libraries=libraries, marker=self._marker)
+        host = None if draft.call is None else draft.call.host
+        method = None if draft.call is None else draft.call.method
+        decision = policies.decide(
+            candidate.rego_input, tool=draft.tool, operation=draft.operation, host=host, method=method
+        )
+        concerned = policies.concerned(tool=draft.tool, operation=draft.operation, host=host, method=method)
+        last = decision.spoken[0].priority if decision.spoken else None
+        asked = {one.policy_id for one in concerned if last is None or one.priority <= last}
+        explanations = explain_all(
+            state.rules, data, libraries, candidate.rego_input, trace=self._trace, marker=self._marker
+        )
+        enforced = {one.policy.policy_id for one in explanations if one.policy.mode is PolicyMode.ENFORCE}
+        return RulesSaid(decision, explanations, frozenset(enforced & asked))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRules:
+    """A decision of rule policies that is known already."""
+
+    decision: Decision
+
+    def at_once(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        return self.decision
+
+    async def in_turn(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        return self.decision
 
 
 def http_call_of(method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpCall:

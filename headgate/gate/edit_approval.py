@@ -30,13 +30,9 @@ from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.db.server_clock import server_now
 from headgate.executions.keep_call import keep_other_call
-from headgate.gate.caller import MOST_DECISIONS, UNSETTLED
-from headgate.gate.decide_action import NO_SUBMISSION, Candidate
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.judge_destination import blocked_destination
-from headgate.gate.organization_state import OrganizationState, OrganizationStates
-from headgate.gate.use_connection import with_connection
+from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
+from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState, OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, UnavailableError
@@ -55,10 +51,9 @@ class EditApproval:
     valkey: Redis | None
     clock: Clock
     states: OrganizationStates
-    content: ContentJudge
+    pipeline: DecisionPipeline
     catalogue: CatalogueIndex
     vault: Vault
-    decisions: FairDecisions
 
     async def approve(
         self,
@@ -128,12 +123,8 @@ class EditApproval:
             generation = await stored_generation(connection, org_id)
         return await self.states.at_least(org_id, generation)
 
-    async def _decided(self, state: OrganizationState, candidate: Candidate) -> Decision:
-        decision = blocked_destination(candidate.draft, state.allowlist) or await self.decisions.decide(
-            state, candidate
-        )
-        if state.nlp_policies and decision.verdict is not Verdict.DENY:
-            decision = await self.content.tightened(state, candidate, decision)
+    async def _decided(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        decision = await self.pipeline.decide(state, candidate)
         if decision.verdict is Verdict.DENY:
             by = "" if decision.policy_id is None else f" by policy {decision.policy_id}"
             raise ForbiddenError(

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Final
 
-from headgate.gate.decide_action import Candidate, decide
+from headgate.gate.candidate import BoundCandidate
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.slowness import Slowness
@@ -49,11 +49,7 @@ class FairDecisions:
         """Calls whose turn has not come."""
         return self._turns.waiting
 
-    async def decide(self, state: OrganizationState, candidate: Candidate) -> Decision:
-        """Raises UnavailableError where too many of the same wait."""
-        return self.at_once(state, candidate) or await self.in_turn(state, candidate)
-
-    def at_once(self, state: OrganizationState, candidate: Candidate) -> Decision | None:
+    def at_once(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
         """None: it takes a turn."""
         agent_id, org_id = candidate.agent_id, state.org_id
         if self._slowness.expects(agent_id) or len(candidate.rego_input) > INLINE_INPUT_BYTES_MAX:
@@ -74,15 +70,32 @@ class FairDecisions:
         self._slowness.note(agent_id, took)
         return decision
 
-    async def in_turn(self, state: OrganizationState, candidate: Candidate) -> Decision:
-        """Raises UnavailableError."""
+    async def in_turn(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        """Raises UnavailableError where too many of the same wait."""
         async with self._turns.turn(state.org_id, candidate.agent_id):
             loop = asyncio.get_running_loop()
             decision, took = await loop.run_in_executor(self._thread, self._timed, state, candidate)
         self._slowness.note(candidate.agent_id, took)
         return decision
 
-    def _timed(self, state: OrganizationState, candidate: Candidate) -> tuple[Decision, float]:
+    def _timed(self, state: OrganizationState, candidate: BoundCandidate) -> tuple[Decision, float]:
         watch = Stopwatch()
         decision = decide(state, candidate, watch, self._marker)
         return decision, watch.processor_milliseconds()
+
+
+def decide(
+    state: OrganizationState, candidate: BoundCandidate, watch: Stopwatch | None = None, marker: Marker | None = None
+) -> Decision:
+    """What the rule policies of this state say. ``marker``: of the thread that asks, where it is not the event
+    loop's."""
+    draft = candidate.draft
+    return state.policies.decide(
+        candidate.rego_input,
+        tool=draft.tool,
+        operation=draft.operation,
+        host=None if draft.call is None else draft.call.host,
+        method=None if draft.call is None else draft.call.method,
+        watch=watch,
+        marker=marker,
+    )

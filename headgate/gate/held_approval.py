@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.actions.instance import Instance
-from headgate.agents.model import KeyIdentity
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.agents.own_limits import most_open_approvals
 from headgate.approvals.gate_store import (
-    HoldOutcome,
-    UseOutcome,
     UseRow,
     hold_action,
     record_retry,
@@ -22,23 +20,16 @@ from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.gate.admitted import Admitted
-from headgate.gate.decide_action import (
-    Candidate,
-    RecordedObserver,
-    attention_of,
-    hold_row,
-    retried_payload,
-    started_payload,
-)
 from headgate.gate.finish_execution import ExecutionEnds
-from headgate.gate.held_call import Again, HeldCall
-from headgate.gate.refusals import ClientGoneError, denied_error, expired_error
+from headgate.gate.held_call import HeldCall
+from headgate.gate.pipeline import Again, Decided
+from headgate.gate.record_rows import RecordedObserver, attention_of, hold_row, retried_payload, started_payload
+from headgate.gate.refusals import ClientGoneError, denied_error, expired_error, not_recorded
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
-from headgate.policies.model import Decision, requirements_cover
+from headgate.policies.model import requirements_cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +63,19 @@ class HeldApprovals:
         self._most_open_approvals = most_open_approvals
         self._shadow = shadow
 
-    async def act(
-        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
-    ) -> Admitted | Again | Pending:
+    async def act(self, decided: Decided, held: HeldCall) -> Admitted | Again | Pending:
         """Use, open or join it; a pending one is then waited for.
 
         Raises ApprovalDeniedError, ClientGoneError, RateLimitedError, UnauthorizedError, UnavailableError.
         """
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
-        found = await self._find(identity, candidate, decision, held)
-        return await self._use(identity, candidate, decision, found) if isinstance(found, Approval) else found
+        found = await self._find(decided, held)
+        return await self._use(decided, found) if isinstance(found, Approval) else found
 
-    async def _find(
-        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
-    ) -> Approval | Again | Pending:
+    async def _find(self, decided: Decided, held: HeldCall) -> Approval | Again | Pending:
         """An Approval that comes back is approved, unused, and holds what the policies of now demand."""
+        identity, candidate, decision = decided.identity, decided.candidate, decided.decision
         async with self._database.transaction(identity.org_id) as connection:
             newest = await newest_for_digest(connection, identity.org_id, candidate.agent_id, candidate.digest)
             answer = answer_for_retry(newest, self._clock())
@@ -96,12 +84,12 @@ class HeldApprovals:
                 # Asking anew by itself, each time, would bury the reviewers; the agent may.
                 raise expired_error(newest)
             if newest is None or answer is RetryAnswer.ANEW:
-                return await self._open(connection, identity, candidate, decision, newest, None)
+                return await self._open(connection, decided, newest, None)
             if answer is RetryAnswer.DENIED:
                 raise denied_error(newest)
             if outgrown:
                 # The policies of now demand more than this approval holds: it gives way to one that does.
-                return await self._open(connection, identity, candidate, decision, newest, answer)
+                return await self._open(connection, decided, newest, answer)
             if answer is RetryAnswer.USE:
                 return newest
             if await stored_generation(connection, identity.org_id) != identity.generation:
@@ -118,9 +106,7 @@ class HeldApprovals:
     async def _open(
         self,
         connection: Connection,
-        identity: KeyIdentity,
-        candidate: Candidate,
-        decision: Decision,
+        decided: Decided,
         previous: Approval | None,
         outgrown: RetryAnswer | None,
     ) -> Again | Pending:
@@ -129,31 +115,22 @@ class HeldApprovals:
         if previous is not None and outgrown is RetryAnswer.HOLD:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
         row = hold_row(
-            identity,
-            candidate,
-            decision,
+            decided,
             created_at=now,
             default_expires_seconds=self._expires_seconds,
             previous_approval_id=None if previous is None else previous.approval_id,
             superseded=superseded,
         )
-        most_open, attention = most_open_approvals(identity, self._most_open_approvals), attention_of(decision, row)
-        match await hold_action(connection, row, most_open=most_open, attention=attention):
-            case HoldOutcome.HELD:
-                self._shadow(identity, candidate, decision, row.action_id, now)
-                return Pending(row.approval_id, row.action_id, row.expires_at)
-            case HoldOutcome.STALE:
-                return Again.STALE
-            case HoldOutcome.CHANGED:
-                return Again.AWAKE
-            case HoldOutcome.UNKNOWN:
-                raise UnauthorizedError("the agent of this key is no longer active")
-            case HoldOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's
-                raise ConflictError("the action was recorded already")
+        most_open = most_open_approvals(decided.identity, self._most_open_approvals)
+        attention = attention_of(decided.decision, row)
+        outcome = await hold_action(connection, row, most_open=most_open, attention=attention)
+        if outcome is not RecordingOutcome.RECORDED:
+            return not_recorded(outcome)
+        self._shadow(decided, row.action_id, now)
+        return Pending(row.approval_id, row.action_id, row.expires_at)
 
-    async def _use(
-        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, approval: Approval
-    ) -> Admitted | Again:
+    async def _use(self, decided: Decided, approval: Approval) -> Admitted | Again:
+        identity = decided.identity
         execution_id, now = new_id(IdPrefix.EXECUTION), self._clock()
         admitted = Admitted(
             identity.org_id, approval.agent_id, approval.action_id, execution_id, approval.approval_id, now
@@ -163,28 +140,28 @@ class HeldApprovals:
             generation=identity.generation,
             approval_id=approval.approval_id,
             agent_id=approval.agent_id,
-            digest=candidate.digest,
+            digest=decided.candidate.digest,
             execution_id=execution_id,
             instance_id=self._instance.instance_id,
             at=now,
-            redecided=_redecided_payload(identity, decision, approval),
+            redecided=_redecided_payload(decided, approval),
             started=started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
         )
         with self._ends.claiming(admitted, self._clock):
             async with self._database.transaction(identity.org_id) as connection:
                 outcome = await use_approval(connection, row)
-        if outcome is UseOutcome.USED:
+        if outcome is RecordingOutcome.RECORDED:
             return admitted
         self._instance.ended(execution_id)
-        return Again.STALE if outcome is UseOutcome.STALE else Again.AWAKE
+        return not_recorded(outcome)
 
 
-def _redecided_payload(identity: KeyIdentity, decision: Decision, approval: Approval) -> str:
+def _redecided_payload(decided: Decided, approval: Approval) -> str:
     """``decision.made`` once more, of the moment of use: it asks for approval, and this is the approval that it asks
     for. Without saying so the record would read as if the call had gone through in spite of it."""
     data: JsonObject = {
-        **decision.record(),
-        "generation": identity.generation,
+        **decided.decision.record(),
+        "generation": decided.identity.generation,
         "evaluated_for": "use",
         "matched_by": approval.approval_id,
     }

@@ -1,7 +1,6 @@
 """One request while a person is asked about it."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Protocol
 
 from headgate.approvals.wake_ups import Waiter
@@ -13,13 +12,6 @@ class Client(Protocol):
 
     @property
     def connected(self) -> bool: ...
-
-
-class Again(Enum):
-    """No answer yet. ``STALE``: the state moved; ``AWAKE``: something happened to the approval."""
-
-    STALE = "stale"
-    AWAKE = "awake"
 
 
 @dataclass(slots=True)

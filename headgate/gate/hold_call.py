@@ -12,12 +12,14 @@ from headgate.agents.model import KeyIdentity
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.admitted import Admitted
-from headgate.gate.decide_action import Candidate, RecordedObserver, observe_nothing
+from headgate.gate.candidate import BoundCandidate
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_approval import HeldApprovals, Pending
-from headgate.gate.held_call import Again, HeldCall
+from headgate.gate.held_call import HeldCall
 from headgate.gate.held_limits import HeldCounts
+from headgate.gate.pipeline import Again, Decided
 from headgate.gate.recall_verdicts import verdicts_of_approval
+from headgate.gate.record_rows import RecordedObserver, observe_nothing
 from headgate.gate.refusals import ClientGoneError, pending_error
 from headgate.kernel.clock import Clock
 from headgate.nlp_policies.recall import Recalled
@@ -70,26 +72,26 @@ class Holds:
         self._is_stopping = True
         self._wake_ups.wake_all()
 
-    async def judged_before(self, identity: KeyIdentity, candidate: Candidate) -> Recalled:
+    async def judged_before(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         """What judges said when the approval of this call was opened. Raises UnavailableError."""
         return await verdicts_of_approval(self._database, self._clock, identity.org_id, candidate)
 
-    async def step(
-        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, held: HeldCall
-    ) -> Admitted | Again | Pending:
+    async def step(self, decided: Decided, held: HeldCall) -> Admitted | Again | Pending:
         """Pending: ``wait`` comes next, for which nothing of the candidate is needed.
 
-        ``decision`` asks for approval, by the policies of ``identity.generation``. Raises ApprovalDeniedError,
-        ClientGoneError, RateLimitedError, UnauthorizedError, UnavailableError.
+        The decision asks for approval. Raises ApprovalDeniedError, ClientGoneError, RateLimitedError,
+        UnauthorizedError, UnavailableError.
         """
         if held.deadline_seconds is None:
-            hold_seconds = self._times.hold_seconds if decision.hold_seconds is None else decision.hold_seconds
-            held.deadline_seconds = asyncio.get_running_loop().time() + hold_seconds
+            wanted = decided.decision.hold_seconds
+            held.deadline_seconds = asyncio.get_running_loop().time() + (
+                self._times.hold_seconds if wanted is None else wanted
+            )
         if held.approval_id is None:
-            return await self._approvals.act(identity, candidate, decision, held)
+            return await self._approvals.act(decided, held)
         # In the order in which they came: the first that is still connected uses the approval.
         async with self._wake_ups.turn(held.approval_id):
-            return await self._approvals.act(identity, candidate, decision, held)
+            return await self._approvals.act(decided, held)
 
     async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> Again:
         """Until a wake-up. Raises ApprovalPendingError at the hold's end, or at once where as many calls wait as may;

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.gate.decide_action import ReadAction
+from headgate.gate.candidate import ReadAction
 from headgate.gate.judged_answer import Answer, AnsweredCall, judged_answer, judged_head, judged_pieces
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider

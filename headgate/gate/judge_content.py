@@ -1,14 +1,15 @@
 """NLP policies after the rules: on what is not denied already, and only ever stricter (design, "Deciding")."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import time
 from typing import Final
 
 from headgate.detectors.assess import EXACT_MODELS
-from headgate.gate.decide_action import Candidate
+from headgate.gate.candidate import BoundCandidate
 from headgate.gate.judged_content import judged_content
 from headgate.gate.organization_state import OrganizationState
+from headgate.gate.pipeline import Recall
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject
 from headgate.nlp_policies.content import JudgedContent
@@ -22,13 +23,6 @@ from headgate.protocols.draft import ActionDraft
 
 _AT_LEAST_HIGH: Final = {RiskLevel.LOW: RiskLevel.HIGH, RiskLevel.MEDIUM: RiskLevel.HIGH}
 
-type Recall = Callable[[], Awaitable[Recalled]]
-"""What judges said of this call when its approval was opened; asked for only where one would be asked again."""
-
-
-async def _recall_nothing() -> Recalled:
-    return NOTHING_RECALLED
-
 
 class ContentJudge:
     """Of one process: its evaluator's judges, budgets and cache are shared by all calls."""
@@ -41,7 +35,7 @@ class ContentJudge:
         self._shared = shared
 
     async def tightened(
-        self, state: OrganizationState, candidate: Candidate, decision: Decision, recall: Recall = _recall_nothing
+        self, state: OrganizationState, candidate: BoundCandidate, decision: Decision, recall: Recall
     ) -> Decision:
         """``decision``, or a stricter one, with an entry for each policy that ran. Raises what ``recall`` raises
         and nothing else: what cannot be judged is decided by each policy's ``on_error``.

@@ -42,6 +42,11 @@ from headgate.vault.service import Vault
 
 _log = structlog.get_logger(__name__)
 
+MOST_DECISIONS: Final = 8
+"""A call is decided again when the state moved between deciding and recording; one that never settles is refused."""
+
+UNSETTLED: Final = "the organization's settings are changing too fast to decide; try again"
+
 _POLL_SECONDS: Final = 0.5
 _NO_GRANTS: Final = GrantBook()
 

@@ -5,7 +5,7 @@ from headgate.approvals.model import RetryAnswer, answer_for_retry
 from headgate.approvals.store import newest_for_digest
 from headgate.db.database import Database
 from headgate.executions.store import QueuedExecution
-from headgate.gate.decide_action import Candidate
+from headgate.gate.candidate import Candidate
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.clock import Clock
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled, recalled_verdicts

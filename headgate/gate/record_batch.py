@@ -6,7 +6,7 @@ from typing import Final
 from headgate.actions.recording_store import (
     ActionRow,
     OutcomeRow,
-    RecordOutcome,
+    RecordingOutcome,
     decode_recorded,
     encode_actions,
     encode_outcomes,
@@ -36,13 +36,13 @@ class Recorder:
         self._record_call = record_actions_call(dsn, deadline_seconds=_RECORD_DEADLINE_SECONDS)
         self._large_call = record_actions_call(dsn, deadline_seconds=_LARGE_DEADLINE_SECONDS)
         self._outcome_call = record_outcomes_call(dsn, deadline_seconds=_OUTCOME_DEADLINE_SECONDS)
-        self._actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+        self._actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._record_call,
             encode=encode_actions,
             decode=lambda result, _: decode_recorded(result),
             observe=observe,
         )
-        self._large_actions: GroupCommit[ActionRow, RecordOutcome] = GroupCommit(
+        self._large_actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._large_call,
             encode=encode_actions,
             decode=lambda result, _: decode_recorded(result),
@@ -80,7 +80,7 @@ class Recorder:
     def ready(self) -> bool:
         return all(call.connected for call in self._calls)
 
-    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
+    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordingOutcome]:
         """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
         actions = self._actions if len(row.request) <= _LARGE_BYTES else self._large_actions
         return actions.submit(row)

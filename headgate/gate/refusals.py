@@ -3,10 +3,12 @@
 from datetime import datetime
 from typing import Final
 
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.approvals.model import Approval
+from headgate.gate.pipeline import Again
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
-from headgate.kernel.errors import ErrorCode, HeadgateError
+from headgate.kernel.errors import ConflictError, ErrorCode, HeadgateError, UnauthorizedError
 from headgate.policies.model import Decision
 
 _RETRY_AFTER_SECONDS: Final = 10
@@ -40,6 +42,35 @@ class ClientGoneError(HeadgateError):
     """Nobody is there any more to answer to; the approval stays open."""
 
     code = ErrorCode.APPROVAL_PENDING
+
+
+def not_recorded(outcome: RecordingOutcome) -> Again:
+    """What follows where nothing was recorded. Raises UnauthorizedError, ConflictError."""
+    match outcome:
+        case RecordingOutcome.STALE:
+            return Again.STALE
+        case RecordingOutcome.CHANGED | RecordingOutcome.UNUSABLE | RecordingOutcome.ASKED:
+            return Again.AWAKE
+        case RecordingOutcome.UNKNOWN:
+            raise UnauthorizedError("the agent of this key is no longer active")
+        case RecordingOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's
+            raise ConflictError("the action was recorded already")
+        case RecordingOutcome.RECORDED:
+            raise ValueError("it was recorded")
+
+
+def denied_by_policy(decision: Decision, row: ActionRow) -> ActionDeniedError:
+    """For an intercepted call whose denial is on record."""
+    return ActionDeniedError(
+        decision.reason,
+        details={
+            "action_id": row.action_id,
+            "policy_id": decision.policy_id,
+            "risk_level": decision.risk_level.value,
+            "tool": row.tool,
+            "operation": row.operation,
+        },
+    )
 
 
 def withheld_error(why: str, *, action_id: str, status: int, policies: JsonValue) -> ResponseWithheldError:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headgate.gate.candidate import BoundCandidate
 from headgate.gate.judge_content import concerned_policies, judge, tighten
 from headgate.gate.organization_state import OrganizationState
+from headgate.gate.pipeline import Recall
 from headgate.judges.model import Question
 from headgate.nlp_policies.model import NlpPolicy, NlpResult
 from headgate.nlp_policies.rehearsal import Rehearsals
-from headgate.policies.model import Decision, Verdict
-from headgate.protocols.draft import ActionDraft
+from headgate.policies.model import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +36,32 @@ class RehearsedContent:
 
 
 class ContentRehearsal:
-    def __init__(self, rehearsals: Rehearsals) -> None:
+    """Of one dry run: ``asked`` is there after the decision. Not ``ask_judges``: policies that need a language model
+    are left out."""
+
+    def __init__(self, rehearsals: Rehearsals, *, ask_judges: bool) -> None:
         self._rehearsals = rehearsals
+        self._ask_judges = ask_judges
+        self.asked: tuple[RehearsedPolicy, ...] = ()
 
     async def tightened(
-        self, state: OrganizationState, draft: ActionDraft, agent_id: str, decision: Decision, *, ask_judges: bool
-    ) -> RehearsedContent:
-        """As ``ContentJudge.tightened``. Not ``ask_judges``: policies that need a language model are left out."""
-        if decision.verdict is Verdict.DENY:
-            return RehearsedContent(decision, ())
-        concerned = concerned_policies(state, draft, agent_id)
-        asked = [one for one in concerned if ask_judges or one.draft.is_local]
+        self, state: OrganizationState, candidate: BoundCandidate, decision: Decision, recall: Recall
+    ) -> Decision:
+        """As ``ContentJudge.tightened``."""
+        concerned = concerned_policies(state, candidate.draft, candidate.agent_id)
+        asked = [one for one in concerned if self._ask_judges or one.draft.is_local]
         questions: list[Question] = []
         results: Sequence[NlpResult] = ()
         if asked:
-            results = await judge(self._rehearsals.evaluator(questions), asked, draft, state.nlp_providers)
+            evaluator = self._rehearsals.evaluator(questions)
+            results = await judge(evaluator, asked, candidate.draft, state.nlp_providers)
             decision = tighten(decision, results, {one.policy_id: one.draft.name for one in asked})
         by_policy = {result.policy_id: result for result in results}
         of_policy = {question.identity[1]: question for question in questions}
-        return RehearsedContent(
-            decision,
-            tuple(
-                RehearsedPolicy(
-                    one, by_policy.get(one.policy_id), of_policy.get(one.policy_id), is_left_out=one not in asked
-                )
-                for one in concerned
-            ),
+        self.asked = tuple(
+            RehearsedPolicy(
+                one, by_policy.get(one.policy_id), of_policy.get(one.policy_id), is_left_out=one not in asked
+            )
+            for one in concerned
         )
+        return decision

@@ -13,11 +13,10 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from headgate.agents.model import KeyIdentity
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
-from headgate.gate.decide_action import Candidate
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import Decided
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.policies.model import Decision
@@ -68,11 +67,10 @@ class ShadowCalls:
         self._counts: dict[tuple[str, str, int, str, str, str], tuple[int, datetime]] = {}
         self._events: list[ShadowEvent] = []
 
-    def recorded(
-        self, identity: KeyIdentity, candidate: Candidate, decision: Decision, action_id: str, at: datetime
-    ) -> None:
+    def recorded(self, decided: Decided, action_id: str, at: datetime) -> None:
         """After the record of a decision. Without shadow policies: one look-up, and nothing else."""
-        state = self._states.current(identity.org_id)
+        candidate = decided.candidate
+        state = self._states.current(decided.identity.org_id)
         if state is None or state.shadows is None:
             return
         size = len(candidate.rego_input)
@@ -85,12 +83,12 @@ class ShadowCalls:
         self._queue.append(
             _Call(
                 state.shadows,
-                identity.org_id,
+                decided.identity.org_id,
                 action_id,
                 candidate.agent_id,
                 candidate.rego_input,
                 (draft.tool, draft.operation, *http),
-                decision,
+                decided.decision,
                 at,
             )
         )

@@ -2,23 +2,10 @@
 ``0012_grants_and_break_glass.sql``, by name. One statement that locks, checks, counts and records."""
 
 from decimal import Decimal
-from enum import StrEnum
 from typing import NamedTuple
 
-from headgate.actions.recording_store import ActionRow
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.db.database import Connection
-
-
-class ExemptionOutcome(StrEnum):
-    """``UNUSABLE``: revoked, past its time, used up, or too little left. ``ASKED``: an approval of exactly this call is
-    open, unused or denied, and goes before a grant."""
-
-    USED = "used"
-    STALE = "stale"
-    UNKNOWN = "unknown"
-    DUPLICATE = "duplicate"
-    UNUSABLE = "unusable"
-    ASKED = "asked"
 
 
 class Exemption(NamedTuple):
@@ -28,7 +15,7 @@ class Exemption(NamedTuple):
     amount: Decimal
 
 
-async def use_exemption(connection: Connection, exemption: Exemption, row: ActionRow) -> ExemptionOutcome:
+async def use_exemption(connection: Connection, exemption: Exemption, row: ActionRow) -> RecordingOutcome:
     """Claim one use and record the action; durable when the transaction commits, before the first byte is sent."""
     given = (
         row.org_id, row.generation, exemption.exemption_id, exemption.amount, row.action_id, row.agent_id, row.key_id,
@@ -39,4 +26,4 @@ async def use_exemption(connection: Connection, exemption: Exemption, row: Actio
     parameters = ", ".join(["%s"] * len(given))
     cursor = await connection.execute(f"SELECT use_exemption({parameters}) AS outcome", given)
     answer = await cursor.fetchone()
-    return ExemptionOutcome("" if answer is None else answer["outcome"])
+    return RecordingOutcome.of("" if answer is None else answer["outcome"])

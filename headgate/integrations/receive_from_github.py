@@ -18,7 +18,7 @@ from headgate.agents.authenticate import KeyRing
 from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Database
-from headgate.gate.decide_action import Submission
+from headgate.gate.candidate import Submission
 from headgate.gate.submit_action import SubmitAction
 from headgate.integrations.github.settings import GitHubSettings
 from headgate.integrations.github.webhook import ApprovalPoint, point_of

@@ -168,7 +168,8 @@ class Decision:
     decided; None: nobody spoke. ``requirements``: one per policy that asks, all to be met; empty unless the
     verdict is require_approval. Times are None where no policy names one. ``nlp``: an entry for each NLP policy
     that ran. ``exempted_by``: the grant, or the broken glass, that lets through what ``spoken`` would not.
-    ``capture``: the least that any of ``spoken`` lets be kept for review; None: none of them says.
+    ``capture``: the least that any of ``spoken`` lets be kept for review; None: none of them says. ``is_final``: a
+    closed destination or a stop denies it, which no exemption goes around.
     """
 
     verdict: Verdict
@@ -185,6 +186,7 @@ class Decision:
     nlp: tuple[JsonObject, ...] = ()
     exempted_by: str | None = None
     capture: CaptureLevel | None = None
+    is_final: bool = False
 
     def record(self) -> JsonObject:
         """The decision object of the specification, and the policy versions that made it."""

@@ -14,9 +14,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.actions.recording_store import ActionRow, RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.approvals.attention import Attention
-from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
+from headgate.approvals.gate_store import HoldRow, hold_action
 from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
@@ -210,7 +210,7 @@ def hold(api_database: Database) -> Hold:
         )
         async with (database or api_database).transaction(organization.org_id) as connection:
             outcome = await hold_action(connection, row, most_open=None, attention=attention)
-        assert outcome is HoldOutcome.HELD
+        assert outcome is RecordingOutcome.RECORDED
         return held
 
     return record
@@ -243,7 +243,7 @@ def execute(cluster: Cluster) -> Execute:
         )  # fmt: skip
         recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
         await recorder.open()
-        assert await recorder.submit_action(row) is RecordOutcome.RECORDED
+        assert await recorder.submit_action(row) is RecordingOutcome.RECORDED
         await recorder.close()
         return running
 

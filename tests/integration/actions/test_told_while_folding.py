@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import psycopg
 
 from headgate.actions.folding_store import fold_outcomes
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.actions.store import get_action
-from headgate.approvals.gate_store import UseOutcome, UseRow, use_approval
+from headgate.approvals.gate_store import UseRow, use_approval
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.gate.record_batch import OutcomeRow, Recorder
@@ -78,7 +79,7 @@ async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
             datetime.now(UTC), payload, payload,
         )  # fmt: skip
         async with proxy_database.transaction(organization.org_id) as connection:
-            assert await use_approval(connection, row) is UseOutcome.USED
+            assert await use_approval(connection, row) is RecordingOutcome.RECORDED
         return execution_id
 
     async def fold() -> str:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attend import escalate_due, remind_due
 from headgate.approvals.attention import Attention
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.expire import expire_due
-from headgate.approvals.gate_store import HoldOutcome, HoldRow, hold_action
+from headgate.approvals.gate_store import HoldRow, hold_action
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.reassign import ReassignApproval
 from headgate.approvals.store import assigned_names
@@ -146,7 +147,7 @@ class ApprovalMachine(DatabaseMachine):
         )
         async with self.api.transaction(self.org_id) as connection:
             outcome = await hold_action(connection, row, most_open=None, attention=attention)
-        assert outcome is HoldOutcome.HELD
+        assert outcome is RecordingOutcome.RECORDED
         return approval_id, action_id
 
     @precondition(lambda self: self.open_ones())

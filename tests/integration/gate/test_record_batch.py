@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from headgate.actions.recording_store import ActionRow, RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
@@ -36,9 +36,9 @@ async def test_large_requests_cost_small_ones_nothing(cluster: Cluster, organiza
         slow = [recorder.submit_action(_row(organization, large)) for _ in range(12)]
         quick = [recorder.submit_action(_row(organization, "x")) for _ in range(50)]
         async with asyncio.timeout(30):
-            assert set(await asyncio.gather(*quick)) == {RecordOutcome.RECORDED}
+            assert set(await asyncio.gather(*quick)) == {RecordingOutcome.RECORDED}
         assert not all(future.done() for future in slow)
-        assert set(await asyncio.gather(*slow)) == {RecordOutcome.RECORDED}
+        assert set(await asyncio.gather(*slow)) == {RecordingOutcome.RECORDED}
     finally:
         await recorder.close()
 
@@ -70,7 +70,7 @@ async def test_a_connection_that_dies_between_the_rows_and_the_commit_records_no
         async with asyncio.timeout(30):
             while not recorder.ready:
                 await asyncio.sleep(0.05)
-        assert await recorder.submit_action(_row(organization, "x")) is RecordOutcome.RECORDED
+        assert await recorder.submit_action(_row(organization, "x")) is RecordingOutcome.RECORDED
     finally:
         superuser.execute("DROP FUNCTION IF EXISTS die_at_commit CASCADE")
         await recorder.close()

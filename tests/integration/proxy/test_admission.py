@@ -16,7 +16,7 @@ import pytest
 
 from addons import call_reading, enforce
 from headgate.actions.instance import Instance
-from headgate.actions.recording_store import ActionRow, RecordOutcome
+from headgate.actions.recording_store import ActionRow, RecordingOutcome
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
 from headgate.approvals.decide import DecideApproval
@@ -26,7 +26,7 @@ from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.gate import exempt_call, held_approval
+from headgate.gate import admit_call, held_approval
 from headgate.gate.record_batch import Recorder
 from headgate.grants.granting import Bounds, Calls, grant_calls
 from headgate.grants.model import Scope
@@ -70,7 +70,7 @@ class CancelsAtTheCommit(Recorder):
 
     armed = False
 
-    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordOutcome]:
+    def submit_action(self, row: ActionRow) -> asyncio.Future[RecordingOutcome]:
         written = super().submit_action(row)
         waiting = asyncio.current_task()
         if self.armed and waiting is not None:
@@ -292,14 +292,14 @@ async def test_raised_while_a_grant_is_used(
 ) -> None:
     """Whether the claim was committed is unknown to whoever made it: nothing is sent, and no count is lost."""
     await _granted(decided, api_database)
-    used = exempt_call.use_exemption
+    used = admit_call.use_exemption
 
     async def explode(*given: Any) -> None:
         await used(*given)
         raise cause()
 
     with monkeypatch.context() as patched:
-        patched.setattr(exempt_call, "use_exemption", explode)
+        patched.setattr(admit_call, "use_exemption", explode)
         assert answer(await decided.ask("POST")).status == 503
     assert decided.running.upstream.connections == 0
     await _none_in_flight(decided)

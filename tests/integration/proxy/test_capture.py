@@ -16,7 +16,7 @@ from addons.capture import Capture
 from addons.http_call import http_call
 from addons.inspection import AnswerLimits, Inspection
 from addons.verdict import flow_state
-from headgate.gate.decide_action import candidate_for, read_action
+from headgate.gate.candidate import candidate_for, read_action
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import AnsweredCall
 from headgate.kernel.clock import system_clock

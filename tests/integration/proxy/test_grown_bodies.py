@@ -23,7 +23,7 @@ from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.gate.decide_action import Candidate
+from headgate.gate.candidate import Candidate
 from headgate.gate.held_limits import HELD_OF_APPROVAL_MAX
 from headgate.gate.record_batch import Recorder
 from headgate.kernel.allocator import give_back

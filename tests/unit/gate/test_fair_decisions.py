@@ -12,7 +12,7 @@ import pytest
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind
 from headgate.gate import fair_decisions
-from headgate.gate.decide_action import Candidate, candidate_for
+from headgate.gate.candidate import BoundCandidate, candidate_for
 from headgate.gate.fair_decisions import INLINE_INPUT_BYTES_MAX, FairDecisions
 from headgate.gate.organization_state import OrganizationState
 from headgate.organizations.destinations import Allowlist
@@ -32,10 +32,14 @@ def _state(rego: str, org_id: str = "org_a") -> OrganizationState:
     return OrganizationState(org_id, 1, PolicySet([policy], b"{}"), Allowlist.empty())
 
 
-def _candidate(agent_id: str = "agt_a", size: int = 0) -> Candidate:
+def _candidate(agent_id: str = "agt_a", size: int = 0) -> BoundCandidate:
     identity = KeyIdentity("org_a", "key_1", KeyKind.AGENT, agent_id, "Robot", None, frozenset(), None, 1)
     draft = make_draft(tool="mail", operation="send", params={"text": "x" * size}, source=Source.API)
-    return candidate_for(identity, draft)
+    return BoundCandidate(candidate_for(identity, draft))
+
+
+async def _decided(decisions: FairDecisions, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+    return decisions.at_once(state, candidate) or await decisions.in_turn(state, candidate)
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ async def test_slow_policies_stay_beside_the_loop_until_they_are_fast_for_a_whil
     decisions: FairDecisions, threads: list[str]
 ) -> None:
     for _ in range(20):
-        assert (await decisions.decide(_state(_SLOW), _candidate())).verdict is Verdict.ALLOW
+        assert (await _decided(decisions, _state(_SLOW), _candidate())).verdict is Verdict.ALLOW
     inline = threads.index("beside")
     assert 0 < inline < 10
     assert set(threads[inline:]) == {"beside"}
@@ -86,8 +90,10 @@ async def test_slow_policies_stay_beside_the_loop_until_they_are_fast_for_a_whil
 
 async def test_a_large_input_is_read_beside_the_loop(decisions: FairDecisions, threads: list[str]) -> None:
     for _ in range(3):
-        assert (await decisions.decide(_state(_FAST), _candidate(size=INLINE_INPUT_BYTES_MAX))).verdict is Verdict.ALLOW
-    await decisions.decide(_state(_FAST), _candidate())
+        assert (
+            await _decided(decisions, _state(_FAST), _candidate(size=INLINE_INPUT_BYTES_MAX))
+        ).verdict is Verdict.ALLOW
+    await _decided(decisions, _state(_FAST), _candidate())
     assert threads == ["beside"] * 3 + ["loop"]
 
 
@@ -99,11 +105,11 @@ async def test_an_organization_with_many_agents_has_one_allowance_of_the_loop(
     monkeypatch.setattr(fair_decisions, "_BURST_SECONDS", 0.1)
     state = _state(_SLOW)
     for number in range(60):
-        await decisions.decide(state, _candidate(f"agt_{number}"))
+        await _decided(decisions, state, _candidate(f"agt_{number}"))
     assert threads[:2] == ["loop"] * 2
     assert threads.count("loop") < 30, "25 ms of the burst"
     threads.clear()
-    await decisions.decide(_state(_FAST, "org_b"), _candidate("agt_b"))
+    await _decided(decisions, _state(_FAST, "org_b"), _candidate("agt_b"))
     assert threads == ["loop"]
 
 
@@ -114,27 +120,27 @@ async def test_alone_an_organization_has_all_of_the_loop_until_another_comes(
     now = [0.0]
     monkeypatch.setattr(fair_decisions, "perf_counter", lambda: now[0])
     monkeypatch.setattr(fair_decisions, "INLINE_SHARE", 1e-6)
-    await decisions.decide(_state(_FAST), _candidate())
+    await _decided(decisions, _state(_FAST), _candidate())
     now[0] = 2.0
     for _ in range(20):
-        await decisions.decide(_state(_FAST), _candidate())
+        await _decided(decisions, _state(_FAST), _candidate())
     assert threads == ["loop"] * 21
-    await decisions.decide(_state(_FAST, "org_b"), _candidate("agt_b"))
+    await _decided(decisions, _state(_FAST, "org_b"), _candidate("agt_b"))
     threads.clear()
     for _ in range(5):
-        await decisions.decide(_state(_FAST), _candidate())
+        await _decided(decisions, _state(_FAST), _candidate())
     assert threads == ["beside"] * 5
 
 
 async def test_another_organization_does_not_wait_for_the_backlog(decisions: FairDecisions, threads: list[str]) -> None:
     slow, other = _state(_SLOW), replace(_state(_SLOW), org_id="org_b")
     while threads[-2:] != ["beside"] * 2:
-        await decisions.decide(slow, _candidate("agt_a"))
-        await decisions.decide(other, _candidate("agt_b"))
+        await _decided(decisions, slow, _candidate("agt_a"))
+        await _decided(decisions, other, _candidate("agt_b"))
     done: list[str] = []
 
     async def ask(state: OrganizationState, agent_id: str) -> None:
-        await decisions.decide(state, _candidate(agent_id))
+        await _decided(decisions, state, _candidate(agent_id))
         done.append(agent_id)
 
     await asyncio.gather(*(ask(slow, "agt_a") for _ in range(30)), ask(other, "agt_b"))
@@ -145,5 +151,5 @@ async def test_another_organization_does_not_wait_for_the_backlog(decisions: Fai
 async def test_a_decision_beside_the_loop_is_the_same(decisions: FairDecisions) -> None:
     state = _state('package t\nimport rego.v1\ndeny contains "no" if input.params.text != ""')
     for size in (1, INLINE_INPUT_BYTES_MAX):
-        decision = await decisions.decide(state, _candidate(size=size))
+        decision = await _decided(decisions, state, _candidate(size=size))
         assert (decision.verdict, decision.reason) == (Verdict.DENY, "no")

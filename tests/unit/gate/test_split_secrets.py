@@ -7,6 +7,7 @@ import pytest
 from redis.asyncio import Redis
 
 from headgate.gate.judge_content import ContentJudge
+from headgate.gate.pipeline import recall_nothing
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -78,7 +79,7 @@ class _Agent:
         state = SimpleNamespace(org_id=org_id, nlp_policies=(self._policy,), nlp_providers={})
         candidate = SimpleNamespace(agent_id=agent_id, draft=draft, digest=repr(sent).encode())
         rules = Decision(Verdict.ALLOW, "a rule", RiskLevel.LOW, "pol_1", 0.1)
-        return (await self._judge.tightened(state, candidate, rules)).verdict
+        return (await self._judge.tightened(state, candidate, rules, recall_nothing)).verdict
 
 
 @pytest.fixture

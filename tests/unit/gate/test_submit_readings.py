@@ -9,9 +9,7 @@ from headgate.gate.submit_action import INLINE_ACTION_BYTES_MAX, SubmitAction
 
 
 def _submit_action() -> SubmitAction:
-    parts: Any = dict.fromkeys(
-        ("states", "keys", "recorder", "database", "clock", "content", "exemptions", "vault", "catalogue", "decisions")
-    )
+    parts: Any = dict.fromkeys(("pipeline", "callers", "recorder", "database", "clock", "vault", "catalogue"))
     return SubmitAction(**parts, approval_expires_seconds=1, most_open_approvals=None)
 
 

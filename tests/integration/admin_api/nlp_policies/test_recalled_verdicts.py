@@ -16,7 +16,7 @@ from headgate.db.database import Database
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
-from headgate.gate.decide_action import Candidate, candidate_for
+from headgate.gate.candidate import Candidate, candidate_for
 from headgate.gate.decision_point import decision_point
 from headgate.gate.held_call import HeldCall
 from headgate.gate.hold_call import HoldTimes

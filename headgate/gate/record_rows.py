@@ -1,127 +1,27 @@
-"""From an action to its decision, and from both to the rows and events that record them.
-
-Pure but for the clock's and the ids' values, which are passed in or random: no I/O.
-"""
+"""The rows and events that record a decision. Pure but for new ids."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from headgate.actions.digest import action_digest
-from headgate.actions.recorded_request import recorded_request
 from headgate.actions.recording_store import ActionRow
-from headgate.actions.rego_input import rego_input
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.attention import Attention, escalation_time, reminder_time
 from headgate.approvals.gate_store import HoldRow
 from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
-from headgate.connections.model import Connection
-from headgate.connections.placeholders import mentions_placeholder
-from headgate.gate.organization_state import OrganizationState
+from headgate.gate.candidate import Candidate
+from headgate.gate.pipeline import Decided
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, sha256_hex
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.kernel.stopwatch import Stopwatch
-from headgate.organizations.stops import refusal, stopping
-from headgate.policies.marker import Marker
-from headgate.policies.model import Decision, RiskLevel, Verdict
-from headgate.protocols.draft import ActionDraft
-from headgate.protocols.mcp import McpId
+from headgate.policies.model import Decision
+
+type RecordedObserver = Callable[[Decided, str, datetime], None]
+"""Told of each new action once its decision is recorded: how it was decided, its id, when."""
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent.
-    ``address``: where the call came from, for the record."""
-
-    idempotency_key: str | None = None
-    request_digest: bytes | None = None
-    parent_action_id: str | None = None
-    address: str | None = None
-
-
-NO_SUBMISSION = Submission()
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An action on its way to a decision: everything about it that no policy changes, made once."""
-
-    agent_id: str
-    draft: ActionDraft
-    digest: bytes
-    rego_input: bytes
-    request: bytes
-    submission: Submission
-    asks_for_connection: bool = False
-    """It mentions a placeholder."""
-    connection: Connection | None = None
-    """Whose credential it will carry; set for the generation that it is decided on (``use_connection``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAction:
-    """What is still needed of an intercepted call when its params are not: while it waits, and while it is answered.
-    ``host`` is empty where no call is made."""
-
-    agent_id: str
-    tool: str
-    operation: str
-    host: str
-    mcp_id: McpId | None
-    expected_status: Callable[[int], bool]
-
-
-def read_action(candidate: Candidate) -> ReadAction:
-    draft = candidate.draft
-    host = "" if draft.call is None else draft.call.host
-    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp_id, draft.expected_status)
-
-
-type RecordedObserver = Callable[[KeyIdentity, Candidate, Decision, str, datetime], None]
-"""Told of each new action once its decision is recorded: by whom, what, how decided, its id, when."""
-
-
-def observe_nothing(
-    identity: KeyIdentity, candidate: Candidate, decision: Decision, action_id: str, at: datetime
-) -> None:
+def observe_nothing(decided: Decided, action_id: str, at: datetime) -> None:
     """Where nobody watches."""
-
-
-def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:
-    """The action as this agent's. Raises ValidationError where it cannot be canonical."""
-    if identity.agent_id is None:
-        raise ValueError("only an agent's key calls")
-    return Candidate(
-        agent_id=identity.agent_id,
-        draft=draft,
-        digest=action_digest(draft, org_id=identity.org_id, agent_id=identity.agent_id),
-        rego_input=rego_input(draft, agent_id=identity.agent_id, agent_name=identity.agent_name or ""),
-        request=recorded_request(draft),
-        submission=submission,
-        asks_for_connection=mentions_placeholder(draft),
-    )
-
-
-def decide(
-    state: OrganizationState, candidate: Candidate, watch: Stopwatch | None = None, marker: Marker | None = None
-) -> Decision:
-    """What the policies of this state say, unless it is stopped: then no policy is asked. ``marker``: of the thread
-    that asks, where it is not the event loop's."""
-    draft = candidate.draft
-    stop = stopping(state.stops, agent_id=candidate.agent_id, tool=draft.tool)
-    if stop is not None:
-        return Decision(Verdict.DENY, refusal(stop), RiskLevel.CRITICAL, None, 0.0)
-    return state.policies.decide(
-        candidate.rego_input,
-        tool=draft.tool,
-        operation=draft.operation,
-        host=None if draft.call is None else draft.call.host,
-        method=None if draft.call is None else draft.call.method,
-        watch=watch,
-        marker=marker,
-    )
 
 
 def _actor(identity: KeyIdentity, address: str | None = None) -> Actor:
@@ -166,9 +66,7 @@ def retried_payload(identity: KeyIdentity, approval_id: str) -> str:
 
 
 def action_row(
-    identity: KeyIdentity,
-    candidate: Candidate,
-    decision: Decision,
+    decided: Decided,
     *,
     status: str,
     created_at: datetime,
@@ -176,6 +74,7 @@ def action_row(
     instance_id: str | None = None,
 ) -> ActionRow:
     """The row of an action that is allowed or denied at once."""
+    identity, candidate, decision = decided.identity, decided.candidate, decided.decision
     started = None
     if execution_id is not None and instance_id is not None:
         started = started_payload(identity, execution_id, instance_id, None)
@@ -206,9 +105,7 @@ def action_row(
 
 
 def hold_row(
-    identity: KeyIdentity,
-    candidate: Candidate,
-    decision: Decision,
+    decided: Decided,
     *,
     created_at: datetime,
     default_expires_seconds: int,
@@ -216,6 +113,7 @@ def hold_row(
     superseded: str | None = None,
 ) -> HoldRow:
     """The row of an action that waits for a human, with its approval."""
+    identity, candidate, decision = decided.identity, decided.candidate, decided.decision
     expires_in = default_expires_seconds if decision.expires_in_seconds is None else decision.expires_in_seconds
     expires_at = created_at + timedelta(seconds=expires_in)
     approval_id = new_id(IdPrefix.APPROVAL)

@@ -1,0 +1,112 @@
+"""An action on its way to a decision. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NewType
+
+from headgate.actions.digest import action_digest
+from headgate.actions.recorded_request import recorded_request
+from headgate.actions.rego_input import rego_input
+from headgate.agents.model import KeyIdentity
+from headgate.connections.choose import ConnectionBook, choose
+from headgate.connections.model import Connection
+from headgate.connections.placeholders import mentions_placeholder
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.protocols.draft import ActionDraft
+from headgate.protocols.mcp import McpId
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent.
+    ``address``: where the call came from, for the record."""
+
+    idempotency_key: str | None = None
+    request_digest: bytes | None = None
+    parent_action_id: str | None = None
+    address: str | None = None
+
+
+NO_SUBMISSION = Submission()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action on its way to a decision: everything about it that no policy changes, made once."""
+
+    agent_id: str
+    draft: ActionDraft
+    digest: bytes
+    rego_input: bytes
+    request: bytes
+    submission: Submission
+    asks_for_connection: bool = False
+    """It mentions a placeholder."""
+    connection: Connection | None = None
+    """Whose credential it will carry, in the generation that it is decided on (``with_connection``)."""
+
+
+BoundCandidate = NewType("BoundCandidate", Candidate)
+"""With the connection that its call uses in one generation: policies, digest and record cover it. What is decided is
+bound; mypy finds a way in that forgets this step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAction:
+    """What is still needed of an intercepted call when its params are not: while it waits, and while it is answered.
+    ``host`` is empty where no call is made."""
+
+    agent_id: str
+    tool: str
+    operation: str
+    host: str
+    mcp_id: McpId | None
+    expected_status: Callable[[int], bool]
+
+
+def read_action(candidate: Candidate) -> ReadAction:
+    draft = candidate.draft
+    host = "" if draft.call is None else draft.call.host
+    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp_id, draft.expected_status)
+
+
+def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:
+    """The action as this agent's. Raises ValidationError where it cannot be canonical."""
+    if identity.agent_id is None:
+        raise ValueError("only an agent's key calls")
+    return Candidate(
+        agent_id=identity.agent_id,
+        draft=draft,
+        digest=action_digest(draft, org_id=identity.org_id, agent_id=identity.agent_id),
+        rego_input=rego_input(draft, agent_id=identity.agent_id, agent_name=identity.agent_name or ""),
+        request=recorded_request(draft),
+        submission=submission,
+        asks_for_connection=mentions_placeholder(draft),
+    )
+
+
+def with_connection(candidate: Candidate, book: ConnectionBook, org_id: str) -> BoundCandidate:
+    """``candidate`` with the connection of this generation that its call uses; itself where it uses none.
+
+    Raises NoConnectionError, BrokenConnectionError.
+    """
+    if not book and not candidate.asks_for_connection:
+        return BoundCandidate(candidate)
+    draft = candidate.draft
+    connection = choose(book, draft, candidate.agent_id, asks=candidate.asks_for_connection)
+    if connection is None:
+        return BoundCandidate(candidate)
+    member = _member(connection)
+    bound = replace(
+        candidate,
+        connection=connection,
+        digest=action_digest(draft, org_id=org_id, agent_id=candidate.agent_id, connection_id=connection.covered),
+        rego_input=candidate.rego_input[:-1] + b"," + member + b"}",
+        # The first member in canonical order: all others sort after it.
+        request=b"{" + member + b"," + candidate.request[1:] if candidate.request else b"",
+    )
+    return BoundCandidate(bound)
+
+
+def _member(connection: Connection) -> bytes:
+    return b'"connection":' + canonical_bytes(connection.shown())

@@ -1,0 +1,155 @@
+"""The order in which a call is decided, for every way in:
+
+1. precondition  a closed destination or a stop denies for good
+2. rules         Rego policies
+3. content       policies about content, on what is not denied; they only make a decision stricter
+4. exemption     a grant where a policy asks for approval, a break-glass pass where one denies
+5. hold          where a policy asks for approval
+6. record        allowed or denied
+
+``DecisionPipeline`` has steps 1 to 3. Dry runs, edited actions and executions that are decided again end there;
+``pass_through`` takes intercepted calls and explicit actions through all six.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Protocol
+
+from headgate.agents.model import KeyIdentity
+from headgate.gate.caller import Caller, Callers
+from headgate.gate.candidate import BoundCandidate
+from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
+from headgate.kernel.errors import UnavailableError
+from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
+from headgate.policies.model import Decision, Verdict
+
+type Precondition = Callable[[OrganizationState, BoundCandidate], Decision | None]
+type Recall = Callable[[], Awaitable[Recalled]]
+"""What judges said of this call when its approval was opened; asked for only where one would be asked again."""
+
+
+class RuleDecider(Protocol):
+    """Step 2."""
+
+    def at_once(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
+        """None: it takes a turn."""
+
+    async def in_turn(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
+        """Raises UnavailableError."""
+
+
+class ContentDecider(Protocol):
+    """Step 3."""
+
+    async def tightened(
+        self, state: OrganizationState, candidate: BoundCandidate, decision: Decision, recall: Recall
+    ) -> Decision:
+        """``decision`` or a stricter one. Raises what ``recall`` raises."""
+
+
+async def recall_nothing() -> Recalled:
+    return NOTHING_RECALLED
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPipeline:
+    """``observe`` is told of each decision of steps 1 and 2."""
+
+    precondition: Precondition
+    rules: RuleDecider
+    content: ContentDecider
+    observe: Callable[[Decision], None] = lambda decision: None
+
+    async def decide(
+        self, state: OrganizationState, candidate: BoundCandidate, recall: Recall = recall_nothing
+    ) -> Decision:
+        """Raises UnavailableError where too many wait for a turn, and what ``recall`` raises."""
+        decision = self._without_content(state, candidate) or await self.rules.in_turn(state, candidate)
+        self.observe(decision)
+        if state.nlp_policies and decision.verdict is not Verdict.DENY:
+            decision = await self.content.tightened(state, candidate, decision, recall)
+        return decision
+
+    def decide_at_once(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
+        """The same, where nothing has to be awaited; None: use ``decide``."""
+        return None if state.nlp_policies else self._without_content(state, candidate)
+
+    def _without_content(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
+        return self.precondition(state, candidate) or self.rules.at_once(state, candidate)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A call with its decision, and whose it is; all of one generation."""
+
+    state: OrganizationState
+    identity: KeyIdentity
+    candidate: BoundCandidate
+    decision: Decision
+
+
+class Again(Enum):
+    """No answer yet. ``STALE``: the state moved; ``AWAKE``: something happened to the approval."""
+
+    STALE = "stale"
+    AWAKE = "awake"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The call waits for a person. Nothing of a large call is kept meanwhile: ``wait`` holds no candidate."""
+
+    wait: Callable[[], Awaitable[Again]]
+
+
+class WayIn[Answer](Protocol):
+    """One call on its way through: how it is read, exempted, held and recorded. Each raises HeadgateError."""
+
+    async def bind(self, state: OrganizationState) -> BoundCandidate | None:
+        """None: the state moved meanwhile."""
+
+    async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
+        """See ``Recall``."""
+
+    async def exempt(self, decided: Decided) -> Answer | Again | None:
+        """None: nothing exempts it."""
+
+    async def hold(self, decided: Decided) -> Answer | Again | Held:
+        """Opens or joins its approval."""
+
+    async def record(self, decided: Decided) -> Answer | Again:
+        """Allowed or denied."""
+
+
+async def pass_through[Answer](
+    pipeline: DecisionPipeline, callers: Callers, caller: Caller, way: WayIn[Answer]
+) -> Answer:
+    """Decides again while the state moves (semantics.md, "Fresh state"). Raises what ``way`` raises, UnauthorizedError,
+    UnavailableError."""
+    stale = 0
+    while stale < MOST_DECISIONS:
+        state, identity = await callers.agree(caller)
+        candidate = await way.bind(state)
+        if candidate is None:
+            stale += 1
+            continue
+        decision = await pipeline.decide(state, candidate, partial(way.recall, identity, candidate))
+        decided = Decided(state, identity, candidate, decision)
+        answer: Answer | Again | Held | None = None
+        if decision.verdict is not Verdict.ALLOW and not decision.is_final and state.has_exemptions:
+            answer = await way.exempt(decided)
+        if answer is None and decision.verdict is Verdict.REQUIRE_APPROVAL:
+            answer = await way.hold(decided)
+        elif answer is None:
+            answer = await way.record(decided)
+        del candidate, decided
+        if isinstance(answer, Held):
+            answer = await answer.wait()
+        if answer is Again.STALE:
+            stale += 1
+            await callers.states.newer_than(state)
+        elif answer is not Again.AWAKE:
+            return answer
+    raise UnavailableError(UNSETTLED, retry_after_seconds=1)
