@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Final
 
 import structlog
@@ -24,7 +23,6 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.approvals.reassign import ReassignApproval
-from headgate.classifiers.classifiers import Classifiers
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
@@ -32,34 +30,23 @@ from headgate.executions.control import ControlExecutions
 from headgate.gate.caller import Callers
 from headgate.gate.dry_run import DryRun
 from headgate.gate.edit_approval import EditApproval
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.preconditions import blocked_or_stopped
+from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.gate.record_batch import Recorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.gate.submit_action import SubmitAction
 from headgate.judges.daily_budget import DailyBudgets
-from headgate.judges.judge import Judges
-from headgate.judges.transport import open_client
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
-from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.rehearsal import Rehearsals
-from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.httpx_transport import open_operator_client
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
-from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, SLOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
-from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.limiter import RateLimiter
-from headgate.tools.load import load_catalogues
-from headgate.vault.service import Vault
 from headgate.workflows.replay_policy import ReplayPolicy
 
 _log = structlog.get_logger(__name__)
@@ -84,22 +71,14 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
         stack.push_async_callback(recorder.close)
-        marker, shadow_marker, dry_run_marker, slow_marker = await _markers(settings, database, stack)
-        catalogue = load_catalogues(settings.data.catalogues)
-        vault = Vault(settings.master_keys_file or settings.data.master_keys)
-        judges = Judges(await stack.enter_async_context(open_client(roots)))
-        stack.push_async_callback(judges.close)
-        budgets = DailyBudgets(clock, valkey)
-        classifiers = Classifiers(settings.classifiers_dir)
-        stack.push_async_callback(classifiers.close)
-        evaluator = Evaluator(judges, budgets, observe=POLICIES.observe_nlp, classifiers=classifiers)
-        rehearsals = Rehearsals(judges, budgets, spent=DailyBudgets(clock), classifiers=classifiers)
-        states = OrganizationStates(
-            database,
-            compile_policies=partial(PolicySet, marker=marker),
-            compile_shadows=partial(ShadowSet, marker=shadow_marker),
-            vault=vault,
+        await quarantine_suspects(database, settings.data.evaluating)
+        dry_run_marker = Marker(settings.data.evaluating, DRY_RUN_THREAD)
+        stack.callback(dry_run_marker.close)
+        threads = MarkedThreads("", SLOW_THREAD, SHADOW_THREAD)
+        deciding = await stack.enter_async_context(
+            open_deciding(settings, database, valkey, clock, threads, observe_nlp=POLICIES.observe_nlp)
         )
+        catalogue, vault, states = deciding.catalogue, deciding.vault, deciding.states
         shadow_calls = ShadowCalls(states, database, observe=POLICIES.observe_shadow)
         stack.push_async_callback(shadow_calls.close)
         resolver = SystemResolver()
@@ -122,12 +101,8 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         vault_watch = VaultWatch(database, vault)
         tasks.start(vault_watch.keep_looking(), name="vault_watch")
 
-        decisions = FairDecisions(slow_marker)
-        stack.callback(decisions.close)
-
-        shared = None if valkey is None else SharedRequests(valkey, settings.database_dsn)
         submit_action = SubmitAction(
-            pipeline=DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator, shared=shared)),
+            pipeline=deciding.pipeline(blocked_or_stopped, is_shared=True),
             callers=Callers(states, keys, clock),
             recorder=recorder,
             database=database,
@@ -177,7 +152,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 valkey,
                 clock,
                 states,
-                DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator)),
+                deciding.pipeline(blocked_or_stopped, is_shared=False),
                 catalogue,
                 vault,
             ),
@@ -187,14 +162,16 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 database=database,
                 catalogue=catalogue,
                 marker=dry_run_marker,
-                rehearsals=rehearsals,
+                rehearsals=Rehearsals(
+                    deciding.judges, deciding.budgets, spent=DailyBudgets(clock), classifiers=deciding.classifiers
+                ),
                 delegation_depth=settings.delegation_depth,
             ),
             replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
             vault=vault,
-            nlp=evaluator,
-            judges=judges,
+            nlp=deciding.evaluator,
+            judges=deciding.judges,
             grant_max_seconds=settings.grant_max_seconds,
             key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
@@ -210,17 +187,6 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             review=review,
             connections=connection_work(database, vault, outgoing, clock),
         )
-
-
-async def _markers(settings: ApiSettings, database: Database, stack: AsyncExitStack) -> tuple[Marker, ...]:
-    """For policies to mark what they evaluate: decisions, shadow policies, dry runs, slow decisions. What killed a
-    process before this one is quarantined first."""
-    folder = settings.data.evaluating
-    await quarantine_suspects(database, folder)
-    markers = tuple(Marker(folder, thread) for thread in ("", SHADOW_THREAD, DRY_RUN_THREAD, SLOW_THREAD))
-    for marker in markers:
-        stack.callback(marker.close)
-    return markers
 
 
 async def _touch_last(keys: KeyRing) -> None:

@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -37,34 +36,24 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.approvals.wake_ups import WakeUps
 from headgate.audit.count_refusals import RefusalCounts
-from headgate.classifiers.classifiers import Classifiers
 from headgate.connections.count_connection_uses import ConnectionUses
 from headgate.connections.open_credential import OpenCredentials
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
+from headgate.gate.caller import Callers
 from headgate.gate.decision_point import decision_point
-from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.hold_call import Holds, HoldTimes
-from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.preconditions import stopped
+from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.gate.record_batch import Recorder
 from headgate.gate.shadow_calls import ShadowCalls
-from headgate.judges.daily_budget import DailyBudgets
-from headgate.judges.judge import Judges
-from headgate.judges.transport import open_client
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
-from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.shared_requests import SharedRequests
-from headgate.outgoing.trust import trusted_roots
-from headgate.policies.evaluate import PolicySet
-from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD, Marker
+from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
 from headgate.policies.quarantine import quarantine_suspects
-from headgate.policies.shadow import ShadowSet
 from headgate.ratelimits.local import LocalLimiter
-from headgate.tools.load import load_catalogues
-from headgate.vault.service import Vault
 from proxy.authority import Authority
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
@@ -133,48 +122,36 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
 
-    suspects = settings.data.evaluating
-    await quarantine_suspects(database, suspects)
-    marker, shadow_marker, slow_marker = (Marker(suspects, thread) for thread in ("", SHADOW_THREAD, SLOW_THREAD))
-    for one in (marker, shadow_marker, slow_marker):
-        stack.callback(one.close)
-    decisions = FairDecisions(slow_marker)
-    stack.callback(decisions.close)
+    await quarantine_suspects(database, settings.data.evaluating)
+    wake_ups = WakeUps(database)
+    deciding = await stack.enter_async_context(
+        open_deciding(
+            settings,
+            database,
+            valkey,
+            clock,
+            MarkedThreads("", SLOW_THREAD, SHADOW_THREAD),
+            observe_nlp=POLICIES.observe_nlp,
+            # Held calls look at once whether it is they that were stopped.
+            loaded=lambda state: wake_ups.wake_all() if state.stops else None,
+        )
+    )
+    states, vault = deciding.states, deciding.vault
 
     recorder = Recorder(settings.database_dsn, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
     uses = ConnectionUses(database, clock)
-    wake_ups = WakeUps(database)
     keys = KeyRing(database, clock=clock)
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
-    states = OrganizationStates(
-        database,
-        compile_policies=partial(PolicySet, marker=marker),
-        compile_shadows=partial(ShadowSet, marker=shadow_marker),
-        vault=vault,
-        # Held calls look at once whether it is they that were stopped.
-        loaded=lambda state: wake_ups.wake_all() if state.stops else None,
-    )
     shadow_calls = ShadowCalls(states, database, observe=POLICIES.observe_shadow)
-    judges = Judges(await stack.enter_async_context(open_client(trusted_roots(settings.upstream_ca_file))))
-    stack.push_async_callback(judges.close)
-    classifiers = Classifiers(settings.classifiers_dir)
-    stack.push_async_callback(classifiers.close)
-    evaluator = Evaluator(judges, DailyBudgets(clock, valkey), observe=POLICIES.observe_nlp, classifiers=classifiers)
     point = decision_point(
         database,
         recorder,
-        states,
-        keys,
-        clock,
+        deciding.pipeline(stopped, is_shared=True, observe=observe_decision),
+        Callers(states, keys, clock),
         wake_ups=wake_ups,
-        evaluator=evaluator,
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
-        observe=observe_decision,
         shadow=shadow_calls.recorded,
-        decisions=decisions,
-        shared=None if valkey is None else SharedRequests(valkey, settings.database_dsn),
     )
 
     stack.push_async_callback(point.instance.end)
@@ -212,10 +189,10 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         streaming=Streaming(),
         enforce=Enforce(
             gate=point.gate,
-            reader=CallReader(load_catalogues(settings.data.catalogues), gate.budget, time.monotonic),
+            reader=CallReader(deciding.catalogue, gate.budget, time.monotonic),
             guard=guard,
             ends=point.ends,
-            inspector=Inspector(evaluator, settings.answers),
+            inspector=Inspector(deciding.evaluator, settings.answers),
             limiter=limiter,
             clock=clock,
             monotonic=time.monotonic,

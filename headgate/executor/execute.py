@@ -22,19 +22,14 @@ from headgate.executor.claim import WAIT_IN_PLACE_SECONDS, AttemptClaims
 from headgate.executor.inspect_result import ResultInspector
 from headgate.executor.permit import ExecutionPermits, NotReady
 from headgate.executor.settle import Settlements
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED
 from headgate.gate.preconditions import blocked_or_stopped
+from headgate.gate.process import Deciding
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
-from headgate.nlp_policies.evaluate import Evaluator
 from headgate.outgoing.client import OutgoingClient
 from headgate.queue.model import JobReference
 from headgate.queue.store import defer
-from headgate.tools.match import CatalogueIndex
-from headgate.vault.service import Vault
 
 _REFUSED: Final = "its approval is used up, withdrawn or past its time, or its agent is no longer active"
 
@@ -46,31 +41,22 @@ class ExecuteAction:
         self,
         *,
         database: Database,
-        states: OrganizationStates,
-        catalogue: CatalogueIndex,
-        vault: Vault,
+        deciding: Deciding,
         uses: ConnectionUses,
         client: OutgoingClient,
-        evaluator: Evaluator,
         instance: Instance,
         clock: Clock,
         chance: Callable[[], float] = random.random,
-        decisions: FairDecisions,
     ) -> None:
         self._database = database
-        self._states = states
+        self._states = deciding.states
+        catalogue, vault = deciding.catalogue, deciding.vault
         self._claims = AttemptClaims(
             database, catalogue, vault, OpenCredentials(database, vault, clock), instance, clock, chance
         )
-        self._permits = ExecutionPermits(
-            database,
-            states,
-            catalogue,
-            vault,
-            DecisionPipeline(blocked_or_stopped, decisions, ContentJudge(evaluator)),
-            self._claims,
-        )
-        self._attempts = AttemptMaker(catalogue, client, ResultInspector(evaluator), uses, clock, chance)
+        pipeline = deciding.pipeline(blocked_or_stopped, is_shared=False)
+        self._permits = ExecutionPermits(database, deciding.states, catalogue, vault, pipeline, self._claims)
+        self._attempts = AttemptMaker(catalogue, client, ResultInspector(deciding.evaluator), uses, clock, chance)
         self._settlements = Settlements(database, clock, instance_id=instance.instance_id)
         self._instance = instance
         self._clock = clock

@@ -1,30 +1,20 @@
 """The policy decision point of a process that forwards calls, put together: what admits, what holds, what tells how a
 call ended."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from headgate.actions.instance import Instance
-from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.admit_call import CallGate
 from headgate.gate.caller import Callers
-from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_limits import HeldCounts
 from headgate.gate.hold_call import Holds, HoldTimes
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline
-from headgate.gate.preconditions import stopped
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, observe_nothing
-from headgate.kernel.clock import Clock
-from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.shared_requests import SharedRequests
-from headgate.policies.model import Decision
 
 _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
@@ -46,20 +36,16 @@ class DecisionPoint:
 def decision_point(
     database: Database,
     recorder: Recorder,
-    states: OrganizationStates,
-    keys: KeyRing,
-    clock: Clock,
+    pipeline: DecisionPipeline,
+    callers: Callers,
     *,
     wake_ups: WakeUps,
-    evaluator: Evaluator,
     times: HoldTimes,
     most_open_approvals: int | None = None,
-    observe: Callable[[Decision], None] = lambda decision: None,
     shadow: RecordedObserver = observe_nothing,
-    decisions: FairDecisions | None = None,
-    shared: SharedRequests | None = None,
 ) -> DecisionPoint:
     """``most_open_approvals``: of an agent that has no limit of its own; None: any number, of calls that wait too."""
+    clock = callers.clock
     instance = Instance("proxy", database)
     ends = ExecutionEnds(recorder, instance)
     holds = Holds(
@@ -73,10 +59,9 @@ def decision_point(
         counts=HeldCounts() if most_open_approvals is not None else HeldCounts(None, None),
         shadow=shadow,
     )
-    content = ContentJudge(evaluator, shared=shared)
     gate = CallGate(
-        pipeline=DecisionPipeline(stopped, decisions or FairDecisions(), content, observe),
-        callers=Callers(states, keys, clock),
+        pipeline=pipeline,
+        callers=callers,
         recorder=recorder,
         database=database,
         holds=holds,

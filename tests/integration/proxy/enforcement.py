@@ -15,9 +15,14 @@ from headgate.actions.instance import Instance
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
+from headgate.gate.caller import Callers
 from headgate.gate.decision_point import decision_point
+from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.hold_call import HoldTimes
+from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import stopped
 from headgate.gate.record_batch import Recorder
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
@@ -60,11 +65,9 @@ async def open_enforcement(
     decides = decision_point(
         database,
         recorder,
-        states,
-        keys,
-        clock,
+        DecisionPipeline(stopped, FairDecisions(), ContentJudge(evaluator)),
+        Callers(states, keys, clock),
         wake_ups=wake_ups,
-        evaluator=evaluator,
         times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
         most_open_approvals=100,
     )

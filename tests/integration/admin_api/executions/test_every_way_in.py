@@ -18,12 +18,16 @@ import pytest
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
-from headgate.gate.caller import Caller
+from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
 from headgate.gate.decision_point import decision_point
+from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.held_call import HeldCall
 from headgate.gate.hold_call import HoldTimes
+from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import stopped
 from headgate.gate.record_batch import Recorder
 from headgate.gate.refusals import ActionDeniedError, ApprovalPendingError
 from headgate.judges.daily_budget import DailyBudgets
@@ -86,11 +90,9 @@ async def _intercepted(gate: Any, cluster: Any, database: Database, data_dir: Pa
         point = decision_point(
             database,
             recorder,
-            states,
-            keys,
-            clock,
+            DecisionPipeline(stopped, FairDecisions(), ContentJudge(Evaluator(judges, DailyBudgets(clock)))),
+            Callers(states, keys, clock),
             wake_ups=WakeUps(database),
-            evaluator=Evaluator(judges, DailyBudgets(clock)),
             times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
         )
         stack.push_async_callback(point.close)

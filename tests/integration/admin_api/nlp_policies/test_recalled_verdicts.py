@@ -15,12 +15,16 @@ from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
-from headgate.gate.caller import Caller
+from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import Candidate, candidate_for
 from headgate.gate.decision_point import decision_point
+from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.held_call import HeldCall
 from headgate.gate.hold_call import HoldTimes
+from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import stopped
 from headgate.gate.record_batch import Recorder
 from headgate.gate.refusals import ApprovalPendingError
 from headgate.judges.daily_budget import DailyBudgets
@@ -80,11 +84,9 @@ async def _process(gate: Gate, cluster: Any, database: Database) -> AsyncIterato
         point = decision_point(
             database,
             recorder,
-            OrganizationStates(database, vault=gate.api.dependencies.vault),
-            keys,
-            clock,
+            DecisionPipeline(stopped, FairDecisions(), ContentJudge(Evaluator(judges, DailyBudgets(clock)))),
+            Callers(OrganizationStates(database, vault=gate.api.dependencies.vault), keys, clock),
             wake_ups=WakeUps(database),
-            evaluator=Evaluator(judges, DailyBudgets(clock)),
             times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
         )
         stack.push_async_callback(point.close)
