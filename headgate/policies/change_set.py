@@ -4,7 +4,9 @@ Everything is checked as it will be together, outside of any transaction; then i
 organization's state is still the one that it was checked against. A rehearsal does all of that, and takes it back.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,23 +15,30 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.organizations.store import bump_generation
 from headgate.organizations.store import generation as stored_generation
+from headgate.policies.compile import CompiledPolicy, PolicyRefusedError, compile_policy
 from headgate.policies.document_service import (
     DocumentChange,
     check_limits,
-    check_module,
+    check_module_size,
+    check_package,
     check_policies,
+    importing,
     store_change,
 )
 from headgate.policies.document_store import lock_document
 from headgate.policies.documents import DocumentKind
-from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note, check_policy, check_storable, draft_of
+from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note, check_storable, checked_by, draft_of
+from headgate.policies.draft import check_limits as check_policy_limits
 from headgate.policies.model import RulePolicy
 from headgate.policies.service import create_policy, delete_policy, update_policy
 from headgate.policies.store import get_policy, load_enabled, lock_policy
 from headgate.policies.surroundings import Surroundings, load_surroundings, make_surroundings, module_file
+from headgate.policies.trial import try_policies
 from headgate.policies.versions import Author, ExpectedVersion
 
-CHANGES_MAX: Final = 2_000
+CHANGES_MAX: Final = 500
+SECONDS_MAX: Final = 8.0
+"""From the first read of the database to the commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +86,66 @@ async def apply_changes(
 ) -> list[Applied]:
     """What each came to, in their order. ``rehearse``: nothing stays.
 
-    Raises ValidationError with the number of the change as ``change``, NotFoundError, ConflictError.
+    Raises ValidationError with the number of the change as ``change``, or where it takes longer than SECONDS_MAX;
+    NotFoundError, ConflictError.
     """
     check_note(author.note)
     if not changes:
         return []
+    began = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout_at(began + SECONDS_MAX):
+            now, checked = await _load_and_check(database, org_id, changes)
+        return await _store(
+            database, org_id, changes, now, checked, author, clock, rehearse=rehearse, until=began + SECONDS_MAX
+        )
+    except TimeoutError as error:
+        raise ValidationError(
+            f"the {len(changes)} changes took longer than {SECONDS_MAX:g} s; none is stored: send fewer at once",
+            details={"field": "changes", "reason": f"must take at most {SECONDS_MAX:g} s"},
+        ) from error
+
+
+async def _load_and_check(
+    database: Database, org_id: str, changes: Sequence[RuleChange]
+) -> tuple[_Now, dict[int, CheckedPolicy]]:
     now = await _load(database, org_id, changes)
     after = _surroundings_after(now.around, changes)
     for kind in DocumentKind:
         check_limits(kind, after)
     gone = {one.policy_id for one in changes if isinstance(one, PolicyUpdate | PolicyDeletion)}
     await check_policies([one for one in now.enabled if one.policy_id not in gone], now.around, after)
-    checked = {number: await _check(number, one, now, after) for number, one in enumerate(changes)}
+    return now, await _check(changes, now, after)
+
+
+async def _store(
+    database: Database,
+    org_id: str,
+    changes: Sequence[RuleChange],
+    now: _Now,
+    checked: Mapping[int, CheckedPolicy],
+    author: Author,
+    clock: Clock,
+    *,
+    rehearse: bool,
+    until: float,
+) -> list[Applied]:
+    """``until``: of the loop's clock. The commit is outside of it: what was stored is never called not stored."""
     results: dict[int, Applied] = {}
+    async with asyncio.timeout_at(until):
+        # Each saved policy is compared with all others: while these live, none of them is compiled twice.
+        compiled = await asyncio.to_thread(_compiled, now, checked)
     async with database.transaction(org_id) as connection, connection.transaction(force_rollback=rehearse):
-        await _lock(connection, org_id, changes)
-        # Locks too: from here on nobody else changes anything that this was checked against.
-        if await bump_generation(connection, org_id) != now.generation + 1:
-            raise ConflictError("the organization's policies changed while this was checked against them: try again")
-        for number in sorted(range(len(changes)), key=lambda one: _rank(changes[one])):
-            results[number] = await _apply(connection, org_id, changes[number], checked[number], author, clock)
+        async with asyncio.timeout_at(until):
+            await _lock(connection, org_id, changes)
+            # Locks too: from here on nobody else changes anything that this was checked against.
+            if await bump_generation(connection, org_id) != now.generation + 1:
+                raise ConflictError(
+                    "the organization's policies changed while this was checked against them: try again"
+                )
+            for number in sorted(range(len(changes)), key=lambda one: _rank(changes[one])):
+                results[number] = await _apply(connection, org_id, changes[number], checked.get(number), author, clock)
+    del compiled
     return [results[number] for number in range(len(changes))]
 
 
@@ -114,6 +163,16 @@ async def _load(database: Database, org_id: str, changes: Sequence[RuleChange]) 
                 if one.expected is not None:
                     one.expected.require(changed[one.policy_id].version)
     return _Now(generation, around, enabled, changed)
+
+
+def _compiled(now: _Now, checked: Mapping[int, CheckedPolicy]) -> list[CompiledPolicy]:
+    compiled = [compile_policy(one.draft.rego_policy, one.data, one.libraries) for one in checked.values()]
+    for one in checked.values():
+        for enabled in now.enabled:
+            with suppress(PolicyRefusedError):
+                compiled.append(compile_policy(enabled.rego_policy, one.data, one.libraries))
+        break  # the data and modules are the same for all
+    return compiled
 
 
 async def _lock(connection: Connection, org_id: str, changes: Sequence[RuleChange]) -> None:
@@ -143,21 +202,45 @@ def _surroundings_after(around: Surroundings, changes: Sequence[RuleChange]) -> 
     return make_surroundings(around.allowlist, documents, tuple(sorted(libraries.items())))
 
 
-async def _check(number: int, change: RuleChange, now: _Now, after: Surroundings) -> CheckedPolicy | None:
-    """Raises ValidationError, which says the number."""
+async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) -> dict[int, CheckedPolicy]:
+    """Tries all of them in one child. Raises ValidationError, which says the number of the first that is refused."""
+    drafts: dict[int, PolicyDraft] = {}
+    texts: dict[int, str] = {}
+    for number, one in enumerate(changes):
+        with _numbered(number, one, now):
+            match one:
+                case PolicyCreation(draft):
+                    drafts[number] = draft
+                case PolicyUpdate(policy_id, update, _):
+                    drafts[number] = draft_of(update(now.changed[policy_id]))
+                case DocumentChange(kind=DocumentKind.MODULE, path=path, content=str(content)):
+                    check_storable("content", content)
+                    check_module_size(content)
+                    texts[number] = importing(path)
+            if number in drafts:
+                check_policy_limits(drafts[number])
+                texts[number] = drafts[number].rego_policy
+    checked: dict[int, CheckedPolicy] = {}
+    outcomes = await try_policies(list(texts.values()), after.data, after.libraries)
+    for number, outcome in zip(texts, outcomes, strict=False):  # they end with the first refusal
+        one = changes[number]
+        with _numbered(number, one, now):
+            if isinstance(outcome, PolicyRefusedError):
+                raise outcome
+            if isinstance(one, DocumentChange):
+                check_package(one.path, one.content or "")
+            else:
+                checked[number] = checked_by(outcome, drafts[number], after.data, after.libraries)
+    return checked
+
+
+@contextmanager
+def _numbered(number: int, change: RuleChange, now: _Now) -> Iterator[None]:
     try:
-        match change:
-            case PolicyCreation(draft):
-                return await check_policy(draft, after.data, after.libraries)
-            case PolicyUpdate(policy_id, update, _):
-                return await check_policy(draft_of(update(now.changed[policy_id])), after.data, after.libraries)
-            case DocumentChange(kind=DocumentKind.MODULE, path=path, content=str(content)):
-                check_storable("content", content)
-                await check_module(path, content, after)
+        yield
     except ValidationError as error:
         details = {**(error.details or {}), "change": number}
         raise ValidationError(f"{_name(change, now)}: {error.message}", details=details) from error
-    return None
 
 
 def _name(change: RuleChange, now: _Now) -> str:

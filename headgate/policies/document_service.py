@@ -32,7 +32,7 @@ from headgate.policies.draft import check_note, check_storable
 from headgate.policies.model import REGO_MAX_BYTES, RulePolicy
 from headgate.policies.store import load_enabled
 from headgate.policies.surroundings import Surroundings, load_surroundings, surroundings_with
-from headgate.policies.trial import try_policy
+from headgate.policies.trial import try_policies, try_policy
 from headgate.policies.versions import ExpectedVersion, VersionChange
 
 _EVENT_TYPES: Final = {
@@ -153,10 +153,24 @@ def _over(expected: str) -> ValidationError:
 
 async def check_module(path: str, content: str, after: Surroundings) -> None:
     """That it compiles, in the package of its path. Raises PolicyRefusedError."""
+    check_module_size(content)
+    await try_policy(importing(path), after.data, after.libraries)
+    check_package(path, content)
+
+
+def check_module_size(content: str) -> None:
+    """Raises ValidationError."""
     if len(content.encode()) > REGO_MAX_BYTES:
         raise _over(f"at most {REGO_MAX_BYTES} bytes of Rego")
-    imports = f"package check\n\nimport data.lib.{path} as module\n\nallow if module\n"
-    await try_policy(imports, after.data, after.libraries)
+
+
+def importing(path: str) -> str:
+    """A policy whose trial shows whether the module compiles."""
+    return f"package check\n\nimport data.lib.{path} as module\n\nallow if module\n"
+
+
+def check_package(path: str, content: str) -> None:
+    """Raises ValidationError."""
     package = f"package lib.{path}"
     if not any(line.split("#")[0].strip() == package for line in content.splitlines()):
         reason = f"must be in the {package}, as its path says"
@@ -165,22 +179,31 @@ async def check_module(path: str, content: str, after: Surroundings) -> None:
 
 async def check_policies(policies: Sequence[RulePolicy], around: Surroundings, after: Surroundings) -> None:
     """That each policy that works still works. Raises ValidationError, which names the first that would not."""
+    apart: list[RulePolicy] = []
     for policy in policies:
         if policy.quarantine is not None:
             continue
         uses_modules = imported(policy.rego_policy, after.libraries) or imported(policy.rego_policy, around.libraries)
+        if uses_modules and around.libraries != after.libraries:
+            apart.append(policy)
+            continue
         try:
-            if uses_modules and around.libraries != after.libraries:
-                await try_policy(policy.rego_policy, after.data, after.libraries)
-            else:
-                await asyncio.to_thread(compile_policy, policy.rego_policy, after.data, after.libraries)
+            await asyncio.to_thread(compile_policy, policy.rego_policy, after.data, after.libraries)
         except PolicyRefusedError as error:
-            if not await asyncio.to_thread(_compiles, policy.rego_policy, around.data, around.libraries):
-                continue  # it did not work before either
-            raise ValidationError(
-                f'policy "{policy.name}" would stop working: {error.message}',
-                details={**(error.details or {}), "field": "content", "policy_id": policy.policy_id},
-            ) from error
+            await _refuse_where_it_worked(policy, error, around)
+    while apart:
+        outcomes = await try_policies([one.rego_policy for one in apart], after.data, after.libraries)
+        if isinstance(outcomes[-1], PolicyRefusedError):
+            await _refuse_where_it_worked(apart[len(outcomes) - 1], outcomes[-1], around)
+        apart = apart[len(outcomes) :]
+
+
+async def _refuse_where_it_worked(policy: RulePolicy, error: PolicyRefusedError, around: Surroundings) -> None:
+    if await asyncio.to_thread(_compiles, policy.rego_policy, around.data, around.libraries):
+        raise ValidationError(
+            f'policy "{policy.name}" would stop working: {error.message}',
+            details={**(error.details or {}), "field": "content", "policy_id": policy.policy_id},
+        ) from error
 
 
 def _compiles(text: str, data: bytes, libraries: Libraries) -> bool:

@@ -14,7 +14,7 @@ from headgate.policies.model import (
     PolicyMode,
     RulePolicy,
 )
-from headgate.policies.trial import try_policy
+from headgate.policies.trial import TrialReport, try_policy
 
 NOTE_MAX_CHARACTERS: Final = 1000
 # PostgreSQL's text holds neither; the name is said here, rather than by the driver.
@@ -64,7 +64,11 @@ async def check_policy(draft: PolicyDraft, data: bytes, libraries: Libraries = (
     the source line as ``details``.
     """
     check_limits(draft)
-    report = await try_policy(draft.rego_policy, data, libraries)
+    return checked_by(await try_policy(draft.rego_policy, data, libraries), draft, data, libraries)
+
+
+def checked_by(report: TrialReport, draft: PolicyDraft, data: bytes, libraries: Libraries) -> CheckedPolicy:
+    """A draft within its limits, whose trial made ``report``."""
     return CheckedPolicy(draft, data, report.warnings, libraries)
 
 

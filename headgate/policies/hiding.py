@@ -16,7 +16,11 @@ def hiding_warnings(
         return ()
     return hidden_by_allow(
         (policy, known_conditions(policy, data, libraries)),
-        [(other, known_conditions(other, data, libraries)) for other in others if _decides(other)],
+        [
+            (other, known_conditions(other, data, libraries))
+            for other in others
+            if _decides(other) and other.priority != policy.priority
+        ],
     )
 
 

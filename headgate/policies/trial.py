@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 from weakref import WeakKeyDictionary
@@ -20,6 +21,7 @@ AT_ONCE: Final = 4
 
 _WALL_SECONDS: Final = 10.0
 _CHILD: Final = ("-m", "headgate.policies.trial_child")
+_NO_RESULT: Final = "the trial of this policy ended without a result"
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
@@ -32,8 +34,37 @@ class TrialReport:
 
 async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> TrialReport:
     """Compile and ask the policy in a child. Raises PolicyRefusedError; UnavailableError where no child starts."""
-    request = json.dumps({"text": text, "data": data.decode(), "libraries": libraries}).encode()
-    document = refuse_where_refused(await run_child(request))
+    [outcome] = await try_policies([text], data, libraries)
+    if isinstance(outcome, PolicyRefusedError):
+        raise outcome
+    return outcome
+
+
+async def try_policies(
+    texts: Sequence[str], data: bytes, libraries: Libraries = ()
+) -> list[TrialReport | PolicyRefusedError]:
+    """Tries policies in one child, up to and including the first that is refused.
+
+    A child starts in about 0.1 s and tries a policy in about 0.002 s. Raises UnavailableError where no child starts.
+    """
+    if not texts:
+        return []
+    request = json.dumps({"texts": list(texts), "data": data.decode(), "libraries": libraries}).encode()
+    answer, failure = await _run_in_turn(request, _CHILD)
+    # A policy that ends its child leaves the lines of those before it, and no newline of its own.
+    outcomes = [_outcome(line) for line in answer.split(b"\n")[:-1]]
+    if len(outcomes) < len(texts) and not (outcomes and isinstance(outcomes[-1], PolicyRefusedError)):
+        outcomes.append(failure or refusal_for(_NO_RESULT))
+    return outcomes
+
+
+def _outcome(line: bytes) -> TrialReport | PolicyRefusedError:
+    try:
+        document = refuse_where_refused(cast("JsonObject", json.loads(line)))
+    except PolicyRefusedError as error:
+        return error
+    except ValueError:
+        return refusal_for(_NO_RESULT)
     return TrialReport(tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])))
 
 
@@ -42,12 +73,23 @@ async def run_child(request: bytes, arguments: tuple[str, ...] | None = None) ->
 
     ``arguments`` of Python; None: ``trial_child``.
     """
+    answer, failure = await _run_in_turn(request, arguments or _CHILD)
+    if failure is not None:
+        raise failure
+    try:
+        return cast("JsonObject", json.loads(answer))
+    except ValueError as error:
+        raise refusal_for(_NO_RESULT) from error
+
+
+async def _run_in_turn(request: bytes, arguments: tuple[str, ...]) -> tuple[bytes, PolicyRefusedError | None]:
     loop = asyncio.get_running_loop()
     async with _slots.setdefault(loop, asyncio.Semaphore(AT_ONCE)):
-        return await _run_child(request, arguments or _CHILD)
+        return await _run_child(request, arguments)
 
 
-async def _run_child(request: bytes, arguments: tuple[str, ...]) -> JsonObject:
+async def _run_child(request: bytes, arguments: tuple[str, ...]) -> tuple[bytes, PolicyRefusedError | None]:
+    """What the child wrote, and what ended it where it did not end by itself."""
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -67,12 +109,7 @@ async def _run_child(request: bytes, arguments: tuple[str, ...]) -> JsonObject:
         if child.returncode is None:
             child.kill()
             await child.wait()
-    if child.returncode != 0:
-        raise refusal_for(_cause_of_death(child.returncode))
-    try:
-        return cast("JsonObject", json.loads(answer))
-    except ValueError as error:
-        raise refusal_for("the trial of this policy ended without a result") from error
+    return answer, None if child.returncode == 0 else refusal_for(_cause_of_death(child.returncode))
 
 
 def refuse_where_refused(document: JsonObject) -> JsonObject:

@@ -1,8 +1,8 @@
 """What happens in the child in which a policy is tried (``headgate.policies.trial``).
 
-``python -m headgate.policies.trial_child`` reads ``{"text", "data", "libraries"}`` as JSON, compiles the policy and
-asks it about fixed calls of every kind. Its answer is ``{"refused": …}`` or ``{"warnings": […]}``. With ``{"input",
-"trace"}`` besides, it is asked about that call alone (``headgate.policies.simulate``).
+``python -m headgate.policies.trial_child`` reads ``{"texts", "data", "libraries"}`` as JSON, compiles each policy and
+asks it about fixed calls of every kind. It writes a line for each: ``{"warnings": […]}``, or ``{"refused": …}``, which
+is the last. With ``{"text", "input", "trace"}``, it asks the policy about that call (``headgate.policies.simulate``).
 
 Somebody waits for it each time that a policy is saved, so it loads neither an event loop nor a log.
 """
@@ -10,6 +10,7 @@ Somebody waits for it each time that a policy is saved, so it loads neither an e
 import json
 import resource
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from time import perf_counter_ns
 from typing import Final, cast
@@ -23,7 +24,8 @@ from headgate.policies.explain import ask, parse_input, rule_values
 from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
 
-_CPU_SECONDS: Final = 3
+_CPU_SECONDS: Final = 3  # of one policy
+_CPU_SECONDS_OF_ALL: Final = 10
 _ADDRESS_SPACE_BYTES: Final = 2 << 30  # address space, most of which the allocator reserves and never touches
 _WARNINGS_MAX: Final = 5
 _FATAL_KINDS: Final = frozenset({"time_limit", "memory_limit", "panic"})
@@ -76,17 +78,21 @@ def refusal_for(reason: str) -> PolicyRefusedError:
     return PolicyRefusedError(reason, details={"field": "rego_policy", "reason": reason, "file": SOURCE_NAME})
 
 
-def _run(request: JsonObject) -> JsonObject:
-    """What happens in the child."""
-    text, data = str(request["text"]), str(request["data"]).encode()
+def _run(request: JsonObject) -> Iterator[JsonObject]:
+    """What happens in the child. Ends with the first refusal."""
+    data = str(request["data"]).encode()
     libraries = tuple((str(name), str(module)) for name, module in cast("list[list[str]]", request["libraries"]))
     try:
         if "input" in request:
-            return _simulate(text, data, libraries, str(request["input"]).encode(), trace=bool(request["trace"]))
-        return {"warnings": [*_ask(text, data, libraries)]}
+            input_bytes, trace = str(request["input"]).encode(), bool(request["trace"])
+            yield _simulate(str(request["text"]), data, libraries, input_bytes, trace=trace)
+            return
+        for text in cast("list[str]", request["texts"]):
+            _limit_time()
+            yield {"warnings": [*_ask(text, data, libraries)]}
     except PolicyRefusedError as error:
         details = cast("JsonObject", dict(error.details or {}))
-        return {"refused": {"message": error.message, "details": details}}
+        yield {"refused": {"message": error.message, "details": details}}
 
 
 def _simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> JsonObject:
@@ -124,14 +130,24 @@ def limit_this_process() -> None:
     """Little memory and time, and no core: for a child that evaluates what nobody has tried."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS_OF_ALL))
+
+
+def _limit_time() -> None:
+    """The next policy has its own seconds, within those of the process."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime) + _CPU_SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 def main() -> None:
     """The child: limits first, then the policy."""
     limit_this_process()
     request = cast("JsonObject", json.load(sys.stdin.buffer))
-    sys.stdout.buffer.write(json.dumps(_run(request)).encode())
+    for answer in _run(request):
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 from headgate.policies import trial
 from headgate.policies.compile import PolicyRefusedError
-from headgate.policies.trial import try_policy
+from headgate.policies.trial import try_policies, try_policy
 
 HEAD = "package t\nimport rego.v1\n"
 DATA = b'{"allowlist":{}}'
@@ -118,3 +118,16 @@ def test_the_child_loads_little() -> None:
     program = "import sys, headgate.policies.trial_child; print(sorted({'asyncio', 'structlog'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_many_are_tried_up_to_the_first_that_is_refused() -> None:
+    good, bad = HEAD + "allow := true", HEAD + "allow if {"
+    outcomes = await try_policies([good, good, bad, good], DATA)
+    assert [isinstance(one, PolicyRefusedError) for one in outcomes] == [False, False, True]
+
+
+async def test_the_policy_that_ends_the_child_is_the_refused_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import os; print('{\"warnings\": []}', flush=True); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr(trial, "_CHILD", ("-c", program))
+    first, second = await try_policies([HEAD + "allow := true"] * 3, DATA)
+    assert (isinstance(first, PolicyRefusedError), isinstance(second, PolicyRefusedError)) == (False, True)
