@@ -164,12 +164,18 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
     for name, spellings in classes.items():
         for spelling in spellings:
             words.setdefault(spelling, set()).add(name)
+    # Thousands of words share few sets of classes: a start waits for this.
+    places_of: dict[frozenset[str], tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
     automaton = ahocorasick.Automaton()
     for spelling, named in words.items():
         bare = spelling.removesuffix("*")
-        own = tuple(slot for one, slot in slots.items() if one & named)
-        commands = tuple(slot for one, slot in slots.items() if one & {name + _COMMAND for name in named})
-        may = tuple(number for number, sign in enumerate(signs) if not {*own, *commands}.isdisjoint(sign.slots))
+        key = frozenset(named)
+        if key not in places_of:
+            own = tuple(slot for one, slot in slots.items() if one & named)
+            commands = tuple(slot for one, slot in slots.items() if one & {name + _COMMAND for name in named})
+            may = tuple(number for number, sign in enumerate(signs) if not {*own, *commands}.isdisjoint(sign.slots))
+            places_of[key] = own, commands, may
+        own, commands, may = places_of[key]
         ends_word = not spelling.endswith("*") and _is_spaced(bare[-1])
         automaton.add_word(bare, Word(len(bare), _is_spaced(bare[0]), ends_word, own, commands, may))
     automaton.add_word(TEXT_ENDS, Word(1, False, False, (), (), ()))
