@@ -11,6 +11,7 @@ mod meaning;
 pub mod packages;
 pub mod patterns;
 mod recursion;
+mod safety;
 pub mod size;
 pub mod text;
 
@@ -20,5 +21,6 @@ pub fn check(program: &Program<'_>) -> Result<BTreeSet<&'static str>, Complaint>
     recursion::check(program)?;
     heads::check(program)?;
     meaning::check(program)?;
+    safety::check(program)?;
     Ok(builtins)
 }

@@ -1,6 +1,6 @@
 //! The expressions of one body, without those of the bodies within it.
 
-use regorus::unstable::{Expr, Literal, Query};
+use regorus::unstable::{Expr, Literal, Query, Ref};
 
 /// Shows `expression` and its parts. Call it on a big stack.
 pub fn shallow<'a>(expression: &'a Expr, show: &mut dyn FnMut(&'a Expr)) {
@@ -43,6 +43,15 @@ pub fn shallow<'a>(expression: &'a Expr, show: &mut dyn FnMut(&'a Expr)) {
         | Expr::SetCompr { .. }
         | Expr::ObjectCompr { .. } => {}
     }
+}
+
+/// Shows each comprehension of `expression` that lies in no other: its body, and what it collects.
+pub fn closures<'a>(expression: &'a Expr, show: &mut dyn FnMut(&'a Query, &[&'a Ref<Expr>])) {
+    shallow(expression, &mut |part| match part {
+        Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => show(query, &[term]),
+        Expr::ObjectCompr { key, value, query, .. } => show(query, &[key, value]),
+        _ => {}
+    });
 }
 
 /// Whether a statement of the body itself has the name.

@@ -61,7 +61,7 @@ pub fn visit_rule(rule: &Rule, visitor: &mut dyn Visitor) {
 }
 
 /// The expressions in brackets of a rule's head: `a[b][c]`.
-fn indices(reference: &Ref<Expr>) -> Vec<&Ref<Expr>> {
+pub fn indices(reference: &Ref<Expr>) -> Vec<&Ref<Expr>> {
     let mut found = Vec::new();
     let mut current = reference;
     loop {
