@@ -1,8 +1,8 @@
 """Many requests held at once in one proxy process: what each costs in memory, and how fast an approval releases it.
 
-``python -m benchmarks.holds [--held 5000]``: memory per held request, tunnel included, beside that of an idle
-intercepted tunnel of a bare mitmproxy Master in the same run; then approvals at 50 a second, and the time from the
-answer to each approval to the answer of the call that it releases.
+``python -m benchmarks.holds [--held 5000] [--offered 500] [--approved 50]``: memory per held request, tunnel included,
+beside that of an idle intercepted tunnel of a bare mitmproxy Master in the same run, and how many were held of those
+offered; then approvals, and the time from the answer to each to the answer of the call that it releases.
 """
 
 import argparse
@@ -25,8 +25,6 @@ from benchmarks.load.instance import Instance, process, start_instance, wait_for
 from headgate.demo.certificates import write_service_certificate
 
 _HOLD = 'package hold\n\nrequire_approval if input.http.path == "/bytes/7"\n'
-_APPROVALS_PER_SECOND = 50
-_SENT_PER_SECOND = 200
 
 
 def resident_kb(pid: int) -> int:
@@ -46,16 +44,16 @@ async def open_all(load: Load, count: int) -> list[Tunnel]:
     return tunnels
 
 
-async def send_all(tunnels: list[Tunnel], port: int) -> None:
+async def send_all(tunnels: list[Tunnel], port: int, per_second: float) -> None:
+    began = time.perf_counter()
     for number, (_, writer) in enumerate(tunnels):
         body = json.dumps({"n": number}).encode()
         head = f"POST /bytes/7 HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
         writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-        # A hold is a transaction of its own; what waits for one longer than five seconds is refused.
-        await asyncio.sleep(1 / _SENT_PER_SECOND)
+        await asyncio.sleep(max(0.0, began + number / per_second - time.perf_counter()))
 
 
-async def release(instance: Instance, tunnels: list[Tunnel], count: int) -> list[float]:
+async def release(instance: Instance, tunnels: list[Tunnel], count: int, per_second: float) -> list[float]:
     """Approve the oldest ``count`` and time each release."""
     token = {"authorization": f"Bearer {instance.runtime['admin_token']}"}
     async with httpx.AsyncClient(
@@ -82,14 +80,22 @@ async def release(instance: Instance, tunnels: list[Tunnel], count: int) -> list
             approved_at = time.perf_counter()
             return max(0.0, await waiting - approved_at)
 
-        tasks = []
-        for number in sorted(pending)[:count]:
+        tasks, began = [], time.perf_counter()
+        for position, number in enumerate(sorted(pending)[:count]):
             tasks.append(asyncio.create_task(approve(number)))
-            await asyncio.sleep(1 / _APPROVALS_PER_SECOND)
+            await asyncio.sleep(max(0.0, began + position / per_second - time.perf_counter()))
         return await asyncio.gather(*tasks)
 
 
-async def measure(instance: Instance, bare_pid: int, bare_port: int, bare_ca: str, target_port: int, held: int) -> None:
+async def measure(
+    instance: Instance,
+    bare_pid: int,
+    bare_port: int,
+    bare_ca: str,
+    target_port: int,
+    options: argparse.Namespace,
+    held: int,
+) -> None:
     runtime = instance.runtime
     proxy_pid = runtime["pids"]["proxy"][0]
     base = Load("127.0.0.1", bare_port, "k", target_port, bare_ca, 0, 0)
@@ -107,19 +113,23 @@ async def measure(instance: Instance, bare_pid: int, bare_port: int, bare_ca: st
     tunnels = await open_all(gate, held)
     await asyncio.sleep(1)
     tunnel_kb = (resident_kb(proxy_pid) - before) / held
-    await send_all(tunnels, target_port)
-    deadline = time.monotonic() + 240
-    await asyncio.to_thread(
-        wait_for, lambda: instance.count_actions(status="pending_approval") >= held, deadline - time.monotonic()
-    )
+    began = time.perf_counter()
+    await send_all(tunnels, target_port, options.offered)
+    sent_seconds, recorded, refused = time.perf_counter() - began, 0, 0
+    while recorded + refused < held:
+        await asyncio.sleep(0.1)
+        recorded = await asyncio.to_thread(instance.count_actions, status="pending_approval")
+        # What is answered already was refused: nothing has been approved.
+        refused = sum(bool(reader._buffer) for reader, _ in tunnels)  # type: ignore[attr-defined] # not read yet
+    took_seconds = time.perf_counter() - began
+    print(f"  sent in {sent_seconds:.1f} s: {recorded} held, {refused} refused; the last after {took_seconds:.1f} s")
     await asyncio.sleep(2)
     held_kb = (resident_kb(proxy_pid) - before) / held
-    print(f"  {instance.count_actions(status='pending_approval')} held at once")
     print(f"  idle tunnel of a bare Master {idle_kb:.1f} KB; idle tunnel of the gate {tunnel_kb:.1f} KB")
     print(f"  held request with its tunnel {held_kb:.1f} KB: {held_kb - idle_kb:+.1f} KB on top of the bare tunnel")
-    latencies = sorted(await release(instance, tunnels, min(held, 500)))
+    latencies = sorted(await release(instance, tunnels, min(held, 500), options.approved))
     p50, p99 = statistics.median(latencies), latencies[int(len(latencies) * 0.99)]
-    print(f"  released at {_APPROVALS_PER_SECOND}/s: p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms", flush=True)
+    print(f"  released at {options.approved:.0f}/s: p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms", flush=True)
     for _, writer in tunnels + warm:
         writer.transport.abort()
 
@@ -127,6 +137,8 @@ async def measure(instance: Instance, bare_pid: int, bare_port: int, bare_ca: st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--held", type=int, default=5000)
+    parser.add_argument("--offered", type=float, default=500, help="calls a second")
+    parser.add_argument("--approved", type=float, default=50, help="approvals a second")
     options = parser.parse_args()
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -145,7 +157,7 @@ def main() -> None:
         policy = {"name": "Hold", "rego_policy": _HOLD, "priority": 0}
         instance.api.post("/admin/policies", json=policy).raise_for_status()
         print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores for everything, load {os.getloadavg()[0]:.1f}")
-        asyncio.run(measure(instance, bare.pid, 18181, str(bare_ca), target_port, held))
+        asyncio.run(measure(instance, bare.pid, 18181, str(bare_ca), target_port, options, held))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ from headgate.gate.decision_point import decision_point
 from headgate.gate.hold_call import Holds, HoldTimes
 from headgate.gate.preconditions import stopped
 from headgate.gate.process import MarkedThreads, open_deciding
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
@@ -138,7 +138,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     )
     states, vault = deciding.states, deciding.vault
 
-    recorder = Recorder(settings.database_dsn, observe=observe_batch)
+    recorder = GateRecorder(settings.database_dsn, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
     uses = ConnectionUses(database, clock)
     keys = KeyRing(database, clock=clock)

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from psycopg import pq
 
-from headgate.db.arrays import Column, Utf8, columns_of, encode_rows
+from headgate.db.arrays import Utf8, columns_of, encode_rows
 from headgate.db.database import Connection
-from headgate.db.prepared_call import PreparedCall
+from headgate.db.prepared_call import PreparedCall, batch_call
 from headgate.kernel.secrets import Secret
 
 
@@ -51,7 +51,8 @@ class RecordingOutcome(StrEnum):
     ``STALE``: the organization's generation has moved. ``UNKNOWN``: the agent is not active. ``DUPLICATE``: its
     idempotency key was used. ``CHANGED``: there is a newer approval of the digest than the one that was read.
     ``UNUSABLE``: the approval, the grant or the break-glass pass cannot be used (any more). ``ASKED``: an approval of
-    exactly this call is open, unused or denied, and goes before a grant.
+    exactly this call is open, unused or denied, and goes before a grant. ``FULL``: as many approvals of the agent are
+    open as may be.
     """
 
     RECORDED = "recorded"
@@ -61,6 +62,7 @@ class RecordingOutcome(StrEnum):
     CHANGED = "changed"
     UNUSABLE = "unusable"
     ASKED = "asked"
+    FULL = "full"
 
     @classmethod
     def of(cls, answer: str) -> "RecordingOutcome":
@@ -95,7 +97,11 @@ _ONE: Final = "SELECT record_actions({}) AS outcome".format(
 )  # fmt: skip
 _ACTION_COLUMNS: Final = columns_of(ActionRow)
 _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
-_OUTCOMES: Final = {outcome.value.encode(): outcome for outcome in RecordingOutcome}
+_OUTCOMES: Final = {
+    **{outcome.value.encode(): outcome for outcome in RecordingOutcome},
+    b"held": RecordingOutcome.RECORDED,
+    b"used": RecordingOutcome.RECORDED,
+}
 
 
 async def record_action(connection: Connection, row: ActionRow) -> RecordingOutcome:
@@ -106,13 +112,13 @@ async def record_action(connection: Connection, row: ActionRow) -> RecordingOutc
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
-    """Takes ``encode_actions``; its answer is read by ``decode_recorded``."""
-    return _call(dsn, "record_actions", _ACTION_COLUMNS, deadline_seconds)
+    """Takes ``encode_actions``; its answer is read by ``decode_outcomes``."""
+    return batch_call(dsn, "record_actions", _ACTION_COLUMNS, deadline_seconds=deadline_seconds)
 
 
 def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
     """Takes ``encode_outcomes``; its answer, how many were taken, is of no interest: telling again is harmless."""
-    return _call(dsn, "record_outcomes", _OUTCOME_COLUMNS, deadline_seconds)
+    return batch_call(dsn, "record_outcomes", _OUTCOME_COLUMNS, deadline_seconds=deadline_seconds)
 
 
 def encode_actions(rows: Sequence[ActionRow]) -> list[bytes]:
@@ -125,12 +131,6 @@ def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
     return encode_rows(_OUTCOME_COLUMNS, rows)
 
 
-def decode_recorded(result: pq.abc.PGresult) -> list[RecordingOutcome]:
+def decode_outcomes(result: pq.abc.PGresult) -> list[RecordingOutcome]:
     """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
     return [_OUTCOMES[outcome] for outcome in (result.get_value(0, 0) or b"").split(b",")]
-
-
-def _call(dsn: Secret, function: str, columns: Sequence[Column], deadline_seconds: float) -> PreparedCall:
-    parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
-    types = [column.array_type for column in columns]
-    return PreparedCall(dsn, f"SELECT {function}({parameters})", types, deadline_seconds=deadline_seconds)

@@ -10,10 +10,13 @@ from typing import Final, NamedTuple
 
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attention import Attention
+from headgate.db.arrays import columns_of
 from headgate.db.database import Connection
+from headgate.db.prepared_call import PreparedCall, batch_call
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import RateLimitedError
+from headgate.kernel.secrets import Secret
 
-_FULL: Final = "full"
 _ROOM_RETRY_AFTER_SECONDS: Final = 30
 
 MOST_OPEN_APPROVALS: Final = 100
@@ -68,6 +71,46 @@ class UseRow(NamedTuple):
     started: str
 
 
+class HoldTerms(NamedTuple):
+    """What an approval is opened with besides, in the order of the last parameters of ``hold_actions``. ``most``: how
+    many open approvals the agent may have, None: any number; ``names``: JSON, whom it is assigned to."""
+
+    most: int | None
+    names: str
+    escalate_at: datetime | None
+    remind_after_seconds: int | None
+    remind_at: datetime | None
+
+
+def hold_terms(most_open: int | None, attention: Attention | None) -> HoldTerms:
+    if attention is None:
+        return HoldTerms(most_open, "[]", None, None, None)
+    names = canonical_bytes([*attention.names]).decode()
+    return HoldTerms(most_open, names, attention.escalate_at, attention.remind_after_seconds, attention.remind_at)
+
+
+HOLD_COLUMNS: Final = (*columns_of(HoldRow), *columns_of(HoldTerms))
+USE_COLUMNS: Final = columns_of(UseRow)
+
+
+def hold_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
+    """Takes rows of a HoldRow and HoldTerms; ``decode_outcomes`` reads its answer."""
+    return batch_call(dsn, "hold_actions", HOLD_COLUMNS, deadline_seconds=deadline_seconds)
+
+
+def use_approvals_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
+    """Takes UseRows; ``decode_outcomes`` reads its answer."""
+    return batch_call(dsn, "use_approvals", USE_COLUMNS, deadline_seconds=deadline_seconds)
+
+
+def too_many_open(most_open: int | None) -> RateLimitedError:
+    return RateLimitedError(
+        f"{most_open} approvals of this agent wait for a person already: go on when some of them are decided",
+        details={"open_approvals": most_open},
+        retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
+    )
+
+
 async def hold_action(
     connection: Connection, row: HoldRow, *, most_open: int | None, attention: Attention | None = None
 ) -> RecordingOutcome:
@@ -75,14 +118,9 @@ async def hold_action(
 
     Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
     """
-    outcome = await _answer(connection, "hold_action_in_room", (*row, most_open))
-    if outcome == _FULL:
-        raise RateLimitedError(
-            f"{most_open} approvals of this agent wait for a person already: go on when some of them are decided",
-            details={"open_approvals": most_open},
-            retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
-        )
-    answer = RecordingOutcome.of(outcome)
+    answer = RecordingOutcome.of(await _answer(connection, "hold_action_in_room", (*row, most_open)))
+    if answer is RecordingOutcome.FULL:
+        raise too_many_open(most_open)
     if answer is RecordingOutcome.RECORDED and attention is not None:
         await _attend(connection, row, attention)
     return answer
@@ -102,11 +140,6 @@ async def _attend(connection: Connection, row: HoldRow, attention: Attention) ->
             attention.remind_at,
         ],
     )
-
-
-async def use_approval(connection: Connection, row: UseRow) -> RecordingOutcome:
-    """Claim the use; durable when the transaction commits, which is before the first byte is sent."""
-    return RecordingOutcome.of(await _answer(connection, "use_approval", row))
 
 
 async def record_retry(

@@ -15,6 +15,7 @@ import structlog
 from psycopg import pq
 from psycopg.abc import PQGen
 
+from headgate.db.arrays import Column
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
@@ -243,6 +244,13 @@ class PreparedCall:
     @staticmethod
     def _reconnecting_failed(name: str, error: BaseException) -> None:
         _log.error("record_reconnect_failed", task=name, error=repr(error))
+
+
+def batch_call(dsn: Secret, function: str, columns: Sequence[Column], *, deadline_seconds: float) -> PreparedCall:
+    """A call of a function that takes an array for each column."""
+    parameters = ", ".join(f"${position}" for position in range(1, len(columns) + 1))
+    types = [column.array_type for column in columns]
+    return PreparedCall(dsn, f"SELECT {function}({parameters})", types, deadline_seconds=deadline_seconds)
 
 
 def _is_of_the_server(result: pq.abc.PGresult) -> bool:

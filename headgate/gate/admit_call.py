@@ -19,8 +19,7 @@ from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate
 from headgate.gate.exempt_call import exempted, first_usable
 from headgate.gate.finish_execution import ExecutionEnds
-from headgate.gate.held_approval import Pending
-from headgate.gate.held_call import HeldCall
+from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import Again, Decided, DecisionPipeline, Held, pass_through

@@ -13,7 +13,7 @@ from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_limits import HeldCounts
 from headgate.gate.hold_call import Holds, HoldTimes
 from headgate.gate.pipeline import DecisionPipeline
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.gate.record_rows import RecordedObserver, observe_nothing
 
 _OUTCOMES_WAIT_SECONDS: Final = 5.0
@@ -35,7 +35,7 @@ class DecisionPoint:
 
 def decision_point(
     database: Database,
-    recorder: Recorder,
+    recorder: GateRecorder,
     pipeline: DecisionPipeline,
     callers: Callers,
     *,
@@ -50,6 +50,7 @@ def decision_point(
     ends = ExecutionEnds(recorder, instance)
     holds = Holds(
         database=database,
+        recorder=recorder,
         wake_ups=wake_ups,
         instance=instance,
         ends=ends,

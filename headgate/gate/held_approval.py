@@ -3,26 +3,21 @@
 Each step looks at the newest one and acts on it in one statement that checks that it is still so.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.actions.instance import Instance
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.agents.own_limits import most_open_approvals
-from headgate.approvals.gate_store import (
-    UseRow,
-    hold_action,
-    record_retry,
-    use_approval,
-)
+from headgate.approvals.gate_store import HoldRow, UseRow, hold_action, hold_terms, record_retry, too_many_open
 from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
 from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.gate.admitted import Admitted
 from headgate.gate.finish_execution import ExecutionEnds
-from headgate.gate.held_call import HeldCall
+from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.pipeline import Again, Decided
+from headgate.gate.record_batch import LARGE_BYTES, GateRecorder
 from headgate.gate.record_rows import RecordedObserver, attention_of, hold_row, retried_payload, started_payload
 from headgate.gate.refusals import ClientGoneError, denied_error, expired_error, not_recorded
 from headgate.kernel.canonical_json import JsonObject
@@ -32,15 +27,6 @@ from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import requirements_cover
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An approval that nobody has decided yet."""
-
-    approval_id: str
-    action_id: str
-    expires_at: datetime
-
-
 class HeldApprovals:
     """Those of one proxy process. ``expires_seconds``: where no policy names a time."""
 
@@ -48,6 +34,7 @@ class HeldApprovals:
         self,
         *,
         database: Database,
+        recorder: GateRecorder,
         instance: Instance,
         ends: ExecutionEnds,
         clock: Clock,
@@ -56,6 +43,7 @@ class HeldApprovals:
         shadow: RecordedObserver,
     ) -> None:
         self._database = database
+        self._recorder = recorder
         self._instance = instance
         self._ends = ends
         self._clock = clock
@@ -70,8 +58,16 @@ class HeldApprovals:
         """
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
+        if held.pending is None:
+            opened = await self._open_at_once(decided)
+            if opened is not None:
+                return opened
+        elif requirements_cover(held.pending.requirements, decided.decision.requirements):
+            used = await self._use(decided, held.pending)
+            if used is not Again.AWAKE:
+                return used
         found = await self._find(decided, held)
-        return await self._use(decided, found) if isinstance(found, Approval) else found
+        return await self._use(decided, _pending(found)) if isinstance(found, Approval) else found
 
     async def _find(self, decided: Decided, held: HeldCall) -> Approval | Again | Pending:
         """An Approval that comes back is approved, unused, and holds what the policies of now demand."""
@@ -100,8 +96,41 @@ class HeldApprovals:
                 now = self._clock()
                 payload = retried_payload(identity, newest.approval_id)
                 await record_retry(connection, identity.org_id, newest.approval_id, newest.agent_id, now, payload)
-                held.approval_id = newest.approval_id
-            return Pending(newest.approval_id, newest.action_id, newest.expires_at)
+                held.pending = _pending(newest)
+            return _pending(newest)
+
+    async def _open_at_once(self, decided: Decided) -> Again | Pending | None:
+        """In one batch with other calls, as if none had been made like it. None: there was one, or it is large.
+
+        Raises RateLimitedError, UnauthorizedError, UnavailableError.
+        """
+        if len(decided.candidate.request) > LARGE_BYTES:
+            return None
+        row = self._row(decided, None, None)
+        most_open = most_open_approvals(decided.identity, self._most_open_approvals)
+        terms = hold_terms(most_open, attention_of(decided.decision, row))
+        outcome = await self._recorder.submit_hold(row, terms)
+        match outcome:
+            case RecordingOutcome.RECORDED:
+                return self._opened(decided, row)
+            case RecordingOutcome.CHANGED:
+                return None
+            case RecordingOutcome.FULL:
+                raise too_many_open(most_open)
+        return not_recorded(outcome)
+
+    def _row(self, decided: Decided, previous: Approval | None, superseded: str | None) -> HoldRow:
+        return hold_row(
+            decided,
+            created_at=self._clock(),
+            default_expires_seconds=self._expires_seconds,
+            previous_approval_id=None if previous is None else previous.approval_id,
+            superseded=superseded,
+        )
+
+    def _opened(self, decided: Decided, row: HoldRow) -> Pending:
+        self._shadow(decided, row.action_id, row.created_at)
+        return Pending(row.approval_id, row.action_id, row.expires_at, decided.decision.requirements)
 
     async def _open(
         self,
@@ -110,62 +139,55 @@ class HeldApprovals:
         previous: Approval | None,
         outgrown: RetryAnswer | None,
     ) -> Again | Pending:
-        now = self._clock()
         superseded = None
         if previous is not None and outgrown is RetryAnswer.HOLD:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
-        row = hold_row(
-            decided,
-            created_at=now,
-            default_expires_seconds=self._expires_seconds,
-            previous_approval_id=None if previous is None else previous.approval_id,
-            superseded=superseded,
-        )
+        row = self._row(decided, previous, superseded)
         most_open = most_open_approvals(decided.identity, self._most_open_approvals)
         attention = attention_of(decided.decision, row)
         outcome = await hold_action(connection, row, most_open=most_open, attention=attention)
         if outcome is not RecordingOutcome.RECORDED:
             return not_recorded(outcome)
-        self._shadow(decided, row.action_id, now)
-        return Pending(row.approval_id, row.action_id, row.expires_at)
+        return self._opened(decided, row)
 
-    async def _use(self, decided: Decided, approval: Approval) -> Admitted | Again:
-        identity = decided.identity
+    async def _use(self, decided: Decided, pending: Pending) -> Admitted | Again:
+        identity, agent_id = decided.identity, decided.candidate.agent_id
         execution_id, now = new_id(IdPrefix.EXECUTION), self._clock()
-        admitted = Admitted(
-            identity.org_id, approval.agent_id, approval.action_id, execution_id, approval.approval_id, now
-        )
+        admitted = Admitted(identity.org_id, agent_id, pending.action_id, execution_id, pending.approval_id, now)
         row = UseRow(
             org_id=identity.org_id,
             generation=identity.generation,
-            approval_id=approval.approval_id,
-            agent_id=approval.agent_id,
+            approval_id=pending.approval_id,
+            agent_id=agent_id,
             digest=decided.candidate.digest,
             execution_id=execution_id,
             instance_id=self._instance.instance_id,
             at=now,
-            redecided=_redecided_payload(decided, approval),
-            started=started_payload(identity, execution_id, self._instance.instance_id, approval.approval_id),
+            redecided=_redecided_payload(decided, pending.approval_id),
+            started=started_payload(identity, execution_id, self._instance.instance_id, pending.approval_id),
         )
         with self._ends.claiming(admitted, self._clock):
-            async with self._database.transaction(identity.org_id) as connection:
-                outcome = await use_approval(connection, row)
+            outcome = await self._recorder.submit_use(row)
         if outcome is RecordingOutcome.RECORDED:
             return admitted
         self._instance.ended(execution_id)
         return not_recorded(outcome)
 
 
-def _redecided_payload(decided: Decided, approval: Approval) -> str:
+def _redecided_payload(decided: Decided, approval_id: str) -> str:
     """``decision.made`` once more, of the moment of use: it asks for approval, and this is the approval that it asks
     for. Without saying so the record would read as if the call had gone through in spite of it."""
     data: JsonObject = {
         **decided.decision.record(),
         "generation": decided.identity.generation,
         "evaluated_for": "use",
-        "matched_by": approval.approval_id,
+        "matched_by": approval_id,
     }
     return payload_text(SYSTEM, data)
+
+
+def _pending(approval: Approval) -> Pending:
+    return Pending(approval.approval_id, approval.action_id, approval.expires_at, approval.requirements)
 
 
 def _ran_out(approval: Approval, now: datetime) -> bool:

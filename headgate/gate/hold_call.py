@@ -14,11 +14,12 @@ from headgate.db.database import Database
 from headgate.gate.admitted import Admitted
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.finish_execution import ExecutionEnds
-from headgate.gate.held_approval import HeldApprovals, Pending
-from headgate.gate.held_call import HeldCall
+from headgate.gate.held_approval import HeldApprovals
+from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.held_limits import HeldCounts
 from headgate.gate.pipeline import Again, Decided
 from headgate.gate.recall_verdicts import verdicts_of_approval
+from headgate.gate.record_batch import GateRecorder
 from headgate.gate.record_rows import RecordedObserver, observe_nothing
 from headgate.gate.refusals import ClientGoneError, pending_error
 from headgate.kernel.clock import Clock
@@ -42,6 +43,7 @@ class Holds:
         self,
         *,
         database: Database,
+        recorder: GateRecorder,
         wake_ups: WakeUps,
         instance: Instance,
         ends: ExecutionEnds,
@@ -54,6 +56,7 @@ class Holds:
         self._counts = counts
         self._approvals = HeldApprovals(
             database=database,
+            recorder=recorder,
             instance=instance,
             ends=ends,
             clock=clock,
@@ -96,7 +99,7 @@ class Holds:
     async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> Again:
         """Until a wake-up. Raises ApprovalPendingError at the hold's end, or at once where as many calls wait as may;
         ClientGoneError without a client."""
-        held.approval_id = pending.approval_id
+        held.pending = pending
         left_seconds = (held.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
         agent = (identity.org_id, identity.agent_id or "")
         if left_seconds <= 0 or self._is_stopping or not self._counts.has_room(agent, pending.approval_id):

@@ -1,18 +1,29 @@
 """The record in the path of every request: actions before they are forwarded, outcomes after."""
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from headgate.actions.recording_store import (
     ActionRow,
     OutcomeRow,
     RecordingOutcome,
-    decode_recorded,
+    decode_outcomes,
     encode_actions,
     encode_outcomes,
     record_actions_call,
     record_outcomes_call,
 )
+from headgate.approvals.gate_store import (
+    HOLD_COLUMNS,
+    USE_COLUMNS,
+    HoldRow,
+    HoldTerms,
+    UseRow,
+    hold_actions_call,
+    use_approvals_call,
+)
+from headgate.db.arrays import encode_rows
 from headgate.db.group_commit import BatchObserver, GroupCommit
 from headgate.db.prepared_call import PreparedCall
 from headgate.kernel.errors import UnavailableError
@@ -20,7 +31,10 @@ from headgate.kernel.secrets import Secret
 
 _RECORD_DEADLINE_SECONDS: Final = 1.0  # semantics.md, "Recording"
 _OUTCOME_DEADLINE_SECONDS: Final = 5.0
-_LARGE_BYTES: Final = 128 << 10
+_HOLD_DEADLINE_SECONDS: Final = 5.0
+_HELD_ROWS_MAX: Final = 128
+"""Of one transaction: each row takes the locks of its agent and its digest until the commit."""
+LARGE_BYTES: Final = 128 << 10
 _LARGE_DEADLINE_SECONDS: Final = 5.0
 _OUTCOME_WINDOW_SECONDS: Final = 0.005
 
@@ -39,13 +53,13 @@ class Recorder:
         self._actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._record_call,
             encode=encode_actions,
-            decode=lambda result, _: decode_recorded(result),
+            decode=lambda result, _: decode_outcomes(result),
             observe=observe,
         )
         self._large_actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._large_call,
             encode=encode_actions,
-            decode=lambda result, _: decode_recorded(result),
+            decode=lambda result, _: decode_outcomes(result),
             max_rows=1,
             observe=observe,
         )
@@ -82,9 +96,48 @@ class Recorder:
 
     def submit_action(self, row: ActionRow) -> asyncio.Future[RecordingOutcome]:
         """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
-        actions = self._actions if len(row.request) <= _LARGE_BYTES else self._large_actions
+        actions = self._actions if len(row.request) <= LARGE_BYTES else self._large_actions
         return actions.submit(row)
 
     def submit_outcome(self, row: OutcomeRow) -> asyncio.Future[None]:
         """Durable when the future is done. UnavailableError: tell it again, which is harmless."""
         return self._outcomes.submit(row)
+
+
+class GateRecorder(Recorder):
+    """Of a process that holds calls, too."""
+
+    def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
+        super().__init__(dsn, observe=observe)
+        self._hold_call = hold_actions_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
+        self._use_call = use_approvals_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
+        self._holds: GroupCommit[tuple[object, ...], RecordingOutcome] = GroupCommit(
+            self._hold_call,
+            encode=partial(encode_rows, HOLD_COLUMNS),
+            decode=lambda result, _: decode_outcomes(result),
+            max_rows=_HELD_ROWS_MAX,
+        )
+        self._uses: GroupCommit[UseRow, RecordingOutcome] = GroupCommit(
+            self._use_call,
+            encode=partial(encode_rows, USE_COLUMNS),
+            decode=lambda result, _: decode_outcomes(result),
+            max_rows=_HELD_ROWS_MAX,
+        )
+
+    @property
+    def _calls(self) -> tuple[PreparedCall, ...]:
+        return *super()._calls, self._hold_call, self._use_call
+
+    async def close(self) -> None:
+        """Write what is queued, then disconnect."""
+        await self._holds.drain()
+        await self._uses.drain()
+        await super().close()
+
+    def submit_hold(self, row: HoldRow, terms: HoldTerms) -> asyncio.Future[RecordingOutcome]:
+        """The action with its approval; as ``submit_action``."""
+        return self._holds.submit((*row, *terms))
+
+    def submit_use(self, row: UseRow) -> asyncio.Future[RecordingOutcome]:
+        """The one use of an approval; as ``submit_action``."""
+        return self._uses.submit(row)

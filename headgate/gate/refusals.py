@@ -55,8 +55,8 @@ def not_recorded(outcome: RecordingOutcome) -> Again:
             raise UnauthorizedError("the agent of this key is no longer active")
         case RecordingOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's
             raise ConflictError("the action was recorded already")
-        case RecordingOutcome.RECORDED:
-            raise ValueError("it was recorded")
+        case RecordingOutcome.RECORDED | RecordingOutcome.FULL:
+            raise ValueError(f"{outcome}: its caller handles it")
 
 
 def denied_by_policy(decision: Decision, row: ActionRow) -> ActionDeniedError:

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import psycopg
 
 from headgate.actions.folding_store import fold_outcomes
-from headgate.actions.recording_store import RecordingOutcome
 from headgate.actions.store import get_action
-from headgate.approvals.gate_store import UseRow, use_approval
+from headgate.approvals.gate_store import UseRow
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.gate.record_batch import OutcomeRow, Recorder
@@ -79,7 +78,9 @@ async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
             datetime.now(UTC), payload, payload,
         )  # fmt: skip
         async with proxy_database.transaction(organization.org_id) as connection:
-            assert await use_approval(connection, row) is RecordingOutcome.RECORDED
+            places = ", ".join(["%s"] * len(row))
+            answer = await (await connection.execute(f"SELECT use_approval({places}) AS said", row)).fetchone()
+            assert answer == {"said": "used"}
         return execution_id
 
     async def fold() -> str:

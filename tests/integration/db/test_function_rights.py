@@ -10,6 +10,8 @@ CALLERS = {
     "record_outcomes": {"proxy", "worker"},
     "hold_action": set(),
     "hold_action_in_room": {"proxy", "api"},
+    "hold_actions": {"proxy"},
+    "use_approvals": {"proxy"},
     "record_retry": {"proxy"},
     "use_approval": {"proxy"},
     "held_decision": {"proxy", "worker"},

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from headgate.actions.recording_store import ActionRow, OutcomeRow
-from headgate.approvals.gate_store import HoldRow, UseRow
-from headgate.db.arrays import columns_of
+from headgate.approvals.gate_store import HOLD_COLUMNS, USE_COLUMNS, HoldRow, HoldTerms, UseRow
+from headgate.db.arrays import Column, columns_of
 
 type Parameters = tuple[list[str], list[int]]
 
@@ -30,6 +30,8 @@ def parameters(superuser: psycopg.Connection[tuple[Any, ...]], request: pytest.F
         ("record_outcomes", OutcomeRow, []),
         ("hold_action_in_room", HoldRow, ["most"]),
         ("use_approval", UseRow, []),
+        ("hold_actions", HoldRow, HoldTerms._fields),
+        ("use_approvals", UseRow, []),
     ],
     indirect=["parameters"],
 )
@@ -41,8 +43,15 @@ def test_fields_stand_in_the_order_of_the_parameters(parameters: Parameters, row
 
 
 @pytest.mark.parametrize(
-    ("parameters", "row"), [("record_actions", ActionRow), ("record_outcomes", OutcomeRow)], indirect=["parameters"]
+    ("parameters", "columns"),
+    [
+        ("record_actions", columns_of(ActionRow)),
+        ("record_outcomes", columns_of(OutcomeRow)),
+        ("hold_actions", HOLD_COLUMNS),
+        ("use_approvals", USE_COLUMNS),
+    ],
+    indirect=["parameters"],
 )
-def test_each_field_becomes_an_array_of_the_parameters_type(parameters: Parameters, row: Any) -> None:
+def test_each_field_becomes_an_array_of_its_type(parameters: Parameters, columns: tuple[Column, ...]) -> None:
     _, types = parameters
-    assert [column.array_type for column in columns_of(row)] == types
+    assert [column.array_type for column in columns] == types

@@ -23,7 +23,7 @@ from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -51,7 +51,7 @@ class Enforcement:
 
 
 async def open_enforcement(
-    stack: AsyncExitStack, database: Database, recorder: Recorder, vault: Vault, spool: Path, *, tunnels: int
+    stack: AsyncExitStack, database: Database, recorder: GateRecorder, vault: Vault, spool: Path, *, tunnels: int
 ) -> Enforcement:
     """``tunnels``: how many a client may open in a minute."""
     clock = system_clock

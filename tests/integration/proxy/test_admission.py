@@ -26,8 +26,8 @@ from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.gate import admit_call, held_approval
-from headgate.gate.record_batch import Recorder
+from headgate.gate import admit_call
+from headgate.gate.record_batch import GateRecorder
 from headgate.grants.granting import Bounds, Calls, grant_calls
 from headgate.grants.model import Scope
 from headgate.kernel.clock import system_clock
@@ -65,7 +65,7 @@ CAUSES: list[Callable[[], BaseException]] = [
 _each_cause = pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: type(cause()).__name__)
 
 
-class CancelsAtTheCommit(Recorder):
+class CancelsAtTheCommit(GateRecorder):
     """Cancels whoever waits for a record in the moment in which it is durable."""
 
     armed = False
@@ -247,14 +247,14 @@ async def test_raised_while_an_approval_is_used(
 ) -> None:
     assert answer(await decided.ask("POST")).status == 403
     await decided.approve(api_database)
-    used = held_approval.use_approval
+    used = decided.recorder.submit_use
 
-    async def explode(connection: Any, row: UseRow) -> None:
-        await used(connection, row)
+    async def explode(row: UseRow) -> None:
+        await used(row)
         raise cause()
 
     with monkeypatch.context() as patched:
-        patched.setattr(held_approval, "use_approval", explode)
+        patched.setattr(decided.recorder, "submit_use", explode)
         assert answer(await decided.ask("POST")).status == 503
     assert decided.running.upstream.connections == 0
     await _none_in_flight(decided)

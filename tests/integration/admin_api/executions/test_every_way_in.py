@@ -28,7 +28,7 @@ from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.gate.refusals import ActionDeniedError, ApprovalPendingError
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
@@ -81,7 +81,7 @@ class _Reading:
 
 async def _intercepted(gate: Any, cluster: Any, database: Database, data_dir: Path, port: int) -> str:
     clock = system_clock
-    keys, recorder = KeyRing(database, clock=clock), Recorder(Secret(cluster.dsn("headgate_proxy")))
+    keys, recorder = KeyRing(database, clock=clock), GateRecorder(Secret(cluster.dsn("headgate_proxy")))
     async with AsyncExitStack() as stack:
         judges = Judges(await stack.enter_async_context(open_client()))
         stack.push_async_callback(judges.close)

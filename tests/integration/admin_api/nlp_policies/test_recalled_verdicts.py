@@ -25,7 +25,7 @@ from headgate.gate.judge_content import ContentJudge
 from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.gate.refusals import ApprovalPendingError
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
@@ -75,7 +75,7 @@ def send(gate: Gate, cluster: Any, proxy_database: Database) -> Send:
 @asynccontextmanager
 async def _process(gate: Gate, cluster: Any, database: Database) -> AsyncIterator[tuple[CallGate, KeyRing]]:
     clock = system_clock
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
     keys = KeyRing(database, clock=clock)
     async with AsyncExitStack() as stack:
         judges = Judges(await stack.enter_async_context(open_client()))

@@ -1,0 +1,205 @@
+"""A burst of calls that are to be held: all are, none is refused, and approvals release each once."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+
+from headgate.agents.authenticate import KeyRing
+from headgate.agents.model import KeyIdentity
+from headgate.agents.scopes import KIND_SCOPES, KeyKind
+from headgate.agents.service import create_key
+from headgate.approvals.decide import DecideApproval
+from headgate.approvals.model import VoteDecision
+from headgate.approvals.voting import Voter
+from headgate.approvals.wake_ups import WakeUps
+from headgate.audit.change import Change
+from headgate.audit.model import SYSTEM
+from headgate.db.database import Database
+from headgate.gate.admitted import Admitted
+from headgate.gate.caller import Caller, Callers
+from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
+from headgate.gate.decision_point import DecisionPoint, decision_point
+from headgate.gate.fair_decisions import FairDecisions
+from headgate.gate.held_call import HeldCall
+from headgate.gate.hold_call import HoldTimes
+from headgate.gate.judge_content import ContentJudge
+from headgate.gate.organization_state import OrganizationStates
+from headgate.gate.pipeline import DecisionPipeline
+from headgate.gate.preconditions import stopped
+from headgate.gate.record_batch import GateRecorder
+from headgate.gate.refusals import ApprovalPendingError
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import RateLimitedError
+from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from headgate.policies.versions import Author
+from headgate.protocols.draft import Source, make_draft
+
+_REGO = 'package t\n\nrequire_approval contains "a person looks" if input.tool == "mail"\n'
+_HOLD_SECONDS = 60.0
+
+
+class _Client:
+    connected = True
+
+
+@dataclass
+class _Reading:
+    candidate: Candidate
+
+    async def read(self) -> Candidate:
+        return self.candidate
+
+    def drop(self) -> None:
+        """It is small."""
+
+
+@dataclass
+class Process:
+    """A decision point with its poll for decisions, and one agent."""
+
+    point: DecisionPoint
+    wake_ups: WakeUps
+    identity: KeyIdentity
+    key: Secret
+    database: Database
+
+    async def call(self, number: int, held: HeldCall | None = None) -> Admitted:
+        draft = make_draft(tool="mail", operation="send", params={"number": number}, source=Source.PROXY)
+        reading = _Reading(candidate_for(self.identity, draft))
+        caller = Caller(self.key, self.identity)
+        return await self.point.gate.admit(
+            caller, reading, held or HeldCall(_Client()), lambda _, one: BoundCandidate(one)
+        )
+
+    async def until_held(self, count: int) -> None:
+        async with asyncio.timeout(_HOLD_SECONDS):
+            while self.wake_ups.held < count:
+                await asyncio.sleep(0.02)
+
+    async def approve(self, approval_id: str) -> None:
+        decide = DecideApproval(self.database, None, system_clock)
+        await decide.decide(self.identity.org_id, approval_id, Voter("usr_ann", None), VoteDecision.APPROVE, None)
+
+
+@pytest.fixture
+def most_open() -> int | None:
+    return None
+
+
+@pytest.fixture
+async def process(
+    cluster: Any, organization: Any, api_database: Database, proxy_database: Database, most_open: int | None
+) -> AsyncIterator[Process]:
+    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with api_database.transaction(organization.org_id) as connection:
+        checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
+        await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        issued = await create_key(
+            connection,
+            change,
+            kind=KeyKind.AGENT,
+            scopes=KIND_SCOPES[KeyKind.AGENT],
+            agent_id=organization.agent_id,
+        )
+    async with AsyncExitStack() as stack:
+        judges = Judges(await stack.enter_async_context(open_client()))
+        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
+        rules, wake_ups = FairDecisions(), WakeUps(proxy_database)
+        stack.callback(rules.close)
+        for close in (judges.close, recorder.close):
+            stack.push_async_callback(close)
+        keys = KeyRing(proxy_database, clock=system_clock)
+        evaluator = Evaluator(judges, DailyBudgets(system_clock))
+        point = decision_point(
+            proxy_database,
+            recorder,
+            DecisionPipeline(stopped, rules, ContentJudge(evaluator)),
+            Callers(OrganizationStates(proxy_database), keys, system_clock),
+            wake_ups=wake_ups,
+            times=HoldTimes(_HOLD_SECONDS, 3600, "http://127.0.0.1:1"),
+            most_open_approvals=most_open,
+        )
+        stack.push_async_callback(point.close)
+        await recorder.open()
+        polling = asyncio.create_task(wake_ups.poll())
+        stack.callback(polling.cancel)
+        identity = await keys.authenticate(issued.key.reveal())
+        yield Process(point, wake_ups, identity, issued.key, api_database)
+
+
+async def test_a_burst_is_held_and_each_is_released_once(process: Process, superuser: psycopg.Connection[Any]) -> None:
+    count = 1_000
+    calls = [asyncio.create_task(process.call(number)) for number in range(count)]
+    await process.until_held(count)
+    rows = superuser.execute(
+        "SELECT status, count(*) FROM approvals WHERE org_id = %s GROUP BY 1", [process.identity.org_id]
+    ).fetchall()
+    assert rows == [("pending", count)]
+    # As a vote does it, in one statement for all: what is tested is the release.
+    superuser.execute(
+        "UPDATE approvals SET status = 'approved', decided_at = clock_timestamp() WHERE org_id = %s",
+        [process.identity.org_id],
+    )
+    process.wake_ups.wake_all()
+    admitted = await asyncio.gather(*calls)
+    assert len({one.approval_id for one in admitted}) == count
+    [(executions, used)] = superuser.execute(
+        "SELECT (SELECT count(*) FROM executions WHERE org_id = %s),"
+        " (SELECT count(*) FROM approvals WHERE org_id = %s AND used_at IS NOT NULL)",
+        [process.identity.org_id] * 2,
+    ).fetchall()
+    assert (executions, used) == (count, count)
+
+
+async def test_one_digest_is_asked_about_once_and_used_once(
+    process: Process, superuser: psycopg.Connection[Any]
+) -> None:
+    calls = [asyncio.create_task(process.call(1)) for _ in range(50)]
+    await process.until_held(50)
+    [(approval_id,)] = superuser.execute(
+        "SELECT approval_id FROM approvals WHERE org_id = %s", [process.identity.org_id]
+    ).fetchall()
+    await process.approve(approval_id)
+    first = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED, timeout=20)
+    [admitted] = [one.result() for one in first[0]]
+    assert admitted.approval_id == approval_id
+    await process.until_held(49)
+    # The others ask anew, together.
+    rows = superuser.execute(
+        "SELECT status, used_at IS NOT NULL FROM approvals WHERE org_id = %s ORDER BY approval_id",
+        [process.identity.org_id],
+    ).fetchall()
+    assert rows == [("approved", True), ("pending", False)]
+    process.point.holds.release()
+    ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert Counter(type(one) for one in ended) == {Admitted: 1, ApprovalPendingError: 49}
+
+
+@pytest.mark.parametrize("most_open", [20])
+async def test_an_agent_opens_no_more_than_it_may_in_one_batch(
+    process: Process, superuser: psycopg.Connection[Any]
+) -> None:
+    calls = [asyncio.create_task(process.call(number)) for number in range(100)]
+    await process.until_held(20)
+    refused, _ = await asyncio.wait(calls, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+    while len(refused) < 80:
+        refused, _ = await asyncio.wait(calls, timeout=0.1)
+    assert {type(one.exception()) for one in refused} == {RateLimitedError}
+    rows = superuser.execute(
+        "SELECT status, count(*) FROM approvals WHERE org_id = %s GROUP BY 1", [process.identity.org_id]
+    ).fetchall()
+    assert rows == [("pending", 20)]
+    process.point.holds.release()
+    await asyncio.gather(*calls, return_exceptions=True)
