@@ -31,6 +31,15 @@ BEGIN
             escalate_at, remind_after, remind_at, position)
         ORDER BY n.org_id, n.agent_id, n.digest, n.position
     LOOP
+        -- Looked at without a lock: hold_action locks the newest approval, in the order of digests, where use_approvals
+        -- locks in the order of approvals, and a deadlock would refuse both batches.
+        IF one.source = 'proxy' AND one.previous IS NULL AND EXISTS (
+            SELECT FROM approvals a WHERE a.org_id = one.org_id AND a.agent_id = one.agent_id AND a.digest = one.digest
+              AND a.source = 'proxy'
+        ) THEN
+            outcomes[one.position] := 'changed';
+            CONTINUE;
+        END IF;
         outcome := hold_action_in_room(
             one.org_id, one.generation, one.action_id, one.agent_id, one.key_id, one.source, one.tool, one.operation,
             one.digest, one.request, one.decision, one.risk_level, one.parent, one.created_at, one.idempotency,
@@ -49,7 +58,7 @@ BEGIN
 END $$;
 CALL hand_to_definer('hold_actions', ARRAY['proxy']);
 
--- outcome: as use_approval's.
+-- outcome: as use_approval's, and unusable where a newer approval of the digest was requested: the newest decides.
 CREATE FUNCTION use_approvals(
     p_org text[], p_generation bigint[], p_approval text[], p_agent text[], p_digest bytea[], p_execution text[],
     p_instance text[], p_at timestamptz[], p_redecided text[], p_started text[]
@@ -66,9 +75,13 @@ BEGIN
             org_id, generation, approval_id, agent_id, digest, execution_id, instance_id, at, redecided, started, position)
         ORDER BY n.org_id, n.approval_id, n.position
     LOOP
-        outcomes[one.position] := use_approval(
+        outcomes[one.position] := CASE WHEN EXISTS (
+            SELECT FROM approvals a WHERE a.org_id = one.org_id AND a.agent_id = one.agent_id AND a.digest = one.digest
+              AND a.source = 'proxy' AND a.approval_id > one.approval_id
+        ) THEN 'unusable' ELSE use_approval(
             one.org_id, one.generation, one.approval_id, one.agent_id, one.digest, one.execution_id, one.instance_id,
-            one.at, one.redecided, one.started);
+            one.at, one.redecided, one.started)
+        END;
     END LOOP;
     RETURN array_to_string(outcomes, ',');
 END $$;

@@ -11,11 +11,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
 from headgate.approvals.decide import DecideApproval
+from headgate.approvals.gate_store import UseRow
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
 from headgate.approvals.wake_ups import WakeUps
@@ -70,6 +72,7 @@ class Process:
     """A decision point with its poll for decisions, and one agent."""
 
     point: DecisionPoint
+    recorder: GateRecorder
     wake_ups: WakeUps
     identity: KeyIdentity
     key: Secret
@@ -136,7 +139,7 @@ async def process(
         polling = asyncio.create_task(wake_ups.poll())
         stack.callback(polling.cancel)
         identity = await keys.authenticate(issued.key.reveal())
-        yield Process(point, wake_ups, identity, issued.key, api_database)
+        yield Process(point, recorder, wake_ups, identity, issued.key, api_database)
 
 
 async def test_a_burst_is_held_and_each_is_released_once(process: Process, superuser: psycopg.Connection[Any]) -> None:
@@ -203,3 +206,51 @@ async def test_an_agent_opens_no_more_than_it_may_in_one_batch(
     assert rows == [("pending", 20)]
     process.point.holds.release()
     await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_the_newest_approval_of_a_digest_decides(
+    process: Process, organization: Any, hold: Any, superuser: psycopg.Connection[Any]
+) -> None:
+    """A call that waits with an older one must not use it: people may have denied the newer one."""
+    older = await hold(organization, source="proxy", generation=process.identity.generation)
+    superuser.execute(
+        "UPDATE approvals SET status = 'approved', decided_at = clock_timestamp() WHERE approval_id = %s",
+        [older.approval_id],
+    )
+    row = UseRow(
+        organization.org_id, process.identity.generation, older.approval_id, organization.agent_id, older.digest,
+        "exe_1", "ins_1", datetime.now(UTC), "{}", "{}",
+    )  # fmt: skip
+    newer = await hold(
+        organization,
+        source="proxy",
+        generation=process.identity.generation,
+        digest=older.digest,
+        previous_approval_id=older.approval_id,
+    )
+    assert await process.recorder.submit_use(row) is RecordingOutcome.UNUSABLE
+    superuser.execute("DELETE FROM approvals WHERE approval_id = %s", [newer.approval_id])
+    assert await process.recorder.submit_use(row) is RecordingOutcome.RECORDED
+
+
+async def test_holds_and_uses_of_the_same_calls_do_not_wait_for_each_other(
+    process: Process, superuser: psycopg.Connection[Any]
+) -> None:
+    """Retries lock by digest and uses by approval: in both orders at once, PostgreSQL would end one of them."""
+    waiting = [asyncio.create_task(process.call(number)) for number in range(200)]
+    await process.until_held(200)
+    superuser.execute(
+        "UPDATE approvals SET status = 'approved', decided_at = clock_timestamp() WHERE org_id = %s",
+        [process.identity.org_id],
+    )
+    retries = [asyncio.create_task(process.call(number)) for number in reversed(range(200))]
+    process.wake_ups.wake_all()
+    await asyncio.wait([*waiting, *retries], timeout=20, return_when=asyncio.FIRST_EXCEPTION)
+    await asyncio.sleep(2)
+    process.point.holds.release()
+    ended = await asyncio.gather(*waiting, *retries, return_exceptions=True)
+    assert {type(one) for one in ended} <= {Admitted, ApprovalPendingError}
+    [(used,)] = superuser.execute(
+        "SELECT count(*) FROM approvals WHERE org_id = %s AND used_at IS NOT NULL", [process.identity.org_id]
+    ).fetchall()
+    assert used == 200
