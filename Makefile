@@ -1,6 +1,7 @@
 # make build   everything that is needed, into .venv (nothing is done twice)
 # make up      build, and run a whole instance here
 # make test    build, all checks, all tests; .ci/run calls exactly this
+# make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
 # make bench   the measurements of the README; make format, reference, lock, clean: what they say
 #
@@ -32,10 +33,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: build up test check lint types imports tests bench lock format reference clean help
+.PHONY: build up test unit check lint types imports tests bench lock format reference clean help
 
 help:
-	@sed -n '1,7s/^# \{0,1\}//p' Makefile
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -43,6 +44,9 @@ up: build
 	@$(RUN) up --data-dir .headgate $(UP)
 
 test: check tests
+
+unit: build
+	@$(BIN)/pytest tests/unit -q -n $(JOBS) --dist loadfile
 
 check: lint types imports
 
