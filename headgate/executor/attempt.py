@@ -1,4 +1,4 @@
-"""The attempt itself: sent, its answer inspected by policies about content, and judged."""
+"""Makes one attempt: sends the request, inspects the response by content policies, and judges the result."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Claiming an attempt: durable before the first byte is sent, with the credential that it carries."""
+"""Claims an attempt, durably and before the first byte is sent, with the credential that it carries."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""One attempt at a queued execution: decided again, claimed, sent, judged, settled.
+"""Runs one attempt of a queued execution: decide again, claim, send, judge, settle.
 
-Each step is durable before the next. A worker that is killed before the claim leaves the execution queued, and its job
-is put back; killed after it, whether the call arrived is unknown, and only what is declared repeatable is sent again
-(``close_orphans``); killed after the settlement, there is nothing left to do.
+Each step is durable before the next. If the worker is killed before the claim, the execution stays queued. If it is
+killed after the claim, the outcome is unknown, and only repeatable operations are sent again (``close_orphans``). After
+the settlement nothing is left to do.
 """
 
 import itertools

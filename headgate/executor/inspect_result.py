@@ -1,7 +1,7 @@
-"""NLP policies on the answer of a call that Headgate has made itself: before anything of it is kept.
+"""Applies content policies to the response of an executed action, before any of it is stored.
 
-As at the proxy (``inspect_answer``): whatever is not "clear" withholds, and so does whatever fails on the way. Here
-nobody waits on a connection, so every answer is read as a whole, a stream too.
+As in the proxy (``inspect_answer``), any result other than "clear" and any failure withholds the response. No client
+waits on a connection, so that each response is read as a whole, streams included.
 """
 
 from typing import Final

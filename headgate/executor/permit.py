@@ -1,4 +1,4 @@
-"""Whether a queued execution may run now: its call is read again, and decided by the policies of now."""
+"""Decides whether a queued execution may run now: reads its call again and decides it by current policies."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,6 +1,6 @@
-"""A queued call is decided once more before it runs, by the policies of now (semantics.md, "Retry, use, expiry").
+"""Judges a queued call by current policies before it runs (semantics.md, "Retry, use, expiry").
 
-What was approved is what runs: the kept call is read again, and its digest is that of the action or it does not run.
+What was approved is what runs: the kept call's digest must be the action's.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""How an attempt, or what was never tried, ended: told until it is durable, once."""
+"""Reports how an attempt ended, once, until the report is durable."""
 
 import asyncio
 from typing import Final

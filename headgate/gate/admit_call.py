@@ -1,7 +1,7 @@
-"""An intercepted call on its way through the pipeline: admitted, refused or held.
+"""Takes an intercepted call through the pipeline.
 
-The one way to an ``Admitted`` is through a committed record of a decision made on the state of now; every
-other way out of here is an exception, and the enforcement point forwards on nothing else.
+A committed record of a decision on current state is the only way to an ``Admitted``. Every other result is an
+exception, and the enforcement point forwards on nothing else.
 """
 
 from collections.abc import Callable

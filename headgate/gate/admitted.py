@@ -6,7 +6,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A call that may be forwarded once, recorded as an execution that must be told how it ended.
+    """A call that may be forwarded once. Its recorded execution needs an outcome.
 
     At most one of ``approval_id`` and ``exemption_id`` (a grant, a broken glass) is what let it through.
     """

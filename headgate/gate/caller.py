@@ -1,4 +1,4 @@
-"""Who is calling, of the same generation as the state that the call is decided on."""
+"""Brings a caller and the state that decides the call to one generation."""
 
 from dataclasses import dataclass
 

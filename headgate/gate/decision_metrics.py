@@ -1,6 +1,6 @@
-"""What the API and the proxy both count of what they decide and record, each under names of its own.
+"""Metrics of decisions and records, which the API and the proxy count under names of their own.
 
-Names and meanings are in docs/reference/metrics.md, which a test compares.
+docs/reference/metrics.md defines the names; a test compares.
 """
 
 from typing import Final

@@ -1,5 +1,4 @@
-"""The policy decision point of a process that forwards calls, put together: what admits, what holds, what tells how a
-call ended."""
+"""Builds the policy decision point of a process that forwards calls."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +20,7 @@ _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """``instance`` has what ``gate`` admitted in flight until ``ends`` has told how it ended."""
+    """``instance`` lists what ``gate`` admitted until ``ends`` has reported its outcome."""
 
     gate: CallGate
     holds: Holds

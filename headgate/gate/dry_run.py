@@ -1,4 +1,4 @@
-"""What would be decided of a call, and why: by the live path's own pipeline; nothing is stored, no counter is moved."""
+"""Decides a hypothetical call in the live pipeline and explains the decision. Stores and counts nothing."""
 
 import asyncio
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class HypotheticalCall:
-    """A call that nobody made: an explicit action (the body of POST /v1/actions), or a request as it would be sent.
+    """A hypothetical call: an explicit action (the body of POST /v1/actions), or a request as it would be sent.
 
     ``agent_id`` None: an agent that no policy knows.
     """

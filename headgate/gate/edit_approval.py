@@ -1,7 +1,7 @@
-"""Edit and approve: a reviewer's version of an explicit action is rendered and decided anew, and then approved by them.
+"""Edit and approve: decides a reviewer's version of an explicit action, and approves it.
 
-The policies of now decide the edited action: what they deny nobody can edit an action into, and an approval that they
-ask for must be the one at hand. Both versions are kept, each with its digest.
+Current policies decide the edited action. If they deny it, the edit is refused. If they require an approval, it must be
+the one at hand. The record keeps both versions with their digests.
 """
 
 import json
@@ -84,7 +84,7 @@ class EditApproval:
         raise UnavailableError(UNSETTLED, retry_after_seconds=1)
 
     async def _asked(self, org_id: str, approval_id: str, voter: Voter) -> ActionToEdit:
-        """What was asked for, for somebody who may decide it: policies are not asked on anybody else's behalf."""
+        """The action of an approval that this voter may decide. Policies are evaluated for no other person."""
         async with self.database.transaction(org_id) as connection:
             approval, _ = await get_approval(connection, org_id, approval_id)
             now = max(self.clock(), await server_now(connection))

@@ -1,7 +1,7 @@
-"""What a person has permitted beforehand: a grant where policies ask for approval, a break-glass pass where they deny.
+"""Finds an exemption: a grant where policies ask for approval, a break-glass pass where they deny.
 
-Looked for only where the decision is not allow, in memory; claimed in the database in the transaction that records the
-action, before the first byte is sent. What cannot be claimed leaves the decision as it was.
+The search is in memory and runs only if the decision is not allow. The database claims the use in the transaction that
+records the action, before the first byte is sent. A claim that fails leaves the decision unchanged.
 """
 
 from collections.abc import Awaitable, Callable

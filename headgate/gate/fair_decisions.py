@@ -1,10 +1,9 @@
-"""Deciding so that no organization's policies, and no agent's calls, hold up those of another.
+"""Evaluates rule policies so that no organization and no agent delays another.
 
-What is known to be fast is decided at once, in the event loop's thread, without waiting for anything. An agent whose
-last decisions were slow, an organization that has used up its allowance of that thread beside another, and large inputs
-are decided
-in a thread beside it (the engine lets go of the interpreter's lock), one after the other in fair turns. After each the
-thread rests for as long, so that slow policies get half of a processor at most.
+Fast decisions run at once in the event loop's thread. A second thread decides in fair turns for agents whose last
+decisions were slow, for organizations that used up their share of the first thread, and for large inputs; the engine
+releases the interpreter's lock. The second thread rests as long as it works, so that slow policies get half of a
+processor at most.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ INLINE_INPUT_BYTES_MAX: Final = 64 << 10
 """Reading so much takes the engine a millisecond."""
 _BURST_SECONDS: Final = 1.0
 _ALONE_AFTER_SECONDS: Final = 1.0
-"""Without a decision of another organization there is nobody to leave time for."""
+"""An organization is alone after so long without a decision of another one."""
 
 
 class FairDecisions:

@@ -1,7 +1,7 @@
-"""How an execution ended, told until it is durable.
+"""Reports how executions ended, until the report is durable.
 
-The agent's answer does not wait for this. What cannot be told because the database is away is told when it is
-back; what a process that dies had not told, the worker closes as failed, outcome unknown.
+The agent's response does not wait for it. A report waits while the database is unavailable. If the process dies first,
+the worker closes the execution as failed, outcome unknown.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ def _not_confirmed(now: datetime) -> ExecutionOutcome:
 
 
 class ExecutionEnds:
-    """Tells outcomes for one process; nobody awaits it but an orderly stop."""
+    """Reports the outcomes of one process. Only an orderly stop waits for it."""
 
     def __init__(self, recorder: Recorder, instance: Instance) -> None:
         self._recorder = recorder
@@ -136,7 +136,7 @@ class ExecutionEnds:
         self._instance.ended(row.execution_id)
 
     async def close(self, *, wait_seconds: float) -> None:
-        """Let what is being told again be told for a while, then give up (the worker closes the rest)."""
+        """Waits for reports under way, then gives up: the worker closes the rest."""
         try:
             async with asyncio.timeout(wait_seconds):
                 await self._tasks.wait()

@@ -1,6 +1,6 @@
-"""The approval of a held call's digest: used, opened or joined (semantics.md, "Retry, use, expiry").
+"""Uses, opens or joins the approval of a held call's digest (semantics.md, "Retry, use, expiry").
 
-Each step looks at the newest one and acts on it in one statement that checks that it is still so.
+Each step acts on the newest approval of the digest, in one statement that checks that it is still the newest.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""One request while a person is asked about it."""
+"""The state of one held request."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from headgate.traffic.model import CaptureLevel
 
 
 class Client(Protocol):
-    """Whoever waits for the answer, as the enforcement point sees it."""
+    """The client of a held request, as the enforcement point sees it."""
 
     @property
     def connected(self) -> bool: ...
@@ -18,7 +18,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An approval that nobody has decided yet."""
+    """An undecided approval."""
 
     approval_id: str
     action_id: str

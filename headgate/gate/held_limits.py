@@ -1,6 +1,6 @@
-"""How many calls wait for people at the same time, of one agent and for one approval, in one process.
+"""Limits how many calls wait for people in one process, by agent and by approval.
 
-Beyond, a call is answered as at the end of its hold: its approval stays open, and its agent comes back.
+A call above the limit gets the response of an ended hold: its approval stays open, and the agent retries.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
-"""Holding a call until a human decides (semantics.md, "Retry, use, expiry").
+"""Holds a call until a person decides (semantics.md, "Retry, use, expiry").
 
-One step at a time: each acts on the newest approval of the call's digest, or waits for a wake-up. Between steps the
-caller decides again by the policies of now, so that an approval is used only where they still agree.
+Each step acts on the newest approval of the call's digest, or waits for a wake-up. The pipeline decides again between
+steps, so that an approval is used only while current policies agree.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class Holds:
         self._is_stopping = False
 
     def release(self) -> None:
-        """This process stops: whoever is held is told to send the call again, instead of being cut off."""
+        """Ends all holds of a process that stops: clients are asked to send the call again."""
         self._is_stopping = True
         self._wake_ups.wake_all()
 
@@ -110,7 +110,7 @@ class Holds:
                 expires_at=pending.expires_at,
                 public_api_url=self._times.public_api_url,
             )
-        # Nobody is told of an expiry by the clock; whoever waits sees it for himself.
+        # No wake-up announces an expiry: each held call watches it.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
         with self._counts.waiting(agent, pending.approval_id):
             async with self._wake_ups.waiting(pending.approval_id, held.waiter):

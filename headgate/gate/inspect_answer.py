@@ -1,8 +1,8 @@
-"""NLP policies on answers: what a destination has said is asked about before the agent sees it.
+"""Applies content policies to a response before the agent receives it.
 
-An answer cannot be held for a human, as the call has been made and its sender waits for an end: whatever a policy
-says that is not "clear" (a match or an error, ``deny`` or ``require_approval``) withholds it
-(docs/decisions/0012-an-answer-is-withheld-not-held.md). By the policies that the call was decided with.
+A response cannot be held: the call was made. Any result other than "clear" (a match or an error, ``deny`` or
+``require_approval``) withholds it (docs/decisions/0012-an-answer-is-withheld-not-held.md). The policies are those that
+decided the call.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class AnswerJudge:
         return await self._verdicts(await asyncio.to_thread(judged_pieces, self.call, head, pieces, windows))
 
     def not_inspected(self, why: str) -> Verdicts:
-        """Nobody could be asked: each policy's entry says why."""
+        """No policy could be evaluated; each entry says why."""
         results = tuple(_not_inspected(policy, why) for policy in self.policies)
         return Verdicts(results, f"it could not be inspected: {why}")
 

@@ -1,4 +1,4 @@
-"""NLP policies after the rules: on what is not denied already, and only ever stricter (design, "Deciding")."""
+"""Applies content policies to what the rules do not deny. They only make a decision stricter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""What of an answer is judged by NLP policies: its fields and its body, or a stretch of a stream, as text.
+"""Extracts the text that content policies judge from a response, or from a part of a stream.
 
-The bytes count, not what Content-Type calls them: a picture that is text is read as text. What has no readable form
-is said: nothing found in it proves nothing.
+The bytes count, not their Content-Type: text that claims to be a picture is read as text. Unreadable content is
+reported, because a detector that finds nothing in it proves nothing.
 """
 
 import codecs

@@ -1,8 +1,7 @@
-"""What of an action is judged by NLP policies: everything that would be sent, read as far as it can be read.
+"""Extracts the text that content policies judge from an action: everything that would be sent.
 
-A catalogue names some fields of a call; the others are sent too, so the body itself is judged and not only the
-params. What is not text (a file, an archive) is an attachment, which detectors open; what cannot be read at all is
-said: nothing found in it proves nothing.
+A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params. Files and
+archives are attachments, which detectors open. Unreadable content is reported, because finding nothing in it proves nothing.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""What a process knows of an organization, valid for one generation (semantics.md, "Fresh state").
+"""A snapshot of an organization's settings, valid for one generation (semantics.md, "Fresh state").
 
-Decisions are made on this snapshot; the statement that records one compares its generation with the
-database's, so that a stale snapshot costs a reload, never a wrong decision. The poll only keeps it warm.
+Decisions use the snapshot. The statement that records a decision compares the generation with the database's, so that a
+stale snapshot costs a reload and never a wrong decision. A poll keeps it warm.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ class OrganizationStates:
         vault: Vault | None = None,
         loaded: Callable[[OrganizationState], None] = lambda state: None,
     ) -> None:
-        """``loaded`` is told of each new snapshot."""
+        """``loaded`` receives each new snapshot."""
         self._loaded = loaded
         self._database = database
         self._compile_policies = compile_policies

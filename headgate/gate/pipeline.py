@@ -55,7 +55,7 @@ async def recall_nothing() -> Recalled:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPipeline:
-    """``observe`` is told of each decision of steps 1 and 2."""
+    """``observe`` receives each decision of steps 1 and 2."""
 
     precondition: Precondition
     rules: RuleDecider

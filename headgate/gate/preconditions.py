@@ -1,4 +1,4 @@
-"""What denies a call before any policy is asked, and for good: no exemption, approval or policy permits around it."""
+"""Denials that precede every policy. No exemption, approval or policy overrides them."""
 
 from ipaddress import ip_address
 

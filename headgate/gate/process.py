@@ -1,4 +1,4 @@
-"""What every process that decides works with: put together once for the proxy, the API and the executor."""
+"""Opens what every deciding process needs: the proxy, the API and the executor."""
 
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -97,7 +97,7 @@ async def open_deciding(
     observe_nlp: Callable[[NlpResult], None] = lambda result: None,
     loaded: Callable[[OrganizationState], None] = lambda state: None,
 ) -> AsyncIterator[Deciding]:
-    """The caller has quarantined what killed a process before this one. ``loaded`` is told of each new state of an
+    """The caller has quarantined what killed a process before this one. ``loaded`` receives each new state of an
     organization. Raises ValidationError: a catalogue or a certificate file cannot be read."""
     async with AsyncExitStack() as stack:
         folder = settings.data.evaluating

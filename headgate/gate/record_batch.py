@@ -1,4 +1,4 @@
-"""The record in the path of every request: actions before they are forwarded, outcomes after."""
+"""Records actions before they are forwarded, and outcomes afterwards, in batches."""
 
 import asyncio
 from functools import partial

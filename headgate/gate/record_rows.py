@@ -17,11 +17,11 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.policies.model import Decision
 
 type RecordedObserver = Callable[[Decided, str, datetime], None]
-"""Told of each new action once its decision is recorded: how it was decided, its id, when."""
+"""Receives each new action once its decision is recorded: the decision, the action's id, the time."""
 
 
 def observe_nothing(decided: Decided, action_id: str, at: datetime) -> None:
-    """Where nobody watches."""
+    """Observes nothing."""
 
 
 def _actor(identity: KeyIdentity, address: str | None = None) -> Actor:
@@ -161,7 +161,7 @@ def hold_row(
 
 
 def attention_of(decision: Decision, row: HoldRow) -> Attention | None:
-    """Whom the approval of this row is assigned to, and when the clock looks after it; None: nobody, and never."""
+    """Assignees, escalation and reminder of this row's approval; None: it has none of them."""
     names = assigned_names(decision.requirements)
     escalate_at = escalation_time(row.created_at, row.expires_at, row.risk_level, decision.escalate_after_seconds)
     remind_at = reminder_time(row.created_at, row.expires_at, decision.remind_after_seconds)

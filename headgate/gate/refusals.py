@@ -1,4 +1,4 @@
-"""What an agent is told when its call does not go through: one error for each answer (docs/reference/errors.md)."""
+"""The errors that an agent receives for a call that is not forwarded (docs/reference/errors.md)."""
 
 from datetime import datetime
 from typing import Final
@@ -39,7 +39,7 @@ class ResponseWithheldError(HeadgateError):
 
 
 class ClientGoneError(HeadgateError):
-    """Nobody is there any more to answer to; the approval stays open."""
+    """The client has disconnected; the approval stays open."""
 
     code = ErrorCode.APPROVAL_PENDING
 
@@ -104,7 +104,7 @@ def pending_error(
 def expired_error(approval: Approval) -> ApprovalDeniedError:
     """For a call that was held until the approval ran out."""
     return ApprovalDeniedError(
-        f"approval {approval.approval_id} expired before anybody decided; send the request again to ask anew",
+        f"approval {approval.approval_id} expired without a decision; send the request again to open a new one",
         details={"approval_id": approval.approval_id, "action_id": approval.action_id, "expired": True},
     )
 

@@ -1,4 +1,4 @@
-"""NLP policies in a dry run: what they would make of the rules' decision, with nothing recorded or counted."""
+"""Applies content policies in a dry run. Records and counts nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
-"""Asking shadow policies about calls that are decided and recorded already.
+"""Evaluates shadow policies for calls that are decided and recorded.
 
-A call is put into a queue after its record was handed over, and only where the organization has a shadow policy; one
-thread asks, and twice a second what was said is written. Nothing waits for any of it. What a process cannot keep up
-with is left out and counted; a process that is killed loses up to a second of it.
+A recorded call enters a queue if its organization has a shadow policy. One thread evaluates, and results are written
+twice a second; no request waits. A full queue drops and counts calls. A killed process loses up to a second of results.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ _WRITE_SECONDS: Final = 0.5
 NOTHING: Final = "none"
 
 type ShadowObserver = Callable[[str, str], None]
-"""Told of each verdict: what was said, what was decided; ``dropped`` twice for a call that was left out."""
+"""Receives each shadow verdict with the decision; ``dropped`` twice for a dropped call."""
 
 
 class _Call(NamedTuple):

@@ -1,7 +1,7 @@
-"""An explicit action on its way through the pipeline: the same policies, index and record as a call.
+"""Takes an explicit action through the pipeline: the same policies and record as an intercepted call.
 
-One that has a call is kept, and queued in the transaction that allows it; its worker carries it out. One whose tool has
-no executor stays allowed or approved, and the agent runs it.
+An action with a call is kept and queued in the transaction that allows it, and the worker carries it out. An action
+whose tool has no executor stays allowed or approved, and the agent carries it out.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ INLINE_ACTION_BYTES_MAX: Final = 16 << 10
 
 @dataclass(frozen=True, slots=True)
 class SubmittedAction:
-    """What the agent is told of a new action."""
+    """The answer for a new action."""
 
     action_id: str
     status: ActionStatus
