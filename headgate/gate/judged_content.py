@@ -1,7 +1,8 @@
 """Extracts the text that content policies judge from an action: everything that would be sent.
 
 A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params. Files and
-archives are attachments, which detectors open. Unreadable content is reported, because finding nothing in it proves nothing.
+archives are attachments, which detectors open. Unreadable content is reported, because finding nothing in it proves
+nothing.
 """
 
 import re
