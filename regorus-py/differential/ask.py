@@ -26,6 +26,17 @@ class Call:
         return canonical_json({"name": self.name, "arguments": list(self.arguments)})
 
 
+@dataclass(frozen=True)
+class Module:
+    """A policy to compile; the outcome lists OPA's complaints."""
+
+    text: str
+
+    def line(self) -> bytes:
+        """As OPA's program reads it."""
+        return canonical_json({"module": self.text})
+
+
 def go_is_present() -> bool:
     """Whether OPA can be asked."""
     return shutil.which("go") is not None
@@ -37,7 +48,7 @@ def build(program: Path) -> None:
     subprocess.run(command, cwd=RUNNER, check=True, timeout=BUILD_TIMEOUT_SECONDS)
 
 
-def ask_opa(program: Path, calls: Sequence[Call]) -> list[bytes]:
+def ask_opa(program: Path, calls: Sequence[Call | Module]) -> list[bytes]:
     """OPA's outcomes, a line each."""
     lines = b"".join(call.line() + b"\n" for call in calls)
     done = subprocess.run([program], input=lines, capture_output=True, check=True, timeout=ASK_TIMEOUT_SECONDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 SAME_MIN, ERROR_HERE_MAX = 7_000, 1_000
+ACCEPTED_MIN, STRICTER_MAX = 400, 10
 
 
 def test_no_builtin_has_another_value_than_in_opa(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +27,15 @@ def test_no_builtin_has_another_value_than_in_opa(monkeypatch: pytest.MonkeyPatc
     assert different == []
     assert counts[SAME] > SAME_MIN
     assert counts[ERROR_HERE] < ERROR_HERE_MAX
+
+
+def test_no_policy_is_accepted_that_is_unsafe_to_opa(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    from differential.bodies import ACCEPTED, GOLDEN, compare_bodies, fixed, verdict_here  # noqa: PLC0415
+
+    policies, golden = fixed(), GOLDEN.read_text().strip()
+    lax, strict = compare_bodies(policies, golden)
+    assert lax == []
+    assert len(strict) < STRICTER_MAX
+    both = [text for text, their in zip(policies, golden, strict=True) if their == ACCEPTED == verdict_here(text)]
+    assert len(both) > ACCEPTED_MIN

@@ -37,6 +37,18 @@ _RULES = "package t\n\nxs := [1]\n\ng[k] := 1 if some k in [1]\n\nf(x) := x\n\n"
         "count([i | some i in input.xs]) > 1; not input.ys[i]",
         # Bound only by another negated statement
         "not input.xs[i]; not input.ys[i]",
+        # Bound only by what needs it
+        "f(f(i)[i])",
+        "input.xs.y[f(i)[i]]",
+        "[1, 2][[i, 2][i]]",
+        "[i] := 1",
+        '{"a": i} := "a"',
+        '{"a": i} := {"a": 1 | input.ok}',
+        "some i in input.xs[i]",
+        "some i in {1 | input.xs[i]}",
+        # Bound after a comprehension that means another name
+        "count([1 | not i]) == 0; some i in [1]",
+        "input.a == 1 with input as [1 | not i]",
     ],
 )
 def test_a_body_that_is_unsafe(body: str) -> None:
@@ -62,11 +74,48 @@ def test_a_body_that_is_unsafe(body: str) -> None:
         "r := 1 if { input.a } else := i if { input.b }",
         "r := [i | not input.xs[i]]",
         "r := {i: 1 | not input.xs[i]}",
+        "r := f(i)[i]",
+        "h([x, y]) := i if { x == y }",
     ],
 )
 def test_a_rule_that_is_unsafe(rule: str) -> None:
-    with pytest.raises(RegoError, match="var i is unsafe"):
+    name = rule[0]
+    with pytest.raises(RegoError, match=rf"var i is unsafe in {name}.*: nothing binds it here. Bind it in a statement"):
         Policy(f"{_RULES}{rule}")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r := _",
+        "r contains _",
+        "r[input.a] := {_: 1}",
+        "r := [_ | input.ok]",
+        "h(x) := count(_)",
+        "allow if { _ }",
+        "allow if { input.a != _ }",
+        "allow if { f(_) }",
+        "allow if { _ := 1; not _ == 2 }",
+        "allow if { not input.xs[_].y }",
+    ],
+)
+def test_a_wildcard_is_bound_by_no_other(rule: str) -> None:
+    with pytest.raises(RegoError, match="var _ is unsafe"):
+        Policy(f"{_RULES}{rule}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "some xs; not xs == 1",
+        "xs := [y | y = xs[_]]",
+        "every xs in xs { xs == 1 }",
+        "not xs[1]; every x in input.xs { xs := x; xs == 1 }",
+    ],
+)
+def test_a_name_that_a_body_declares_is_no_rule(body: str) -> None:
+    with pytest.raises(RegoError, match="is unsafe"):
+        Policy(f"{_RULES}allow if {{ {body} }}")
 
 
 @pytest.mark.parametrize("value", ["input.a", "input.xs[i]", "f(1)", "xs", "[input.a]", '{"a": data.b}'])
@@ -101,6 +150,12 @@ def test_a_default_that_is_no_constant(value: str) -> None:
         "r := count(input.xs[i])",
         "r.a[i] := 1 if some i in [1]",
         "default r := [x | some x in [1]]",
+        "allow if { some _, _ in input.xs; [_, 1] := input.ys; walk(input.x, [_, _]) }",
+        "allow if { f(input.xs[i])[j]; not input.ys[i] == j }",
+        "allow if { [x, 1] := xs; not x == 2 }",
+        "allow if { some x in input.xs; every x in x { x == 1 } }",
+        "allow if { count([1 | not input.xs[i]]) == 0; i = 1 }",
+        "allow if { count(input.x) with count as f }",
     ],
 )
 def test_what_opa_accepts_is_accepted(rule: str) -> None:

@@ -1,4 +1,5 @@
 // Calls OPA's builtins: a JSON object {"name", "arguments"} in each line of the input, an outcome in each of the output.
+// {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints.
 //
 // A set is {"$set": […]} in both directions; an outcome is {"value": …}, {"error": "…"} or {} where there is none.
 package main
@@ -7,6 +8,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -21,6 +23,23 @@ import (
 type call struct {
 	Name      string            `json:"name"`
 	Arguments []json.RawMessage `json:"arguments"`
+	Module    string            `json:"module"`
+}
+
+// complaints gives what OPA says of a module.
+func complaints(module string) string {
+	found := []string{}
+	_, err := ast.CompileModules(map[string]string{"policy.rego": module})
+	var errs ast.Errors
+	if errors.As(err, &errs) {
+		for _, one := range errs {
+			found = append(found, one.Code+": "+one.Message)
+		}
+	} else if err != nil {
+		found = append(found, err.Error())
+	}
+	encoded, _ := json.Marshal(found)
+	return `{"value":` + string(encoded) + `}`
 }
 
 func term(raw json.RawMessage) (*ast.Term, error) {
@@ -133,6 +152,9 @@ func answer(line []byte) (outcome string) {
 	var asked call
 	if err := json.Unmarshal(line, &asked); err != nil {
 		return failure(err)
+	}
+	if asked.Module != "" {
+		return complaints(asked.Module)
 	}
 	function := topdown.GetBuiltin(asked.Name)
 	if function == nil {
