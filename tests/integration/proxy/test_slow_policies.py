@@ -15,7 +15,7 @@ from headgate.agents.service import create_key
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
@@ -71,7 +71,7 @@ async def _key(database: Database, organization: Any, *regos: str) -> Secret:
 @pytest.fixture
 async def running(start, cluster, proxy_database: Database, tmp_path) -> AsyncIterator[Any]:
     async with AsyncExitStack() as stack:
-        recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
         whole = await open_enforcement(
             stack, proxy_database, recorder, vault_in(tmp_path), tmp_path / "captures", tunnels=1000
         )

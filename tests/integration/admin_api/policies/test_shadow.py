@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,10 +68,10 @@ async def test_without_one_nothing_is_queued_and_it_costs_a_look_up(gate) -> Non
     await submit(gate.as_agent, "read")
     shadow = gate.api.dependencies.submit_action._shadow
     assert not shadow.__self__._queue
-    identity = type("Identity", (), {"org_id": gate.org_id})()
+    decided = SimpleNamespace(identity=SimpleNamespace(org_id=gate.org_id), candidate=None)
     began = time.perf_counter()
     for _ in range(10_000):
-        shadow(identity, None, None, "act_1", None)
+        shadow(decided, "act_1", None)
     assert (time.perf_counter() - began) / 10_000 < 20e-6  # measured 0.2 µs; the bound is for a busy machine
     assert not shadow.__self__._queue
 

@@ -24,7 +24,7 @@ from headgate.connections.model import ANY, AUTHORIZATION, Connection, Connectio
 from headgate.connections.open_credential import OpenCredentials
 from headgate.connections.service import create_connection
 from headgate.db.database import Database
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import GateRecorder
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
@@ -173,7 +173,7 @@ async def start_keeper(
     async with AsyncExitStack() as stack:
 
         async def begin(*after: object) -> Keeper:
-            recorder, vault = Recorder(Secret(cluster.dsn("headgate_proxy"))), Vault(tmp_path / "master-keys.json")
+            recorder, vault = GateRecorder(Secret(cluster.dsn("headgate_proxy"))), Vault(tmp_path / "master-keys.json")
             whole = await open_enforcement(stack, proxy_database, recorder, vault, tmp_path / "captures", tunnels=1000)
             uses = ConnectionUses(proxy_database, clock)
             stack.push_async_callback(uses.close)
