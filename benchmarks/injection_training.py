@@ -125,9 +125,9 @@ def main() -> None:
     if "--report" not in sys.argv:
         train()
         return
-    parts: tuple[Part, ...] = ("development",) if "--development" in sys.argv else ("development", "heldout", "unseen")
+    evaluated: tuple[Part, ...] = () if "--development" in sys.argv else ("heldout", "unseen", "varied")
     for model in (EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY):
-        for part in parts:
+        for part in ("development", *evaluated):
             report(part, model, show="--show" in sys.argv and model is EmbeddedModel.INJECTION)
         for name, texts in (("development", clean_texts()), ("heldout", held_out_clean_texts())):
             print(

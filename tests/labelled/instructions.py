@@ -4,6 +4,7 @@
 people), and documents with a place, ``{{here}}``. Each instruction and each plain text is taken by itself and in
 documents, so that the document alone says nothing about the label. Styles and kinds of documents are of one part.
 ``unseen`` holds whole answers of tools, each counted once; its ``source`` is mail, page, issue, code or log.
+``varied`` holds orders in disguises that the other parts lack, and plain texts of the same kinds, each counted once.
 """
 
 import json
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-type Part = Literal["development", "heldout", "unseen"]
+type Part = Literal["development", "heldout", "unseen", "varied"]
 
 _FOLDER = Path(__file__).parent
 _DOCUMENTS_EACH = 3

@@ -28,7 +28,8 @@ def _share(flags: list[bool]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("part", "recall", "wrong"), [("development", 0.70, 0.04), ("heldout", 0.61, 0.08), ("unseen", 0.52, 0.03)]
+    ("part", "recall", "wrong"),
+    [("development", 0.70, 0.04), ("heldout", 0.61, 0.08), ("unseen", 0.52, 0.03), ("varied", 0.21, 0.04)],
 )
 def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) -> None:
     texts = list(tool_texts(part))
@@ -50,7 +51,9 @@ def test_styles_and_kinds_of_documents_are_of_one_part_only() -> None:
     assert len(development) + len(held_out) > 2000
     assert {one.style for one in development} & {one.style for one in held_out} == {"document"}
     assert {one.document for one in development} & {one.document for one in held_out} == {None}
-    assert not {one.style for one in tool_texts("unseen")} & {one.style for one in (*development, *held_out)}
+    unseen, varied = {one.style for one in tool_texts("unseen")}, {one.style for one in tool_texts("varied")}
+    assert not unseen & {one.style for one in (*development, *held_out)}
+    assert not varied & {*unseen, *(one.style for one in (*development, *held_out))}
 
 
 @pytest.mark.parametrize("model", [EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY])
