@@ -46,8 +46,7 @@ class Identify:
         self._limiter = limiter
         self._api_origin = api_origin
         self._keys = keys
-        self._states = states
-        self._clock = clock
+        self._callers = Callers(states, keys, clock)
 
     async def http_connect(self, flow: HTTPFlow) -> None:
         if not is_open(flow):
@@ -106,7 +105,7 @@ class Identify:
             # Another agent on the same connection would inherit what the first one reached.
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
-        state, _ = await Callers(self._states, self._keys, self._clock).agree(caller)
+        state, _ = await self._callers.agree(caller)
         client.identify(caller)
         client.rules = state.allowlist
 

@@ -67,7 +67,7 @@ class RecordingOutcome(StrEnum):
     @classmethod
     def of(cls, answer: str) -> "RecordingOutcome":
         """The answer of a SQL function. Raises ValueError for one that this version does not know."""
-        return cls.RECORDED if answer in ("held", "used") else cls(answer)
+        return _RECORDED.get(answer) or cls(answer)
 
 
 class OutcomeRow(NamedTuple):
@@ -97,10 +97,9 @@ _ONE: Final = "SELECT record_actions({}) AS outcome".format(
 )  # fmt: skip
 _ACTION_COLUMNS: Final = columns_of(ActionRow)
 _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
+_RECORDED: Final = {"held": RecordingOutcome.RECORDED, "used": RecordingOutcome.RECORDED}
 _OUTCOMES: Final = {
-    **{outcome.value.encode(): outcome for outcome in RecordingOutcome},
-    b"held": RecordingOutcome.RECORDED,
-    b"used": RecordingOutcome.RECORDED,
+    answer.encode(): outcome for answer, outcome in ({one.value: one for one in RecordingOutcome} | _RECORDED).items()
 }
 
 

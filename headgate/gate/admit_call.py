@@ -73,7 +73,8 @@ class CallGate:
         Raises what ``enforce`` raises, ActionDeniedError, ApprovalPendingError, ApprovalDeniedError, ClientGoneError,
         UnauthorizedError, UnavailableError.
         """
-        return await pass_through(self.pipeline, self.callers, caller, _InterceptedCall(self, reading, held, enforce))
+        call = _InterceptedCall(self, reading, held, enforce)
+        return await pass_through(self.pipeline, self.callers, caller, call, call.bind)
 
 
 @dataclass(frozen=True, slots=True)

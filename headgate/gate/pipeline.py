@@ -104,11 +104,12 @@ class Held:
     wait: Callable[[], Awaitable[Again]]
 
 
-class WayIn[Answer](Protocol):
-    """One call on its way through: how it is read, exempted, held and recorded. Each raises HeadgateError."""
+type Bind = Callable[[OrganizationState], Awaitable[BoundCandidate | None]]
+"""The call with its connection in a state; None: the state moved meanwhile. Raises HeadgateError."""
 
-    async def bind(self, state: OrganizationState) -> BoundCandidate | None:
-        """None: the state moved meanwhile."""
+
+class WayIn[Answer](Protocol):
+    """How a call is exempted, held and recorded. Each raises HeadgateError."""
 
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         """See ``Recall``."""
@@ -124,14 +125,14 @@ class WayIn[Answer](Protocol):
 
 
 async def pass_through[Answer](
-    pipeline: DecisionPipeline, callers: Callers, caller: Caller, way: WayIn[Answer]
+    pipeline: DecisionPipeline, callers: Callers, caller: Caller, way: WayIn[Answer], bind: Bind
 ) -> Answer:
-    """Decides again while the state moves (semantics.md, "Fresh state"). Raises what ``way`` raises, UnauthorizedError,
-    UnavailableError."""
+    """Decides again while the state moves (semantics.md, "Fresh state"). Raises what ``way`` and ``bind`` raise,
+    UnauthorizedError, UnavailableError."""
     stale = 0
     while stale < MOST_DECISIONS:
         state, identity = await callers.agree(caller)
-        candidate = await way.bind(state)
+        candidate = await bind(state)
         if candidate is None:
             stale += 1
             continue

@@ -106,8 +106,10 @@ class SubmitAction:
         """Raises UnauthorizedError, ConflictError (the key was used for another body), RateLimitedError (too many
         approvals of this agent are open), NoConnectionError, BrokenConnectionError, UnavailableError."""
         submitted = await self.read(identity, len(draft.params_bytes), candidate_for, identity, draft, submission)
-        way = _ExplicitAction(self, submitted)
-        return await pass_through(self._pipeline, self._callers, Caller(key, identity), way)
+        return await pass_through(self._pipeline, self._callers, Caller(key, identity), self, partial(_bind, submitted))
+
+    async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
+        return NOTHING_RECALLED
 
     async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again | None:
         return await first_usable(decided, self._clock(), partial(self._claim, decided))
@@ -191,25 +193,8 @@ class SubmitAction:
         return DuplicateAction(original.action_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _ExplicitAction:
-    submit: SubmitAction
-    submitted: Candidate
-
-    async def bind(self, state: OrganizationState) -> BoundCandidate:
-        return with_connection(self.submitted, state.connections, state.org_id)
-
-    async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
-        return NOTHING_RECALLED
-
-    async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again | None:
-        return await self.submit.exempt(decided)
-
-    async def hold(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again:
-        return await self.submit.hold(decided)
-
-    async def record(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again:
-        return await self.submit.record(decided)
+async def _bind(submitted: Candidate, state: OrganizationState) -> BoundCandidate:
+    return with_connection(submitted, state.connections, state.org_id)
 
 
 def _submitted(

@@ -166,12 +166,13 @@ async def _load(database: Database, org_id: str, changes: Sequence[RuleChange]) 
 
 
 def _compiled(now: _Now, checked: Mapping[int, CheckedPolicy]) -> list[CompiledPolicy]:
+    if not checked:
+        return []
     compiled = [compile_policy(one.draft.rego_policy, one.data, one.libraries) for one in checked.values()]
-    for one in checked.values():
-        for enabled in now.enabled:
-            with suppress(PolicyRefusedError):
-                compiled.append(compile_policy(enabled.rego_policy, one.data, one.libraries))
-        break  # the data and modules are the same for all
+    around = next(iter(checked.values()))  # the data and modules are the same for all
+    for enabled in now.enabled:
+        with suppress(PolicyRefusedError):
+            compiled.append(compile_policy(enabled.rego_policy, around.data, around.libraries))
     return compiled
 
 

@@ -117,7 +117,7 @@ class _Process:
 
     async def passes(self, rules: _Rules) -> str:
         pipeline = DecisionPipeline(stopped, rules, cast("Any", None))
-        return await pass_through(pipeline, self.callers, self.caller, self.way)
+        return await pass_through(pipeline, self.callers, self.caller, self.way, self.way.bind)
 
 
 @pytest.fixture
