@@ -46,11 +46,11 @@ class ActionRow(NamedTuple):
 
 
 class RecordingOutcome(StrEnum):
-    """What became of a decision that was to be recorded; only after ``RECORDED`` is anything written.
+    """The result of recording a decision. Nothing is written unless it is ``RECORDED``.
 
     ``STALE``: the organization's generation has moved. ``UNKNOWN``: the agent is not active. ``DUPLICATE``: its
     idempotency key was used. ``CHANGED``: there is a newer approval of the digest than the one that was read.
-    ``UNUSABLE``: the approval, the grant or the break-glass pass cannot be used (any more). ``ASKED``: an approval of
+    ``UNUSABLE``: the approval, the grant or the break-glass pass cannot be used. ``ASKED``: an approval of
     exactly this call is open, unused or denied, and goes before a grant. ``FULL``: as many approvals of the agent are
     open as may be.
     """

@@ -43,7 +43,7 @@ class Candidate:
     asks_for_connection: bool = False
     """It mentions a placeholder."""
     connection: Connection | None = None
-    """Whose credential it will carry, in the generation that it is decided on (``with_connection``)."""
+    """The connection whose credential it carries, in the generation of its decision (``with_connection``)."""
 
 
 BoundCandidate = NewType("BoundCandidate", Candidate)

@@ -43,7 +43,7 @@ def decision_point(
     most_open_approvals: int | None = None,
     shadow: RecordedObserver = observe_nothing,
 ) -> DecisionPoint:
-    """``most_open_approvals``: of an agent that has no limit of its own; None: any number, of calls that wait too."""
+    """``most_open_approvals``: for agents without a limit of their own; None: no limit, of held calls either."""
     clock = callers.clock
     instance = Instance("proxy", database)
     ends = ExecutionEnds(recorder, instance)

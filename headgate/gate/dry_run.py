@@ -113,7 +113,7 @@ class DryRun:
         return Hypothesis(candidate, state)
 
     async def run(self, org_id: str, call: HypotheticalCall, *, trace: bool, ask_judges: bool) -> DryRunResult:
-        """The decision of the live path, and what everybody says.
+        """Decides the call and explains each policy.
 
         Raises ValidationError, NotFoundError (the agent), UnavailableError.
         """
@@ -180,7 +180,7 @@ class ExplainedRules:
     def _ask_all(self, state: OrganizationState, candidate: BoundCandidate) -> RulesSaid:
         draft, around = candidate.draft, state.around
         data, libraries = (b"{}", ()) if around is None else (around.data, around.libraries)
-        # The same texts with the same data are compiled already: this costs a list, and has a marker of its own.
+        # The engine keeps compiled policies: this costs a list, and has its own marker.
         policies = PolicySet(state.rules, data, libraries=libraries, marker=self._marker)
         host = None if draft.call is None else draft.call.host
         method = None if draft.call is None else draft.call.method

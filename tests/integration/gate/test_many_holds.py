@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,6 @@ import psycopg
 import pytest
 
 from headgate.actions.recording_store import RecordingOutcome
-from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
@@ -25,66 +23,35 @@ from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.gate.admitted import Admitted
-from headgate.gate.caller import Caller, Callers
-from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
-from headgate.gate.decision_point import DecisionPoint, decision_point
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.held_call import HeldCall
-from headgate.gate.hold_call import HoldTimes
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline
-from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import GateRecorder
 from headgate.gate.refusals import ApprovalPendingError
-from headgate.judges.daily_budget import DailyBudgets
-from headgate.judges.judge import Judges
-from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import RateLimitedError
 from headgate.kernel.secrets import Secret
-from headgate.nlp_policies.evaluate import Evaluator
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
 from headgate.protocols.draft import Source, make_draft
+from tests.integration.decision_process import DecisionProcess, decision_process
 
 _REGO = 'package t\n\nrequire_approval contains "a person looks" if input.tool == "mail"\n'
 _HOLD_SECONDS = 60.0
 
 
-class _Client:
-    connected = True
-
-
-@dataclass
-class _Reading:
-    candidate: Candidate
-
-    async def read(self) -> Candidate:
-        return self.candidate
-
-    def drop(self) -> None:
-        """It is small."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Process:
     """A decision point with its poll for decisions, and one agent."""
 
-    point: DecisionPoint
-    recorder: GateRecorder
-    wake_ups: WakeUps
+    decides: DecisionProcess
     identity: KeyIdentity
     key: Secret
     database: Database
 
-    async def call(self, number: int, held: HeldCall | None = None) -> Admitted:
+    @property
+    def wake_ups(self) -> WakeUps:
+        return self.decides.wake_ups
+
+    async def call(self, number: int) -> Admitted:
         draft = make_draft(tool="mail", operation="send", params={"number": number}, source=Source.PROXY)
-        reading = _Reading(candidate_for(self.identity, draft))
-        caller = Caller(self.key, self.identity)
-        return await self.point.gate.admit(
-            caller, reading, held or HeldCall(_Client()), lambda _, one: BoundCandidate(one)
-        )
+        return await self.decides.admit(self.key.reveal(), draft)
 
     async def until_held(self, count: int) -> None:
         async with asyncio.timeout(_HOLD_SECONDS):
@@ -116,30 +83,14 @@ async def process(
             scopes=KIND_SCOPES[KeyKind.AGENT],
             agent_id=organization.agent_id,
         )
-    async with AsyncExitStack() as stack:
-        judges = Judges(await stack.enter_async_context(open_client()))
-        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
-        rules, wake_ups = FairDecisions(), WakeUps(proxy_database)
-        stack.callback(rules.close)
-        for close in (judges.close, recorder.close):
-            stack.push_async_callback(close)
-        keys = KeyRing(proxy_database, clock=system_clock)
-        evaluator = Evaluator(judges, DailyBudgets(system_clock))
-        point = decision_point(
-            proxy_database,
-            recorder,
-            DecisionPipeline(stopped, rules, ContentJudge(evaluator)),
-            Callers(OrganizationStates(proxy_database), keys, system_clock),
-            wake_ups=wake_ups,
-            times=HoldTimes(_HOLD_SECONDS, 3600, "http://127.0.0.1:1"),
-            most_open_approvals=most_open,
-        )
-        stack.push_async_callback(point.close)
-        await recorder.open()
-        polling = asyncio.create_task(wake_ups.poll())
-        stack.callback(polling.cancel)
-        identity = await keys.authenticate(issued.key.reveal())
-        yield Process(point, recorder, wake_ups, identity, issued.key, api_database)
+    dsn = cluster.dsn("headgate_proxy")
+    async with decision_process(
+        dsn, proxy_database, hold_seconds=_HOLD_SECONDS, most_open_approvals=most_open
+    ) as decides:
+        polling = asyncio.create_task(decides.wake_ups.poll())
+        identity = await decides.keys.authenticate(issued.key.reveal())
+        yield Process(decides, identity, issued.key, api_database)
+        polling.cancel()
 
 
 async def test_a_burst_is_held_and_each_is_released_once(process: Process, superuser: psycopg.Connection[Any]) -> None:
@@ -185,7 +136,7 @@ async def test_one_digest_is_asked_about_once_and_used_once(
         [process.identity.org_id],
     ).fetchall()
     assert rows == [("approved", True), ("pending", False)]
-    process.point.holds.release()
+    process.decides.point.holds.release()
     ended = await asyncio.gather(*calls, return_exceptions=True)
     assert Counter(type(one) for one in ended) == {Admitted: 1, ApprovalPendingError: 49}
 
@@ -204,7 +155,7 @@ async def test_an_agent_opens_no_more_than_it_may_in_one_batch(
         "SELECT status, count(*) FROM approvals WHERE org_id = %s GROUP BY 1", [process.identity.org_id]
     ).fetchall()
     assert rows == [("pending", 20)]
-    process.point.holds.release()
+    process.decides.point.holds.release()
     await asyncio.gather(*calls, return_exceptions=True)
 
 
@@ -228,9 +179,9 @@ async def test_the_newest_approval_of_a_digest_decides(
         digest=older.digest,
         previous_approval_id=older.approval_id,
     )
-    assert await process.recorder.submit_use(row) is RecordingOutcome.UNUSABLE
+    assert await process.decides.recorder.submit_use(row) is RecordingOutcome.UNUSABLE
     superuser.execute("DELETE FROM approvals WHERE approval_id = %s", [newer.approval_id])
-    assert await process.recorder.submit_use(row) is RecordingOutcome.RECORDED
+    assert await process.decides.recorder.submit_use(row) is RecordingOutcome.RECORDED
 
 
 async def test_holds_and_uses_of_the_same_calls_do_not_wait_for_each_other(
@@ -247,7 +198,7 @@ async def test_holds_and_uses_of_the_same_calls_do_not_wait_for_each_other(
     process.wake_ups.wake_all()
     await asyncio.wait([*waiting, *retries], timeout=20, return_when=asyncio.FIRST_EXCEPTION)
     await asyncio.sleep(2)
-    process.point.holds.release()
+    process.decides.point.holds.release()
     ended = await asyncio.gather(*waiting, *retries, return_exceptions=True)
     assert {type(one) for one in ended} <= {Admitted, ApprovalPendingError}
     [(used,)] = superuser.execute(

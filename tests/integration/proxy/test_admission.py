@@ -242,6 +242,24 @@ async def test_the_use_of_an_approval_is_given_back(
 
 
 @_each_cause
+async def test_raised_while_a_hold_is_recorded(decided: Decided, answer, monkeypatch, cause) -> None:
+    """Whether the approval was opened is unknown to the call: nothing is sent, and a retry joins what is there."""
+    held = decided.recorder.submit_hold
+
+    async def explode(*given: Any) -> None:
+        await held(*given)
+        raise cause()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(decided.recorder, "submit_hold", explode)
+        assert answer(await decided.ask("POST")).status == 503
+    assert answer(await decided.ask("POST")).status == 403
+    assert decided.running.upstream.connections == 0
+    approvals = decided.superuser.execute("SELECT status FROM approvals WHERE org_id = %s", [decided.org_id]).fetchall()
+    assert approvals == [("pending",)]
+
+
+@_each_cause
 async def test_raised_while_an_approval_is_used(
     decided: Decided, api_database: Database, answer, monkeypatch, cause
 ) -> None:

@@ -8,38 +8,19 @@ edits, a dry run, a simulation and a replay. The intercepted call has its destin
 
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headgate.agents.authenticate import KeyRing
-from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
-from headgate.gate.caller import Caller, Callers
-from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
-from headgate.gate.decision_point import decision_point
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.held_call import HeldCall
-from headgate.gate.hold_call import HoldTimes
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline
-from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import GateRecorder
 from headgate.gate.refusals import ActionDeniedError, ApprovalPendingError
-from headgate.judges.daily_budget import DailyBudgets
-from headgate.judges.judge import Judges
-from headgate.judges.transport import open_client
-from headgate.kernel.clock import system_clock
-from headgate.kernel.secrets import Secret
-from headgate.nlp_policies.evaluate import Evaluator
 from headgate.organizations.model import Role
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
+from tests.integration.decision_process import decision_process
 
 _ORDER = "maria.keller@example.com"
 _READ = {"tool": "shop", "operation": "get_order", "params": {"order": _ORDER}, "context": {"note": "a"}}
@@ -64,45 +45,12 @@ class Ways:
     ask: Callable[[], Awaitable[dict[str, str]]]
 
 
-class _Client:
-    connected = True
-
-
-@dataclass
-class _Reading:
-    candidate: Candidate
-
-    async def read(self) -> Candidate:
-        return self.candidate
-
-    def drop(self) -> None:
-        """It is small."""
-
-
 async def _intercepted(gate: Any, cluster: Any, database: Database, data_dir: Path, port: int) -> str:
-    clock = system_clock
-    keys, recorder = KeyRing(database, clock=clock), GateRecorder(Secret(cluster.dsn("headgate_proxy")))
-    async with AsyncExitStack() as stack:
-        judges = Judges(await stack.enter_async_context(open_client()))
-        stack.push_async_callback(judges.close)
-        stack.push_async_callback(recorder.close)
-        states = OrganizationStates(database)
-        point = decision_point(
-            database,
-            recorder,
-            DecisionPipeline(stopped, FairDecisions(), ContentJudge(Evaluator(judges, DailyBudgets(clock)))),
-            Callers(states, keys, clock),
-            wake_ups=WakeUps(database),
-            times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
-        )
-        stack.push_async_callback(point.close)
-        await recorder.open()
-        call = HttpCall("GET", "http", "127.0.0.1", port, f"/orders/{_ORDER}", "", (), b"")
-        identity = await keys.authenticate(gate.agent_key)
-        reading = _Reading(candidate_for(identity, interpret(call, load_catalogues(data_dir / "catalogues"))))
-        caller = Caller(Secret(gate.agent_key), identity)
+    call = HttpCall("GET", "http", "127.0.0.1", port, f"/orders/{_ORDER}", "", (), b"")
+    draft = interpret(call, load_catalogues(data_dir / "catalogues"))
+    async with decision_process(cluster.dsn("headgate_proxy"), database) as process:
         try:
-            await point.gate.admit(caller, reading, HeldCall(_Client()), lambda _, one: BoundCandidate(one))
+            await process.admit(gate.agent_key, draft)
         except ActionDeniedError:
             return "deny"
         except ApprovalPendingError:

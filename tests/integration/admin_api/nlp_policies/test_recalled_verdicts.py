@@ -1,60 +1,25 @@
 """An approved call when it comes: what a judge said when the approval was opened holds, in every process."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Voter
-from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
-from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
-from headgate.gate.caller import Caller, Callers
-from headgate.gate.candidate import Candidate, candidate_for
-from headgate.gate.decision_point import decision_point
-from headgate.gate.fair_decisions import FairDecisions
-from headgate.gate.held_call import HeldCall
-from headgate.gate.hold_call import HoldTimes
-from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline
-from headgate.gate.preconditions import stopped
-from headgate.gate.record_batch import GateRecorder
 from headgate.gate.refusals import ApprovalPendingError
-from headgate.judges.daily_budget import DailyBudgets
-from headgate.judges.judge import Judges
-from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
-from headgate.kernel.secrets import Secret
-from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.draft import Source, make_draft
 from tests.integration.admin_api.conftest import Gate
 from tests.integration.admin_api.nlp_policies.test_decisions import _provider
 from tests.integration.admin_api.nlp_policies.test_dry_run import _CLEAR, _JUDGED, _MATCH
+from tests.integration.decision_process import decision_process
 from tests.integration.judges.model_server import ModelServer
 
 type Send = Callable[..., Awaitable[Admitted]]
-
-
-class _Client:
-    connected = True
-
-
-@dataclass
-class _Reading:
-    candidate: Candidate
-
-    async def read(self) -> Candidate:
-        return self.candidate
-
-    def drop(self) -> None:
-        """It is small."""
 
 
 @pytest.fixture
@@ -62,36 +27,12 @@ def send(gate: Gate, cluster: Any, proxy_database: Database) -> Send:
     """The same call, each time through a process that has seen nothing before."""
 
     async def call(note: str = "hello") -> Admitted:
-        async with _process(gate, cluster, proxy_database) as (call_gate, keys):
-            identity = await keys.authenticate(gate.agent_key)
+        dsn, vault = cluster.dsn("headgate_proxy"), gate.api.dependencies.vault
+        async with decision_process(dsn, proxy_database, vault=vault) as process:
             draft = make_draft(tool="write", operation="go", params={"note": note}, source=Source.PROXY)
-            caller = Caller(Secret(gate.agent_key), identity)
-            reading = _Reading(candidate_for(identity, draft))
-            return await call_gate.admit(caller, reading, HeldCall(_Client()), lambda _, candidate: candidate)
+            return await process.admit(gate.agent_key, draft)
 
     return call
-
-
-@asynccontextmanager
-async def _process(gate: Gate, cluster: Any, database: Database) -> AsyncIterator[tuple[CallGate, KeyRing]]:
-    clock = system_clock
-    recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
-    keys = KeyRing(database, clock=clock)
-    async with AsyncExitStack() as stack:
-        judges = Judges(await stack.enter_async_context(open_client()))
-        for close in (judges.close, recorder.close):
-            stack.push_async_callback(close)
-        point = decision_point(
-            database,
-            recorder,
-            DecisionPipeline(stopped, FairDecisions(), ContentJudge(Evaluator(judges, DailyBudgets(clock)))),
-            Callers(OrganizationStates(database, vault=gate.api.dependencies.vault), keys, clock),
-            wake_ups=WakeUps(database),
-            times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
-        )
-        stack.push_async_callback(point.close)
-        await recorder.open()
-        yield point.gate, keys
 
 
 async def _approve(gate: Gate, approval_id: str) -> None:
