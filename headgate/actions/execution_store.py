@@ -1,4 +1,4 @@
-"""Executions and the processes that carry them out, in the database: the functions of ``0005_recording.sql``."""
+"""Executions and the processes that carry them out, in the database: functions of ``schema/functions/executions``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

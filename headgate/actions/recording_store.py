@@ -1,5 +1,5 @@
 """What is written in the path of every request: the calls of ``record_actions`` and ``record_outcomes``
-(``0005_recording.sql``), and the rows that they take.
+(``schema/functions/actions/record_actions.sql``), and the rows that they take.
 
 A row's fields stand in the order of the function's parameters, so that a batch is transposed into parallel arrays
 without touching a field by name; a field's type says which array it becomes. A test compares both with the database.

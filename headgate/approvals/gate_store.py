@@ -1,8 +1,7 @@
-"""What the enforcement points may do with approvals: the SQL functions of ``0005_recording.sql``,
-``0007_room_for_approvals.sql``, ``0011_who_decides.sql`` and ``0016_verdicts_of_approvals.sql``, by name.
+"""What the enforcement points may do with approvals: SQL functions of ``schema/functions/approvals``, by name.
 
-Each is one statement that locks, checks and acts; the deciding is done before, in pure functions, and each
-says when what it was decided on is no longer so.
+Each is one statement that locks, checks and acts. Pure functions decide before; each statement reports when the state
+that they decided on has changed.
 """
 
 from datetime import datetime, timedelta

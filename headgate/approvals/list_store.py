@@ -1,4 +1,4 @@
-"""Lists of approvals, newest first, each by an index that has the list's order (``0011_who_decides.sql``)."""
+"""Lists of approvals, newest first, each by an index that has the list's order (``schema/08_approvals.sql``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

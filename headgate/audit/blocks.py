@@ -1,6 +1,6 @@
 """Blocks of the record and the masks that say which of a block's events are meant.
 
-The bitmap index of ``0019_audit_search.sql``: a mask is an integer of ``BLOCK_EVENTS`` bits, the most significant of
+The bitmap index of ``schema/07_audit.sql``: a mask is an integer of ``BLOCK_EVENTS`` bits, the most significant of
 which is the block's first event, as the server writes a ``bit`` string from left to right.
 """
 

@@ -14,7 +14,7 @@ from headgate.deliveries.model import INTERRUPTED, Attempt, Delivery, DeliverySt
 from headgate.kernel.errors import ConflictError, NotFoundError
 
 FORGOTTEN: Final = "{}"
-"""What stands in the place of a payload that was forgotten (``forget_bodies``, ``0020_retention.sql``)."""
+"""Replaces an erased payload (``schema/functions/retention/forget_bodies.sql``)."""
 
 _COLUMNS = (
     "org_id, delivery_id, target_kind, target_id, event_id, event, subject_id, payload, status, attempts, created_at,"

@@ -1,4 +1,4 @@
-"""SQL of what people and agents may do with executions: the functions of ``0014_executions.sql``."""
+"""SQL of what people and agents may do with executions: functions of ``schema/functions/executions``."""
 
 from datetime import datetime
 

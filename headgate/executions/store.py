@@ -1,4 +1,4 @@
-"""All SQL of the executor: the functions of ``0014_executions.sql``, and what it reads before it claims."""
+"""All SQL of the executor: functions of ``schema/functions/executions``, and what it reads before it claims."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

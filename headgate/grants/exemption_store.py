@@ -1,5 +1,5 @@
-"""The claim of a grant's use, or of a broken glass: the SQL function ``use_exemption`` of
-``0012_grants_and_break_glass.sql``, by name. One statement that locks, checks, counts and records."""
+"""Claims a use of a grant or of break-glass with the SQL function ``use_exemption``
+(``schema/functions/grants/use_exemption.sql``): one statement that locks, checks, counts and records."""
 
 from decimal import Decimal
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Deferring, and what the queue looks like: the functions of ``0013_queue.sql``."""
+"""Deferring, and what the queue looks like: the functions of ``schema/functions/queue``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

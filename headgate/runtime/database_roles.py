@@ -1,4 +1,4 @@
-"""The roles of the embedded database: the owner before migrations, everybody's password after them."""
+"""The roles of the embedded database: the owner before the schema is made, the passwords of the parts after."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ from headgate.runtime.secrets_file import InstanceSecrets
 
 OWNER: Final = "headgate_owner"
 PARTS: Final = ("headgate_api", "headgate_proxy", "headgate_worker", "headgate_auditor")
-"""Made by the migrations, without a right to log in: that is given here, with a password."""
+"""The schema makes them without a right to log in. This module gives it, with a password."""
 
 type _Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
 async def prepare_database(server: PostgresServer, secrets: InstanceSecrets, database: str = DATABASE) -> list[str]:
-    """Owner, database, migrations, logins; whatever is there already stays. Returns the migrations applied.
+    """Makes owner, database, schema and logins where they are missing. Returns what ``migrate`` applied.
 
     Raises UnavailableError.
     """
@@ -36,7 +36,7 @@ async def prepare_database(server: PostgresServer, secrets: InstanceSecrets, dat
 
 
 async def _ensure_owner(connection: _Connection, password: Secret, database: str) -> None:
-    """No superuser, no BYPASSRLS; CREATEROLE, for the migrations that make the parts' roles."""
+    """No superuser, no BYPASSRLS; CREATEROLE, as the schema makes the roles of the parts."""
     if not await _exists(connection, "SELECT FROM pg_roles WHERE rolname = %s", OWNER):
         await connection.execute(
             sql.SQL("CREATE ROLE {} NOSUPERUSER NOBYPASSRLS CREATEROLE").format(sql.Identifier(OWNER))

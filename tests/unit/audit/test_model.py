@@ -37,7 +37,7 @@ def test_what_json_cannot_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("event_type", EventType)
 def test_every_event_type_is_subject_dot_verb(event_type: EventType) -> None:
-    # The same expression guards the column in 0004_audit.sql.
+    # The same expression guards the column in schema/07_audit.sql.
     assert re.fullmatch(r"[a-z_]+[.][a-z_]+", event_type.value)
 
 

@@ -1,0 +1,100 @@
+-- The audit log. An event is written to audit_inbox in the transaction of the state change that it reports. The sealer moves
+-- it into the organization's hash chain in its own transaction. Rows of the chain are narrow and stay for ever. Salts and
+-- payloads are in monthly partitions and may be erased: the chain stays valid.
+
+CREATE TABLE audit_inbox (
+    org_id     text COLLATE "C" NOT NULL,
+    inbox_id   bigint GENERATED ALWAYS AS IDENTITY,
+    event_id   text COLLATE "C" NOT NULL DEFAULT 'evt_' || uuidv7(),
+    event_type text NOT NULL CHECK (event_type ~ '^[a-z_]+[.][a-z_]+$'),
+    -- Values of a header are checked here, where a bad value refuses its writer. In the sealer it would stop all events.
+    action_id  text COLLATE "C" CHECK (action_id ~ '^[A-Za-z0-9_-]+$'),
+    agent_id   text COLLATE "C" CHECK (agent_id ~ '^[A-Za-z0-9_-]+$'),
+    created_at timestamptz NOT NULL -- in the range that readers can parse: one row outside it would break each page with it
+               CHECK (created_at >= '0001-01-02 00:00Z' AND created_at < '9999-12-31 00:00Z'),
+    payload    text NOT NULL, -- canonical JSON {actor, data}: the exact bytes that are hashed
+    PRIMARY KEY (org_id, inbox_id)
+-- Rows live for milliseconds: vacuum by their number, and without the lock that truncation takes.
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_insert_scale_factor = 0,
+        autovacuum_vacuum_insert_threshold = 20000, vacuum_truncate = false);
+CALL isolate_organizations('audit_inbox');
+-- The API reads it to verify: the tables that lists show are compared with the sealed events and with these.
+GRANT SELECT, INSERT (org_id, event_type, action_id, agent_id, created_at, payload) ON audit_inbox TO headgate_api;
+GRANT INSERT (org_id, event_type, action_id, agent_id, created_at, payload) ON audit_inbox TO headgate_worker;
+GRANT SELECT, INSERT, DELETE ON audit_inbox TO headgate_definer;
+
+CREATE TABLE audit_chain (
+    org_id    text COLLATE "C" NOT NULL,
+    seq       bigint NOT NULL,
+    header    text NOT NULL, -- canonical JSON: the exact bytes that are hashed
+    hash      bytea NOT NULL CHECK (octet_length(hash) = 32),
+    sealed_at timestamptz NOT NULL,
+    PRIMARY KEY (org_id, seq)
+);
+CREATE INDEX audit_chain_by_time ON audit_chain (org_id, sealed_at);
+CALL isolate_organizations('audit_chain');
+GRANT SELECT ON audit_chain TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT ON audit_chain TO headgate_definer;
+
+CREATE TABLE audit_events (
+    org_id     text COLLATE "C" NOT NULL,
+    seq        bigint NOT NULL,
+    event_id   text COLLATE "C" NOT NULL,
+    event_type text NOT NULL,
+    action_id  text COLLATE "C",
+    agent_id   text COLLATE "C",
+    created_at timestamptz NOT NULL,
+    sealed_at  timestamptz NOT NULL,
+    salt       bytea, -- null with the payload: erased
+    payload    text,
+    CHECK ((salt IS NULL) = (payload IS NULL))
+) PARTITION BY RANGE (sealed_at);
+-- Takes what no monthly partition takes: a missing partition must not stop the sealer.
+CREATE TABLE audit_events_rest PARTITION OF audit_events DEFAULT;
+CREATE INDEX audit_events_by_seq ON audit_events (org_id, seq);
+CREATE INDEX audit_events_by_id ON audit_events (org_id, event_id);
+CREATE INDEX audit_events_by_action ON audit_events (org_id, action_id, seq);
+-- Only the rare types. A scan of any range finds the frequent types, and indexing them would cost each request.
+CREATE INDEX audit_events_by_type ON audit_events (org_id, event_type, seq)
+    WHERE event_type NOT IN ('action.submitted', 'decision.made', 'execution.started', 'execution.completed');
+-- Ranges of time. Rows are nearly in this order, so a block range index serves, at no cost to the sealer.
+CREATE INDEX audit_events_by_time ON audit_events USING brin (created_at);
+-- Events of an agent itself (keys, changes, refusals): few, among many events of its actions.
+CREATE INDEX audit_events_of_agents ON audit_events (org_id, agent_id, seq) WHERE action_id IS NULL;
+CALL isolate_organizations('audit_events');
+-- include headgate.db/schema/functions/audit/ensure_audit_partitions.sql
+SELECT ensure_audit_partitions();
+GRANT SELECT ON audit_events TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT, UPDATE (salt, payload) ON audit_events TO headgate_definer;
+
+-- A bitmap index for search, written beside the sealer. The chain is cut into blocks of 1,024 sequence numbers. For each
+-- value of a facet that occurs in a block there is one row with one bit per event. A block is indexed once, when it is full,
+-- and its rows never change. headgate.audit.find reads blocks that are not indexed yet from the events: the indexer changes
+-- how long an answer takes, never the answer.
+CREATE TABLE audit_blocks (
+    org_id   text COLLATE "C" NOT NULL,
+    block    bigint NOT NULL CHECK (block >= 0), -- of the events 1024 * block + 1 to 1024 * (block + 1)
+    first_at timestamptz NOT NULL,               -- the earliest and the latest created_at
+    last_at  timestamptz NOT NULL,
+    PRIMARY KEY (org_id, block)
+);
+CALL isolate_organizations('audit_blocks');
+GRANT SELECT ON audit_blocks TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT ON audit_blocks TO headgate_definer;
+
+CREATE TABLE audit_facets (
+    org_id text COLLATE "C" NOT NULL,
+    facet  text COLLATE "C" NOT NULL,
+    value  text COLLATE "C" NOT NULL,
+    block  bigint NOT NULL,
+    events bit(1024) NOT NULL, -- the leftmost bit is the block's first event
+    -- The masks of one value are adjacent in the index and scattered over the table.
+    PRIMARY KEY (org_id, facet, value, block) INCLUDE (events)
+-- Rows are only added: vacuum by their number, or index-only scans read the table too.
+) WITH (autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 20000,
+        autovacuum_analyze_scale_factor = 0.05);
+-- A value belongs to its facet. Without this the planner estimates a hundredth of the rows.
+CREATE STATISTICS audit_facets_values (mcv) ON facet, value FROM audit_facets;
+CALL isolate_organizations('audit_facets');
+GRANT SELECT ON audit_facets TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT ON audit_facets TO headgate_definer;

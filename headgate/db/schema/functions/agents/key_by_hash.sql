@@ -1,0 +1,16 @@
+-- Who a key belongs to, found by its hash alone. One row or none. With the agent's own limits, so that keeping them costs
+-- no look-up, and the end of the person: a look-up more where a key is asked for, and no second truth to keep in step.
+CREATE OR REPLACE FUNCTION key_by_hash(p_hash bytea)
+RETURNS TABLE (org_id text, key_id text, kind text, agent_id text, agent_name text, agent_status text, user_id text,
+               scopes text[], expires_at timestamptz, revoked_at timestamptz, generation bigint,
+               requests_per_minute integer, open_approvals integer, stopped_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT k.org_id, k.key_id, k.kind, k.agent_id, a.name, a.status, k.user_id, k.scopes, k.expires_at, k.revoked_at, s.generation,
+           a.requests_per_minute, a.open_approvals, u.deactivated_at
+    FROM api_keys k
+    JOIN org_state s ON s.org_id = k.org_id
+    LEFT JOIN agents a ON a.org_id = k.org_id AND a.agent_id = k.agent_id
+    LEFT JOIN users u ON u.org_id = k.org_id AND u.user_id = k.user_id AND k.kind <> 'agent'
+    WHERE k.key_hash = p_hash
+$$;
+CALL callable_by('key_by_hash', ARRAY['proxy', 'api']);

@@ -1,0 +1,65 @@
+-- A require_approval decision: the action, its approval and their events. Approvals of one digest are opened
+-- one at a time; p_previous is the newest one that the caller saw and judged (null: none).
+-- outcome: held | stale | unknown | changed (a newer approval of this digest exists: look again)
+--        | duplicate (the idempotency key is taken).
+CREATE OR REPLACE FUNCTION hold_action(
+    p_org text, p_generation bigint, p_action text, p_agent text, p_key text, p_source text,
+    p_tool text, p_operation text, p_digest bytea, p_request text, p_decision text, p_risk text, p_parent text,
+    p_created timestamptz, p_idempotency text, p_request_digest bytea, p_submitted text, p_decided text, p_requested text,
+    p_approval text, p_requirements text, p_required integer, p_reason text, p_policy text, p_expires timestamptz,
+    p_previous text, p_superseded text
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    newest approvals;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('headgate.hold ' || p_org || p_agent || encode(p_digest, 'hex'), 0));
+    IF NOT EXISTS (SELECT FROM agents a WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.status = 'active') THEN
+        RETURN 'unknown';
+    END IF;
+    IF NOT EXISTS (SELECT FROM org_state s WHERE s.org_id = p_org AND s.generation = p_generation) THEN
+        RETURN 'stale';
+    END IF;
+    IF p_source = 'proxy' THEN
+        SELECT * INTO newest FROM approvals a
+        WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.digest = p_digest AND a.source = 'proxy'
+        ORDER BY a.approval_id DESC LIMIT 1 FOR UPDATE;
+        IF newest.approval_id IS DISTINCT FROM p_previous THEN
+            RETURN 'changed';
+        END IF;
+        -- An approval that is still open gives way only where the policies now ask for more than it holds.
+        IF newest.status = 'pending' THEN
+            IF newest.expires_at > clock_timestamp() AND p_superseded IS NULL THEN
+                RETURN 'changed';
+            END IF;
+            UPDATE approvals SET status = 'expired' WHERE org_id = p_org AND approval_id = newest.approval_id;
+            INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+            VALUES (p_org, CASE WHEN p_superseded IS NULL THEN 'approval.expired' ELSE 'approval.superseded' END,
+                    newest.action_id, p_agent, p_created,
+                    coalesce(p_superseded, '{"actor":{"id":"headgate","type":"system"},"data":{"approval_id":"' || newest.approval_id || '"}}'));
+            UPDATE actions SET status = 'denied', updated_at = p_created
+            WHERE org_id = p_org AND action_id = newest.action_id AND status = 'pending_approval';
+        END IF;
+    END IF;
+    IF p_idempotency IS NOT NULL THEN
+        INSERT INTO idempotency_keys (org_id, agent_id, idempotency_key, request_digest, action_id)
+        VALUES (p_org, p_agent, p_idempotency, p_request_digest, p_action) ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN
+            RETURN 'duplicate';
+        END IF;
+    END IF;
+    INSERT INTO actions (org_id, action_id, agent_id, key_id, source, tool, operation, status, digest, request,
+                         decision, risk_level, approval_id, parent_action_id, created_at, updated_at)
+    VALUES (p_org, p_action, p_agent, p_key, p_source, p_tool, p_operation, 'pending_approval', p_digest, p_request,
+            p_decision, p_risk, p_approval, p_parent, p_created, p_created);
+    INSERT INTO approvals (org_id, approval_id, action_id, agent_id, source, digest, status, requirements,
+                           required_approvals, reason, risk_level, policy_id, repeats, created_at, expires_at)
+    VALUES (p_org, p_approval, p_action, p_agent, p_source, p_digest, 'pending', p_requirements,
+            p_required, p_reason, p_risk, p_policy, p_previous, p_created, p_expires);
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    VALUES (p_org, 'action.submitted', p_action, p_agent, p_created, p_submitted),
+           (p_org, 'decision.made', p_action, p_agent, p_created, p_decided),
+           (p_org, 'approval.requested', p_action, p_agent, p_created, p_requested);
+    RETURN 'held';
+END $$;
+CALL callable_by('hold_action', ARRAY[]::text[]);

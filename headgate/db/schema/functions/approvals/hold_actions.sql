@@ -1,0 +1,54 @@
+-- outcome: as hold_action_in_room's. p_names: JSON, whom the approval is assigned to.
+CREATE OR REPLACE FUNCTION hold_actions(
+    p_org text[], p_generation bigint[], p_action text[], p_agent text[], p_key text[], p_source text[],
+    p_tool text[], p_operation text[], p_digest bytea[], p_request text[], p_decision text[], p_risk text[], p_parent text[],
+    p_created timestamptz[], p_idempotency text[], p_request_digest bytea[], p_submitted text[], p_decided text[],
+    p_requested text[], p_approval text[], p_requirements text[], p_required bigint[], p_reason text[], p_policy text[],
+    p_expires timestamptz[], p_previous text[], p_superseded text[], p_most bigint[], p_names text[],
+    p_escalate timestamptz[], p_remind_after bigint[], p_remind timestamptz[]
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    outcomes text[] := array_fill(NULL::text, ARRAY[cardinality(p_org)]);
+    one record;
+    outcome text;
+BEGIN
+    FOR one IN
+        SELECT * FROM unnest(
+            p_org, p_generation, p_action, p_agent, p_key, p_source, p_tool, p_operation, p_digest, p_request, p_decision,
+            p_risk, p_parent, p_created, p_idempotency, p_request_digest, p_submitted, p_decided, p_requested, p_approval,
+            p_requirements, p_required, p_reason, p_policy, p_expires, p_previous, p_superseded, p_most, p_names,
+            p_escalate, p_remind_after, p_remind
+        ) WITH ORDINALITY AS n(
+            org_id, generation, action_id, agent_id, key_id, source, tool, operation, digest, request, decision,
+            risk_level, parent, created_at, idempotency, request_digest, submitted, decided, requested, approval_id,
+            requirements, required, reason, policy_id, expires_at, previous, superseded, most, names,
+            escalate_at, remind_after, remind_at, position)
+        ORDER BY n.org_id, n.agent_id, n.digest, n.position
+    LOOP
+        -- Looked at without a lock: hold_action locks the newest approval, in the order of digests, where use_approvals
+        -- locks in the order of approvals, and a deadlock would refuse both batches.
+        IF one.source = 'proxy' AND one.previous IS NULL AND EXISTS (
+            SELECT FROM approvals a WHERE a.org_id = one.org_id AND a.agent_id = one.agent_id AND a.digest = one.digest
+              AND a.source = 'proxy'
+        ) THEN
+            outcomes[one.position] := 'changed';
+            CONTINUE;
+        END IF;
+        outcome := hold_action_in_room(
+            one.org_id, one.generation, one.action_id, one.agent_id, one.key_id, one.source, one.tool, one.operation,
+            one.digest, one.request, one.decision, one.risk_level, one.parent, one.created_at, one.idempotency,
+            one.request_digest, one.submitted, one.decided, one.requested, one.approval_id, one.requirements,
+            one.required::integer, one.reason, one.policy_id, one.expires_at, one.previous, one.superseded,
+            one.most::integer);
+        IF outcome = 'held' AND (one.names <> '[]' OR one.escalate_at IS NOT NULL OR one.remind_at IS NOT NULL) THEN
+            PERFORM attend_approval(
+                one.org_id, one.approval_id, one.agent_id,
+                ARRAY(SELECT jsonb_array_elements_text(one.names::jsonb)), one.escalate_at, one.remind_after::integer,
+                one.remind_at);
+        END IF;
+        outcomes[one.position] := outcome;
+    END LOOP;
+    RETURN array_to_string(outcomes, ',');
+END $$;
+CALL callable_by('hold_actions', ARRAY['proxy']);

@@ -1,0 +1,8 @@
+-- Whoever opens an approval has written its action before.
+RESET ROLE;
+CREATE OR REPLACE FUNCTION name_tool_of_approval() RETURNS trigger
+LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    SELECT a.tool INTO NEW.tool FROM actions a WHERE a.org_id = NEW.org_id AND a.action_id = NEW.action_id;
+    RETURN NEW;
+END $$;

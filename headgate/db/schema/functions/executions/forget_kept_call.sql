@@ -1,0 +1,7 @@
+-- The call that waits with an approval, where a reviewer makes another one of it (the table comes with 0014).
+CREATE OR REPLACE FUNCTION forget_kept_call(p_org text, p_action text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    DELETE FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = p_action AND c.state = 'kept';
+END $$;
+CALL callable_by('forget_kept_call', ARRAY['api']);

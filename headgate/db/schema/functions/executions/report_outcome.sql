@@ -1,0 +1,43 @@
+-- An agent says how an action ended that it carried out itself. outcome: reported | ours (Headgate carries it out) |
+-- wrong (its status is not one in which it could have been carried out; or its approval is used up or over).
+CREATE OR REPLACE FUNCTION report_outcome(
+    p_org text, p_action text, p_agent text, p_execution text, p_at timestamptz, p_succeeded boolean, p_error text,
+    p_result text, p_started text, p_payload text
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    action actions;
+    approval approvals;
+BEGIN
+    SELECT * INTO action FROM actions a WHERE a.org_id = p_org AND a.action_id = p_action AND a.agent_id = p_agent FOR UPDATE;
+    IF action.source IS DISTINCT FROM 'api'
+       OR EXISTS (SELECT FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = p_action) THEN
+        RETURN 'ours';
+    END IF;
+    IF action.status NOT IN ('allowed', 'approved') THEN
+        RETURN 'wrong';
+    END IF;
+    IF action.approval_id IS NOT NULL THEN
+        SELECT * INTO approval FROM approvals p WHERE p.org_id = p_org AND p.approval_id = action.approval_id FOR UPDATE;
+        IF approval.status <> 'approved' OR approval.used_at IS NOT NULL THEN
+            RETURN 'wrong';
+        END IF;
+        UPDATE approvals p SET used_at = clock_timestamp(), used_by = p_execution
+        WHERE p.org_id = p_org AND p.approval_id = action.approval_id;
+    END IF;
+    -- Of an action whose bodies were dropped or erased nothing is kept any more.
+    INSERT INTO executions (org_id, execution_id, action_id, status, attempts, started_at, completed_at, error, result)
+    VALUES (p_org, p_execution, p_action, CASE WHEN p_succeeded THEN 'succeeded' ELSE 'failed' END, 1, p_at, p_at,
+            CASE WHEN action.body_state = 'erased' AND p_error IS NOT NULL THEN 'erased' ELSE p_error END,
+            CASE WHEN action.body_state IN ('clear', 'kept') THEN p_result END);
+    UPDATE actions a SET status = CASE WHEN p_succeeded THEN 'completed' ELSE 'failed' END, updated_at = p_at
+    WHERE a.org_id = p_org AND a.action_id = p_action;
+    IF action.body_state = 'kept' AND p_result IS NOT NULL THEN
+        INSERT INTO retention_waiting (org_id, task, action_id) VALUES (p_org, 'encrypt', p_action) ON CONFLICT DO NOTHING;
+    END IF;
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    VALUES (p_org, 'execution.started', p_action, p_agent, p_at, p_started),
+           (p_org, CASE WHEN p_succeeded THEN 'execution.completed' ELSE 'execution.failed' END, p_action, p_agent, p_at, p_payload);
+    RETURN 'reported';
+END $$;
+CALL callable_by('report_outcome', ARRAY['api']);

@@ -1,0 +1,72 @@
+-- How an attempt, or what was never tried, ended. p_again: it waits again, until p_due. p_state: whose it must be
+-- ('running' for an attempt, 'queued' for what is not tried). p_healthy: whether the destination was there (null: not
+-- asked). p_withheld: the payload of an event that says that policies about content let nobody see the answer.
+-- p_nothing_sent: not a byte of this attempt left. p_give_back: what unsent_exemption answered. p_instance, p_started:
+-- whose attempt it must be, and when that was begun: it tells an attempt apart from the others of its execution, as their
+-- number begins anew where a person gives it all its attempts again. False: somebody else ended it first; nothing was
+-- written.
+CREATE OR REPLACE FUNCTION settle_execution(
+    p_org text, p_execution text, p_state text, p_at timestamptz, p_succeeded boolean, p_error text, p_result text,
+    p_payload text, p_due timestamptz, p_healthy boolean, p_breaker_failures integer, p_breaker_seconds integer,
+    p_withheld text DEFAULT NULL, p_nothing_sent boolean DEFAULT false, p_give_back text DEFAULT NULL,
+    p_instance text DEFAULT NULL, p_started timestamptz DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    ended execution_calls;
+BEGIN
+    SELECT * INTO ended FROM execution_calls c
+    WHERE c.org_id = p_org AND c.execution_id = p_execution AND c.state = p_state FOR UPDATE;
+    IF NOT FOUND OR EXISTS (SELECT FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id = p_execution) THEN
+        RETURN false;
+    END IF;
+    -- A worker that stood still, was taken for dead and wakes tells of its own attempt, never of the one after it.
+    IF p_instance IS NOT NULL AND NOT EXISTS (
+        SELECT FROM executions e WHERE e.org_id = p_org AND e.execution_id = p_execution
+          AND e.instance_id = p_instance AND e.started_at = p_started) THEN
+        RETURN false;
+    END IF;
+    IF p_healthy IS NOT NULL THEN
+        UPDATE destinations d SET
+            failures = CASE WHEN p_healthy THEN 0 ELSE d.failures + 1 END,
+            open_until = CASE WHEN p_healthy OR d.failures + 1 < p_breaker_failures THEN NULL ELSE clock_timestamp()
+                + make_interval(secs => p_breaker_seconds * 2 ^ least(d.failures + 1 - p_breaker_failures, 5)) END,
+            updated_at = clock_timestamp()
+        WHERE d.org_id = p_org AND d.destination = ended.destination
+          AND (NOT p_healthy OR d.failures > 0 OR d.open_until IS NOT NULL);
+    END IF;
+    IF p_withheld IS NOT NULL THEN
+        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        VALUES (p_org, 'response.withheld', ended.action_id, ended.agent_id, p_at, p_withheld);
+    END IF;
+    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    VALUES (p_org, CASE WHEN p_due IS NOT NULL THEN 'execution.rescheduled' WHEN p_succeeded THEN 'execution.completed'
+                        ELSE 'execution.failed' END, ended.action_id, ended.agent_id, p_at, p_payload);
+    IF p_due IS NOT NULL THEN
+        UPDATE execution_calls c SET state = 'queued', due_at = p_due, updated_at = p_at,
+                                     may_be_sent = c.may_be_sent OR (p_state = 'running' AND NOT p_nothing_sent)
+        WHERE c.org_id = p_org AND c.action_id = ended.action_id;
+        UPDATE executions e SET status = 'queued', instance_id = NULL, error = p_error, result = p_result
+        WHERE e.org_id = p_org AND e.execution_id = p_execution;
+        PERFORM defer_job('executions', 'action.execute', p_org, p_execution, ended.priority, p_due, NULL, 'execute ' || p_execution);
+        RETURN true;
+    END IF;
+    UPDATE executions e SET status = CASE WHEN p_succeeded THEN 'succeeded' ELSE 'failed' END, completed_at = p_at,
+                            started_at = coalesce(e.started_at, p_at), error = p_error, result = p_result
+    WHERE e.org_id = p_org AND e.execution_id = p_execution;
+    UPDATE actions a SET status = CASE WHEN p_succeeded THEN 'completed' ELSE 'failed' END, updated_at = p_at
+    WHERE a.org_id = p_org AND a.action_id = ended.action_id;
+    IF p_succeeded THEN
+        DELETE FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = ended.action_id;
+        DELETE FROM vault_secrets v WHERE v.org_id = p_org AND v.name = 'call/' || ended.action_id;
+    ELSE
+        UPDATE execution_calls c SET state = 'failed', updated_at = p_at,
+                                     may_be_sent = c.may_be_sent OR (p_state = 'running' AND NOT p_nothing_sent)
+        WHERE c.org_id = p_org AND c.action_id = ended.action_id;
+        IF p_give_back IS NOT NULL THEN
+            PERFORM give_back_exemption(p_org, p_give_back, ended.action_id, NULL, p_at);
+        END IF;
+    END IF;
+    RETURN true;
+END $$;
+CALL callable_by('settle_execution', ARRAY['worker']);

@@ -1,0 +1,21 @@
+-- A policy that was running when a process died; it denies until a person looks. The event says which by its name, and
+-- why: what whoever is told of it asks first. The payload is canonical JSON (RFC 8785): to_json writes a text as it does.
+CREATE OR REPLACE FUNCTION quarantine_policy(p_org text, p_policy text, p_version integer, p_reason text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    called text;
+BEGIN
+    UPDATE policies SET quarantine = p_reason
+    WHERE org_id = p_org AND policy_id = p_policy AND version = p_version AND quarantine IS NULL
+    RETURNING name INTO called;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE org_state SET generation = generation + 1 WHERE org_id = p_org;
+    INSERT INTO audit_inbox (org_id, event_type, created_at, payload)
+    VALUES (p_org, 'policy.quarantined', clock_timestamp(),
+            '{"actor":{"id":"headgate","type":"system"},"data":{"name":' || to_json(called) || ',"policy_id":"' || p_policy
+            || '","reason":' || to_json(p_reason) || ',"version":' || p_version || '}}');
+    RETURN true;
+END $$;
+CALL callable_by('quarantine_policy', ARRAY['proxy', 'api', 'worker']);

@@ -1,0 +1,9 @@
+-- Whether nothing is going to be done with an action any more: it has ended, or its approval cannot be used.
+CREATE OR REPLACE FUNCTION at_rest(p_org text, p_action text, p_status text, p_approval text) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN (p_status IN ('allowed', 'denied', 'completed', 'failed')
+        OR (p_status = 'approved' AND EXISTS (
+                SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = p_approval
+                AND clock_timestamp() >= greatest(p.expires_at, p.decided_at + interval '15 minutes'))))
+   AND NOT EXISTS (SELECT FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = p_action
+                   AND c.state IN ('queued', 'running'));
