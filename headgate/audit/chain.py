@@ -1,8 +1,8 @@
 """The hash chain of one organization's events: how a header is written, and read.
 
 A header holds what must never change about an event, its predecessor's hash, and a salted digest of its
-payload, so that the payload can be erased and the chain stays valid. The headers are written by
-``seal_audit_events`` (``schema/functions/audit/seal_audit_events.sql``); this module writes the same bytes, which a test compares.
+payload, so that the payload can be erased and the chain stays valid. ``schema/functions/audit/seal_audit_events.sql``
+writes the headers; this module writes the same bytes, which a test compares.
 ``chain_verifier`` verifies a run of them.
 """
 

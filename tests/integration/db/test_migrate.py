@@ -58,7 +58,7 @@ async def test_a_database_that_exists_gets_the_migrations_that_it_lacks(empty_ur
 async def test_a_migration_that_fails_leaves_nothing_and_is_named(empty_url) -> None:
     await migrate(empty_url, FIRST)
     broken = replace(SECOND, migrations=(ADD_BODY, Script("0002_broken", f"{ADD_TITLE.sql} SELECT 1 / 0;")))
-    with pytest.raises(MigrationError, match="broken.sql could not be applied: division by zero"):
+    with pytest.raises(MigrationError, match=r"broken\.sql could not be applied: division by zero"):
         await migrate(empty_url, broken)
     assert _columns(empty_url) == {"id", "body"}
     assert await migrate(empty_url, SECOND) == ["0002_add_title"]

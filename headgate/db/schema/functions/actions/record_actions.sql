@@ -1,7 +1,11 @@
--- The actions decided by requests in flight, with their events, in one transaction (group commit). What became of
--- each, in the rows' order, separated by commas: recorded | stale (the organization's state moved since the decision:
--- reload and decide again) | duplicate (the idempotency key is taken) | unknown (no such agent in that organization).
--- The settings: one plan for good, which finds by index what is small today (planning anew costs as much as writing).
+-- Records the actions decided by requests in flight, with their events, in one transaction (group commit). Arrays are parallel,
+-- one element per request. Returns one outcome per row, in the order of the rows, separated by commas:
+--   recorded
+--   stale      the generation has changed since the decision: reload and decide again
+--   duplicate  the idempotency key is taken
+--   unknown    the organization has no such active agent
+-- The proxy has no INSERT on any table: it records through functions like this one. The settings give one plan for good, which
+-- finds by index what is small today. Planning each call costs as much as writing.
 CREATE OR REPLACE FUNCTION record_actions(
     p_org text[], p_generation bigint[], p_action text[], p_agent text[], p_key text[], p_source text[],
     p_tool text[], p_operation text[], p_status text[], p_digest bytea[], p_request text[], p_decision text[],
@@ -21,7 +25,7 @@ BEGIN
     LEFT JOIN org_state s ON s.org_id = d.org_id AND s.generation = d.generation
     LEFT JOIN agents a ON a.org_id = d.org_id AND a.agent_id = d.agent_id AND a.status = 'active';
 
-    -- Only explicit submissions have idempotency keys, and not all of those.
+    -- Only explicit submissions may have idempotency keys.
     IF cardinality(array_remove(p_idempotency, NULL)) > 0 THEN
         WITH claimed AS (
             INSERT INTO idempotency_keys AS k (org_id, agent_id, idempotency_key, request_digest, action_id)

@@ -1,4 +1,4 @@
--- Calls with an identity that were refused before they were actions: one event a minute and cause.
+-- Records requests of known agents that were refused before they became actions: one event per minute and cause.
 CREATE OR REPLACE FUNCTION record_refusals(p_org text[], p_agent text[], p_at timestamptz[], p_payload text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     INSERT INTO audit_inbox (org_id, event_type, agent_id, created_at, payload)

@@ -1,16 +1,19 @@
--- A definer's, because behind row-level security an index is used with leakproof operators only, and those of words and
--- arrays are not. It sees the transaction's organization and no other. How many have a word or a tag is not what statistics
--- say: a look at the newest tells of each word and the tag how many have it. From that follows what costs less: to read on
--- from there, which finds the common, or to collect what the index names of the rarer ones and ask each of those for the rest.
+-- Returns the ids of agents by words, tag, status, owner and beginning of the id. It is the definer's, because behind row-level
+-- security only leakproof operators use an index, and those of words and arrays are not leakproof. It reads the transaction's
+-- organization only.
+--
+-- Statistics do not tell how many agents have a word or a tag. So it first counts each in a sample of the newest agents. From
+-- these counts it chooses the cheaper way: read on from the newest, which finds frequent matches, or collect the rows that the
+-- index names for the rarest condition and filter those by the rest.
 CREATE OR REPLACE FUNCTION agents_found(p_words text, p_beginning text, p_status text, p_tag text, p_owner text, p_before text,
                              p_ordered boolean, p_limit integer, p_offset integer)
 RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     looked_at constant integer := 2000;
-    fetching constant double precision := 4; -- a row that an index names lies anywhere: it costs so many that are read in order
-    collecting constant double precision := 0.4; -- what it costs to note one that an index names
-    common constant double precision := 0.05; -- to collect what so many have costs more than to ask each row that is left
+    fetching constant double precision := 4; -- cost of a row that an index names, in rows read in order
+    collecting constant double precision := 0.4; -- cost of collecting a row that an index names
+    common constant double precision := 0.05; -- for a larger share, filtering the remaining rows is cheaper than collecting
     plain constant text := 'SELECT a.agent_id, a.words, a.tags FROM agents a WHERE a.org_id = $1'
         || CASE WHEN p_beginning IS NULL THEN '' ELSE ' AND a.agent_id >= $3 AND a.agent_id < $3 || ''~''' END
         || CASE WHEN p_status IS NULL THEN '' ELSE ' AND a.status = $4' END
@@ -21,8 +24,8 @@ DECLARE
     words constant tsquery[] := ARRAY(SELECT to_tsquery('simple', w) FROM unnest(string_to_array(p_words, ' & ')) AS w);
     needed constant double precision := p_limit::double precision + p_offset; -- null: all
     stored double precision;
-    asked text[] := '{}'; -- of each row
-    sought text[] := '{}'; -- the same, of the index
+    asked text[] := '{}'; -- conditions on a row
+    sought text[] := '{}'; -- the same conditions on an index
     seen integer;
     hits integer;
     each integer[];
@@ -53,8 +56,8 @@ BEGIN
             USING current_org(), words, p_beginning, p_status, p_tag, p_owner, p_before, p_limit, p_offset;
         rarest := (SELECT min(one) FROM unnest(each) AS one);
         stored := (SELECT greatest(c.reltuples, looked_at) FROM pg_class c WHERE c.oid = 'agents'::regclass);
-        -- Read on: so many rows until enough are found. By the index: as many as have the rarest of what is sought; where
-        -- their order is all the same, until enough are found.
+        -- Reading on costs the rows until enough match. The index costs the rows that match the rarest condition, or, without
+        -- an order, those until enough match.
         IF seen < looked_at OR rarest::double precision / seen > common AND hits > 0 OR hits > 0
            AND needed * seen / hits < stored * rarest / seen * (collecting + fetching
                * (CASE WHEN p_ordered THEN 1 ELSE least(1, needed / (stored * hits / seen)) END)) THEN

@@ -1,5 +1,5 @@
--- Who a key belongs to, found by its hash alone. One row or none. With the agent's own limits, so that keeping them costs
--- no look-up, and the end of the person: a look-up more where a key is asked for, and no second truth to keep in step.
+-- Returns the key with this hash, or no row. It returns the limits of the agent too, so that enforcing them costs no query, and
+-- the deactivation of the key's owner: one join instead of a copy that could go stale.
 CREATE OR REPLACE FUNCTION key_by_hash(p_hash bytea)
 RETURNS TABLE (org_id text, key_id text, kind text, agent_id text, agent_name text, agent_status text, user_id text,
                scopes text[], expires_at timestamptz, revoked_at timestamptz, generation bigint,

@@ -1,3 +1,4 @@
+-- Returns keys that are old or about to end, for a reminder, over all organizations.
 CREATE OR REPLACE FUNCTION key_reminders_due(p_older_than timestamptz, p_ends_before timestamptz)
 RETURNS TABLE (org_id text, key_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,3 +1,4 @@
+-- Sets the time of last use of these keys.
 CREATE OR REPLACE FUNCTION touch_keys(p_org text[], p_key text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     UPDATE api_keys k SET last_used_at = clock_timestamp()

@@ -1,4 +1,4 @@
--- How many approvals wait for a person, over all organizations, for the metric: a count and nothing else.
+-- Returns the number of open approvals of all organizations, for the metric.
 CREATE OR REPLACE FUNCTION approvals_open() RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT count(*) FROM approvals a WHERE a.status = 'pending' AND a.expires_at > clock_timestamp()

@@ -1,5 +1,5 @@
--- Beside a new approval, in the transaction that opens it: whom it is assigned to, and when the clock looks after it.
--- Only once, and only while it is pending: what people have changed since is not undone.
+-- Stores the assignees of a new approval, and when the worker escalates it or reminds of it, in the transaction that opens it.
+-- It does so once, while the approval is pending: it does not undo what people have changed since.
 CREATE OR REPLACE FUNCTION attend_approval(
     p_org text, p_approval text, p_agent text, p_names text[], p_escalate timestamptz, p_remind_after integer,
     p_remind timestamptz

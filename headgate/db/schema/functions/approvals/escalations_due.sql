@@ -1,4 +1,4 @@
--- What the clock has to do, over all organizations; what has expired meanwhile is left to expiry.
+-- Returns approvals to escalate, over all organizations. Expired approvals are left to expiry.
 CREATE OR REPLACE FUNCTION escalations_due() RETURNS TABLE (org_id text, approval_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT a.org_id, a.approval_id FROM approvals a

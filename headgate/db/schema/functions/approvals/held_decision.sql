@@ -1,5 +1,5 @@
--- How the action that an approval is about was decided when it was opened: what a judge said of it then holds when the
--- approval is used, by the proxy, which reads no actions otherwise, or by the worker.
+-- Returns the decision on the action of an approval, as it was when the approval was opened. A judge's verdict in it is valid
+-- when the approval is used. The proxy cannot read actions otherwise.
 CREATE OR REPLACE FUNCTION held_decision(p_org text, p_approval text, p_agent text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT a.decision FROM approvals p

@@ -1,7 +1,8 @@
--- A require_approval decision: the action, its approval and their events. Approvals of one digest are opened
--- one at a time; p_previous is the newest one that the caller saw and judged (null: none).
--- outcome: held | stale | unknown | changed (a newer approval of this digest exists: look again)
---        | duplicate (the idempotency key is taken).
+-- Records a require_approval decision: the action, its approval and their events. Approvals of one digest are opened one after
+-- the other. p_previous: the newest approval that the caller has read (null: none). Returns:
+--   held
+--   stale, unknown, duplicate  as record_actions
+--   changed                    a newer approval of this digest exists: read it
 CREATE OR REPLACE FUNCTION hold_action(
     p_org text, p_generation bigint, p_action text, p_agent text, p_key text, p_source text,
     p_tool text, p_operation text, p_digest bytea, p_request text, p_decision text, p_risk text, p_parent text,
@@ -27,7 +28,7 @@ BEGIN
         IF newest.approval_id IS DISTINCT FROM p_previous THEN
             RETURN 'changed';
         END IF;
-        -- An approval that is still open gives way only where the policies now ask for more than it holds.
+        -- An open approval is superseded only if the policies now require more than it asks for.
         IF newest.status = 'pending' THEN
             IF newest.expires_at > clock_timestamp() AND p_superseded IS NULL THEN
                 RETURN 'changed';

@@ -1,6 +1,5 @@
--- As hold_action, with the bound on one agent's open approvals held where they are opened: counted under a lock of the
--- agent's, so that calls at the same moment cannot open more between them. p_most null: any number.
--- outcome: as hold_action's | full (nothing was recorded).
+-- Calls hold_action, and limits the open approvals of an agent to p_most (null: no limit). It counts them under a lock of the
+-- agent, so that concurrent calls cannot exceed the limit. Returns what hold_action returns, or full (nothing was recorded).
 CREATE OR REPLACE FUNCTION hold_action_in_room(
     p_org text, p_generation bigint, p_action text, p_agent text, p_key text, p_source text,
     p_tool text, p_operation text, p_digest bytea, p_request text, p_decision text, p_risk text, p_parent text,

@@ -1,4 +1,4 @@
--- Whoever moves an approval moves it in the lists of its people.
+-- Copies the status of an approval to the rows of its assignees.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION move_approval_of_assignees() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

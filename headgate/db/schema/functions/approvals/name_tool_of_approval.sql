@@ -1,4 +1,4 @@
--- Whoever opens an approval has written its action before.
+-- Copies the tool of the action, which is written first, to its approval.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION name_tool_of_approval() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

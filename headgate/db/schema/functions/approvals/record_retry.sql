@@ -1,4 +1,4 @@
--- The same call again while its approval is open: the same action, and one more event.
+-- Records that the agent repeated a call whose approval is open: one event, no new action.
 CREATE OR REPLACE FUNCTION record_retry(p_org text, p_approval text, p_agent text, p_at timestamptz, p_payload text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -1,3 +1,4 @@
+-- Returns approvals to remind of, over all organizations. Expired approvals are left to expiry.
 CREATE OR REPLACE FUNCTION reminders_due() RETURNS TABLE (org_id text, approval_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT a.org_id, a.approval_id FROM approvals a

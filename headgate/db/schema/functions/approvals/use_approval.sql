@@ -1,5 +1,5 @@
--- Claims the one use of an approval, durable before the first byte is sent. The generation is that of the
--- policies which agreed a moment ago. outcome: used | stale | unusable (not approved, used, or past its time).
+-- Claims the one use of an approval, durable before the first byte is sent. p_generation: of the policies that just decided
+-- again. Returns: used | stale | unusable (not approved, already used, or its time is over).
 CREATE OR REPLACE FUNCTION use_approval(
     p_org text, p_generation bigint, p_approval text, p_agent text, p_digest bytea, p_execution text, p_instance text,
     p_at timestamptz, p_redecided text, p_started text
@@ -8,7 +8,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     approval approvals;
 BEGIN
-    -- Locked first: a denial, another proxy's use and this one are decided one after the other.
+    -- Locked first: a denial, another proxy's use and this one are serialized.
     SELECT * INTO approval FROM approvals a
     WHERE a.org_id = p_org AND a.approval_id = p_approval AND a.agent_id = p_agent AND a.digest = p_digest FOR UPDATE;
     IF approval.status IS DISTINCT FROM 'approved' OR approval.used_at IS NOT NULL

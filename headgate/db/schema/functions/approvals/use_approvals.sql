@@ -1,4 +1,5 @@
--- outcome: as use_approval's, and unusable where a newer approval of the digest was requested: the newest decides.
+-- Claims uses in batches, as hold_actions. Returns one outcome of use_approval per row, in the order of the rows, separated by
+-- commas. A use is unusable too if a newer approval of the digest exists: the newest decides.
 CREATE OR REPLACE FUNCTION use_approvals(
     p_org text[], p_generation bigint[], p_approval text[], p_agent text[], p_digest bytea[], p_execution text[],
     p_instance text[], p_at timestamptz[], p_redecided text[], p_started text[]

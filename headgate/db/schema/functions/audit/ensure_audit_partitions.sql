@@ -1,4 +1,4 @@
--- Partitions for this month and the next; called by the migration and daily by the worker.
+-- Makes the partitions of this month and the next. The schema calls it once, and the worker daily.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION ensure_audit_partitions() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$
@@ -14,8 +14,8 @@ BEGIN
                 EXECUTE format('CREATE TABLE %I PARTITION OF audit_events FOR VALUES FROM (%L) TO (%L)',
                                name, month, month + interval '1 month');
             EXCEPTION
-                WHEN duplicate_table THEN NULL; -- another worker was quicker
-                WHEN check_violation THEN NULL; -- the month began without its partition: it stays in the rest
+                WHEN duplicate_table THEN NULL; -- another worker made it
+                WHEN check_violation THEN NULL; -- the month began without its partition: its rows stay in the default one
             END;
         END IF;
     END LOOP;

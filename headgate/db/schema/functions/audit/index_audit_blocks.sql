@@ -1,5 +1,5 @@
--- Indexes up to p_blocks full blocks of one organization, in order; returns how many. An action's tool, operation,
--- decision and risk are written once, with its first event, and never changed.
+-- Indexes up to p_blocks full blocks of one organization, in order; returns how many. Tool, operation, decision and risk of an
+-- action are written once, with its first event, and never change.
 CREATE OR REPLACE FUNCTION index_audit_blocks(p_org text, p_blocks integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$

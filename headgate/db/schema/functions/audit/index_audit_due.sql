@@ -1,4 +1,4 @@
--- For every organization with a full block that is not indexed, up to about p_blocks in all, in any order.
+-- Indexes up to about p_blocks full blocks of all organizations, in random order. failure: why one organization failed.
 CREATE OR REPLACE FUNCTION index_audit_due(p_blocks integer) RETURNS TABLE (org_id text, indexed integer, failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off AS $$
 DECLARE

@@ -1,7 +1,6 @@
--- Seals for every organization that has something to seal, up to about p_limit events in all, in any order, so that
--- a busy one does not keep the others waiting. failure: why one could not be sealed; the others are all the same.
--- A batch that cannot be sealed is tried again with ever fewer events, down to one: what stands before an event that
--- breaks the sealer, or payloads that are too large together, do not wait for it.
+-- Seals up to about p_limit events of all organizations, in random order, so that a busy organization does not delay the others.
+-- failure: why one organization failed; the others are sealed. A batch that fails is tried again with fewer events, down to one:
+-- events before a bad one are sealed, and so are payloads that are too large together.
 CREATE OR REPLACE FUNCTION seal_due(p_limit integer) RETURNS TABLE (org_id text, sealed integer, failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$

@@ -1,3 +1,4 @@
+-- Returns connections to refresh or to check, over all organizations.
 CREATE OR REPLACE FUNCTION connections_due(p_at timestamptz, p_limit integer) RETURNS TABLE (org_id text, connection_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off AS $$
     (SELECT c.org_id, c.connection_id FROM connections c

@@ -1,4 +1,4 @@
--- What processes have counted since they last told; a rejected credential is looked at soon.
+-- Adds the uses that a process has counted since its last report. A rejected credential is checked soon.
 CREATE OR REPLACE FUNCTION count_connection_uses(p_org text[], p_connection text[], p_agent text[], p_uses bigint[], p_rejected bigint[], p_at timestamptz)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     INSERT INTO connection_uses AS u (org_id, connection_id, day, agent_id, uses, rejected, last_used_at)

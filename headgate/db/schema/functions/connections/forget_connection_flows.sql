@@ -1,3 +1,4 @@
+-- Deletes OAuth flows that ended before p_before, with their verifiers in the vault; returns how many.
 CREATE OR REPLACE FUNCTION forget_connection_flows(p_before timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

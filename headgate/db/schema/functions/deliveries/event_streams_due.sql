@@ -1,4 +1,4 @@
--- Destinations that something waits for, and that may be tried now.
+-- Returns destinations of event streams that have events to send and may be tried now.
 CREATE OR REPLACE FUNCTION event_streams_due() RETURNS TABLE (org_id text, destination text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off AS $$
     SELECT s.org_id, s.destination FROM event_streams s

@@ -1,4 +1,4 @@
--- Consumers that have something to look at: sealed behind their cursor, or about to be sealed.
+-- Returns consumers with events to read: sealed after their cursor, or about to be sealed.
 CREATE OR REPLACE FUNCTION relay_due() RETURNS TABLE (org_id text, consumer text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET enable_seqscan = off AS $$
     SELECT c.org_id, c.consumer FROM event_cursors c

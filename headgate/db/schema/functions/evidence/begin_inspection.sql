@@ -1,3 +1,5 @@
+-- Makes this database read-only: it shows an imported record, and records and changes nothing. The import calls it once. Other
+-- databases have no such triggers and no cost.
 RESET ROLE;
 CREATE OR REPLACE PROCEDURE begin_inspection()
 LANGUAGE plpgsql AS $$

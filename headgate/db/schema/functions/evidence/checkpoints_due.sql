@@ -1,5 +1,5 @@
--- Organizations whose chain has grown since their last checkpoint, long enough ago or by enough events; and those
--- whose chain is shorter than their tree, which must be said.
+-- Returns organizations whose chain has grown since their last checkpoint, by p_events or for p_every, and those whose chain is
+-- shorter than their tree, which must be reported.
 CREATE OR REPLACE FUNCTION checkpoints_due(p_every interval, p_events bigint) RETURNS TABLE (org_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT o.org_id FROM organizations o

@@ -1,4 +1,4 @@
--- Organizations with a checkpoint that a target does not have yet and may be tried now.
+-- Returns organizations with a checkpoint that the target does not have and that may be exported now.
 CREATE OR REPLACE FUNCTION exports_due(p_target text) RETURNS TABLE (org_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT o.org_id FROM organizations o

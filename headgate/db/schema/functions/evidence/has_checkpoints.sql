@@ -1,4 +1,4 @@
--- Whether any organization has a checkpoint: then a missing key is a loss, and none is made in its place.
+-- Returns whether any organization has a checkpoint. If so, a missing signing key was lost, and no new one replaces it.
 CREATE OR REPLACE FUNCTION has_checkpoints() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT EXISTS (SELECT FROM audit_checkpoints)

@@ -1,4 +1,4 @@
--- Organizations with checkpoints whose record was told of other keys.
+-- Returns organizations with checkpoints whose audit log names other signing keys.
 CREATE OR REPLACE FUNCTION signing_keys_due(p_keys text[]) RETURNS TABLE (org_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT t.org_id FROM audit_trees t

@@ -1,5 +1,5 @@
--- An agent takes back what has not begun: its approval, or its place in the queue. p_execution: of an execution that is
--- recorded as failed; outcome: cancelled | wrong (the status says why not).
+-- Cancels an action that has not begun, by its agent: its approval, or its place in the queue. p_failed: payload of the event that
+-- the execution failed. Returns: cancelled | wrong (the status tells why).
 CREATE OR REPLACE FUNCTION cancel_action(
     p_org text, p_action text, p_agent text, p_at timestamptz, p_error text, p_payload text, p_failed text, p_give_back text
 ) RETURNS text
@@ -9,7 +9,7 @@ DECLARE
     kept execution_calls;
     open_approval approvals;
 BEGIN
-    -- An open approval first, as a vote does, so that of a vote and this one the second sees the first.
+    -- Locks an open approval first, as a vote does: of a vote and a cancellation the second sees the first.
     SELECT p.* INTO open_approval FROM actions a JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id
     WHERE a.org_id = p_org AND a.action_id = p_action AND a.agent_id = p_agent AND p.status = 'pending' FOR UPDATE OF p;
     IF NOT EXISTS (SELECT FROM actions a WHERE a.org_id = p_org AND a.action_id = p_action AND a.agent_id = p_agent) THEN

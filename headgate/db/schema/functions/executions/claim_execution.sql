@@ -1,6 +1,9 @@
--- Claims an attempt before the first byte is sent. The generation is that of the policies which agreed a moment ago.
--- outcome: claimed | stale | gone (it does not wait any more) | refused (its approval is not there to be used, its agent
--- is gone) | busy (wait_seconds: for its time, its destination's breaker or rate, or a free place).
+-- Claims an attempt before the first byte is sent. p_generation: of the policies that just decided again. Returns:
+--   claimed
+--   stale
+--   gone     the execution does not wait any more
+--   refused  its approval is not usable, or its agent is not active
+--   busy     wait_seconds: until its time, or for the destination's breaker, rate or concurrency
 CREATE OR REPLACE FUNCTION claim_execution(
     p_org text, p_execution text, p_generation bigint, p_instance text, p_at timestamptz, p_redecided text, p_started text,
     p_agent_most integer, p_destination_most integer, p_per_second double precision, p_breaker_failures integer
@@ -38,7 +41,7 @@ BEGIN
         outcome := 'refused';
         RETURN NEXT; RETURN;
     END IF;
-    -- From here on the claims of one destination come one after the other, so that the counts are true.
+    -- The lock serializes claims of one destination, so that the counts are exact.
     INSERT INTO destinations (org_id, destination) VALUES (p_org, waiting.destination) ON CONFLICT DO NOTHING;
     SELECT * INTO target FROM destinations d WHERE d.org_id = p_org AND d.destination = waiting.destination FOR UPDATE;
     moment := clock_timestamp();
@@ -54,7 +57,7 @@ BEGIN
     wait_seconds := 0.25;
     PERFORM pg_advisory_xact_lock(hashtextextended('headgate.executions ' || p_org || waiting.agent_id, 0));
     IF (SELECT count(*) FROM execution_calls c WHERE c.org_id = p_org AND c.destination = waiting.destination AND c.state = 'running')
-           -- Half open: one call tries whether the destination is there again.
+           -- Half open: one call probes the destination.
            >= (CASE WHEN target.failures >= p_breaker_failures THEN 1 ELSE p_destination_most END)
        OR (SELECT count(*) FROM execution_calls c WHERE c.org_id = p_org AND c.agent_id = waiting.agent_id AND c.state = 'running')
            >= p_agent_most THEN

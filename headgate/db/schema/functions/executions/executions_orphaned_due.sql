@@ -1,5 +1,5 @@
--- Executions whose process is gone (no row, or no heartbeat for p_dead_after) or no longer knows of them
--- (started before the oldest that it says it has in flight, with some grace for what is being recorded).
+-- Returns running executions whose process is dead (no row, or no heartbeat for p_dead_after) or no longer has them in flight.
+-- p_grace: for executions that are being recorded.
 CREATE OR REPLACE FUNCTION executions_orphaned_due(p_dead_after interval, p_grace interval)
 RETURNS TABLE (org_id text, execution_id text, instance_id text, started_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,4 +1,4 @@
--- Queued executions without a job that is due: a safety net, should a job ever be lost. Deferred again; how many.
+-- Adds a job for each queued execution that is overdue and has none; returns how many. A safety net for lost jobs.
 CREATE OR REPLACE FUNCTION find_lost_executions() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

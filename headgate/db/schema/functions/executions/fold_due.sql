@@ -1,4 +1,4 @@
--- The same for every organization with outcomes, up to about p_limit in all; failure: why one could not be.
+-- Applies outcomes of all organizations, up to about p_limit. failure: why one organization failed.
 CREATE OR REPLACE FUNCTION fold_due(p_limit integer) RETURNS TABLE (org_id text, folded integer, failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$

@@ -1,6 +1,6 @@
--- Moves outcomes into executions and actions; actions move by the transition table of headgate.actions.model.
--- An action of an approval that was given back waits for its next use. Row by row, by primary key: a join is planned
--- while the tables are small, and then reads through all of the organization's rows when they have grown.
+-- Applies outcomes to executions and actions; returns how many. Actions change by the transition table of
+-- headgate.actions.model. If the use of an approval was given back, its action waits for the next use. Row by row, by primary
+-- key: a join is planned while the tables are small, and later reads all rows of the organization.
 CREATE OR REPLACE FUNCTION fold_outcomes(p_org text, p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -28,7 +28,7 @@ BEGIN
                          AND p.status = 'approved' AND p.used_at IS NULL) THEN 'approved'
             ELSE 'failed' END
         WHERE a.org_id = p_org AND a.action_id = outcome.action_id AND a.status = 'executing'
-          -- Given back and used again before this was folded: how the action ends, that use tells.
+          -- Given back and used again before this was applied: the later use decides how the action ends.
           AND (a.approval_id IS NULL
                OR NOT EXISTS (SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = a.approval_id
                               AND p.used_by <> outcome.execution_id));

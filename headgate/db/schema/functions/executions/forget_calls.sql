@@ -1,4 +1,4 @@
--- Calls that will not run any more: failed a while ago, or never approved. Over all organizations; returns how many.
+-- Deletes kept calls that will not run: failed for p_after, or never approved. Over all organizations; returns how many.
 CREATE OR REPLACE FUNCTION forget_calls(p_after interval, p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- The call that waits with an approval, where a reviewer makes another one of it (the table comes with 0014).
+-- Deletes the kept call of an approval that a reviewer edited.
 CREATE OR REPLACE FUNCTION forget_kept_call(p_org text, p_action text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

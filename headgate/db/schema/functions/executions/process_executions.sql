@@ -1,4 +1,4 @@
--- What waits is due now: the order of deferring is kept. p_execution null: all of them. Returns how many.
+-- Makes queued executions due now, in their order (p_execution null: all); returns how many.
 CREATE OR REPLACE FUNCTION process_executions(p_org text, p_execution text, p_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -8,7 +8,7 @@ BEGIN
     FOR waiting IN SELECT * FROM execution_calls c WHERE c.org_id = p_org AND c.state = 'queued'
                    AND (p_execution IS NULL OR c.execution_id = p_execution) ORDER BY c.due_at FOR UPDATE LOOP
         UPDATE execution_calls c SET due_at = least(c.due_at, p_at) WHERE c.org_id = p_org AND c.action_id = waiting.action_id;
-        -- A name of its own: the job that waits for its time does not stand in the way, and finds nothing to do.
+        -- Another name than that of the waiting job, which would prevent this one. That job finds nothing to do later.
         PERFORM defer_job('executions', 'action.execute', p_org, waiting.execution_id, waiting.priority, NULL, NULL,
                           'process ' || waiting.execution_id);
         count := count + 1;

@@ -1,5 +1,5 @@
--- The kept call of an action becomes an execution, and a job, in the caller's transaction: that of the decision or of
--- the vote. False: nothing is kept for it (its agent carries it out), or it is queued already.
+-- Turns the kept call of an action into an execution with a job, in the transaction of the decision or the vote. Returns false if
+-- no call is kept (the agent makes it), or it is queued already.
 CREATE OR REPLACE FUNCTION queue_execution(p_org text, p_action text, p_execution text, p_at timestamptz, p_priority integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

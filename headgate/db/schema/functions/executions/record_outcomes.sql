@@ -1,8 +1,7 @@
--- How executions ended, appended, with their events; returns how many were taken. An execution ends once:
--- what was told already, by a retry after a lost answer or by the worker in its stead, is left out.
--- give_back: nothing was sent, so the approval that let it through may be used again (semantics.md, "Retry,
--- use, expiry"); null where none was used. withheld: the payload of an event that says that a policy about content
--- let the agent not see the answer; null where it saw it. Settings: as above.
+-- Appends how executions ended, with their events; returns how many were accepted. An execution ends once: an outcome that is
+-- recorded already, by a retry after a lost answer or by the worker, is left out. Settings: as record_actions.
+--   p_give_back  nothing was sent: the approval or exemption may be used again (semantics.md, "Retry, use, expiry"); null: none used
+--   p_withheld   payload of the event that a content policy withheld the response; null: it did not
 CREATE OR REPLACE FUNCTION record_outcomes(
     p_org text[], p_execution text[], p_action text[], p_agent text[], p_succeeded boolean[], p_completed timestamptz[],
     p_error text[], p_result text[], p_payload text[], p_give_back text[], p_withheld text[] DEFAULT NULL
@@ -24,9 +23,8 @@ BEGIN
     )
     SELECT coalesce(array_agg(i.execution_id), '{}') INTO inserted_ids FROM inserted i;
 
-    -- Looked at after the insert, in a statement of its own: the insert waits for an outcome that is just being folded,
-    -- and only who looks later sees that its execution has ended. Not "status = 'running'", for which the planner would
-    -- read through everything that runs.
+    -- A statement of its own, after the insert: the insert waits for an outcome that is being applied, and only a later
+    -- statement sees that its execution has ended. Not "status = 'running'": the planner would scan all running executions.
     SELECT coalesce(array_agg(t.execution_id), '{}') INTO taken
     FROM unnest(p_org, p_execution) AS t(org_id, execution_id)
     WHERE (cardinality(inserted_ids) = cardinality(p_execution) OR t.execution_id = ANY (inserted_ids))

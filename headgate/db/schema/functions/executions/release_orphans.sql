@@ -1,6 +1,6 @@
--- Attempts whose process is gone, found a moment ago: each is looked at again, as another worker may have closed it
--- since, and a live one have begun the next. What is declared idempotent waits again, at once, as long as it has
--- attempts left. Returns those that are the caller's to end as failed; what agents sent themselves is among them.
+-- Releases attempts whose process is dead. It checks each again: another worker may have closed it since, and begun the next
+-- attempt. An idempotent call with attempts left waits again, at once. Returns the executions that the caller must end as failed,
+-- with those of calls that agents sent themselves.
 CREATE OR REPLACE FUNCTION release_orphans(
     p_org text, p_executions text[], p_instances text[], p_started timestamptz[], p_most_attempts integer,
     p_at timestamptz, p_payload text

@@ -1,5 +1,5 @@
--- An agent says how an action ended that it carried out itself. outcome: reported | ours (Headgate carries it out) |
--- wrong (its status is not one in which it could have been carried out; or its approval is used up or over).
+-- Records how an action ended that its agent executed. Returns: reported | ours (Headgate executes it) | wrong (its status does not
+-- allow it, or its approval is used or over).
 CREATE OR REPLACE FUNCTION report_outcome(
     p_org text, p_action text, p_agent text, p_execution text, p_at timestamptz, p_succeeded boolean, p_error text,
     p_result text, p_started text, p_payload text
@@ -25,7 +25,7 @@ BEGIN
         UPDATE approvals p SET used_at = clock_timestamp(), used_by = p_execution
         WHERE p.org_id = p_org AND p.approval_id = action.approval_id;
     END IF;
-    -- Of an action whose bodies were dropped or erased nothing is kept any more.
+    -- No result is stored for an action whose bodies were dropped or erased.
     INSERT INTO executions (org_id, execution_id, action_id, status, attempts, started_at, completed_at, error, result)
     VALUES (p_org, p_execution, p_action, CASE WHEN p_succeeded THEN 'succeeded' ELSE 'failed' END, 1, p_at, p_at,
             CASE WHEN action.body_state = 'erased' AND p_error IS NOT NULL THEN 'erased' ELSE p_error END,

@@ -1,5 +1,4 @@
--- A failed execution waits again, by a person's order. outcome: queued | gone (not failed) | forgotten (its call is not
--- kept any more).
+-- Queues a failed execution again, by a person's order. Returns: queued | gone (not failed) | forgotten (its call was deleted).
 CREATE OR REPLACE FUNCTION retry_execution(p_org text, p_execution text, p_at timestamptz, p_reset boolean, p_payload text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -19,7 +18,7 @@ BEGIN
                             attempts = CASE WHEN p_reset THEN 0 ELSE e.attempts END
     WHERE e.org_id = p_org AND e.execution_id = p_execution;
     UPDATE actions a SET status = 'executing', updated_at = p_at WHERE a.org_id = p_org AND a.action_id = kept.action_id;
-    -- The sweep has passed it by, and has to look at it again.
+    -- The retention task has passed it, and must process it again.
     INSERT INTO retention_waiting (org_id, task, action_id)
     SELECT p_org, 'encrypt', a.action_id FROM actions a
     WHERE a.org_id = p_org AND a.action_id = kept.action_id AND a.body_state = 'kept'

@@ -1,10 +1,12 @@
--- How an attempt, or what was never tried, ended. p_again: it waits again, until p_due. p_state: whose it must be
--- ('running' for an attempt, 'queued' for what is not tried). p_healthy: whether the destination was there (null: not
--- asked). p_withheld: the payload of an event that says that policies about content let nobody see the answer.
--- p_nothing_sent: not a byte of this attempt left. p_give_back: what unsent_exemption answered. p_instance, p_started:
--- whose attempt it must be, and when that was begun: it tells an attempt apart from the others of its execution, as their
--- number begins anew where a person gives it all its attempts again. False: somebody else ended it first; nothing was
--- written.
+-- Ends an attempt, or an execution that is not tried. Returns false if it was ended by another process: nothing was written.
+--   p_state              its state: running for an attempt, queued for one that is not tried
+--   p_due                it waits again until then; null: it has ended
+--   p_healthy            whether the destination was reached; null: not contacted
+--   p_withheld           payload of the event that content policies withheld the response
+--   p_nothing_sent       not a byte of this attempt was sent
+--   p_give_back          what unsent_exemption returned
+--   p_instance, p_started  process and start of the attempt. They identify it: the number of an attempt begins anew if a person
+--                        retries with all attempts
 CREATE OR REPLACE FUNCTION settle_execution(
     p_org text, p_execution text, p_state text, p_at timestamptz, p_succeeded boolean, p_error text, p_result text,
     p_payload text, p_due timestamptz, p_healthy boolean, p_breaker_failures integer, p_breaker_seconds integer,
@@ -20,7 +22,7 @@ BEGIN
     IF NOT FOUND OR EXISTS (SELECT FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id = p_execution) THEN
         RETURN false;
     END IF;
-    -- A worker that stood still, was taken for dead and wakes tells of its own attempt, never of the one after it.
+    -- A worker that stalled and was taken for dead ends its own attempt, never the next one.
     IF p_instance IS NOT NULL AND NOT EXISTS (
         SELECT FROM executions e WHERE e.org_id = p_org AND e.execution_id = p_execution
           AND e.instance_id = p_instance AND e.started_at = p_started) THEN

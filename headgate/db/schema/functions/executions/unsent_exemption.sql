@@ -1,5 +1,5 @@
--- Of an execution that is about to end as failed without having been sent, by this attempt or an earlier one: the grant,
--- or the broken glass, that let it through, and whose use is not given back yet. Locked until that is done.
+-- Returns the grant or break-glass that let an execution through which is about to fail and was never sent, if its use is not
+-- given back. The call stays locked for the transaction.
 CREATE OR REPLACE FUNCTION unsent_exemption(p_org text, p_execution text, p_state text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Nothing was sent under it: the use is given back, once. p_execution: null for an action that was submitted. Processes forget a grant that is used up, so one that is not
--- any more raises the generation.
+-- Gives a use back, once, because nothing was sent. p_execution: null for an explicit action. Processes drop a grant that is used
+-- up, so a grant that becomes usable again raises the generation.
 CREATE OR REPLACE FUNCTION give_back_exemption(p_org text, p_exemption text, p_action text, p_execution text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

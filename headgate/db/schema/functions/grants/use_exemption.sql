@@ -1,7 +1,9 @@
--- An action that a grant or a broken glass lets through: claimed, recorded and (where Headgate makes the call itself)
--- begun, all or nothing. outcome: used | stale | unknown | duplicate (as record_actions) | unusable (revoked, past its
--- time, used up, or not enough left of its sum) | asked (an approval of exactly this call is open, unused, or was
--- denied: that goes before a grant).
+-- Records an action that a grant or break-glass lets through: claims the use, records the action and, if Headgate makes the call,
+-- starts the execution. All or nothing. Returns:
+--   used
+--   stale, unknown, duplicate  as record_actions
+--   unusable                   revoked, expired, used up, or too little left of its sum
+--   asked                      an approval of this very call is open, unused or denied: it takes precedence over a grant
 CREATE OR REPLACE FUNCTION use_exemption(
     p_org text, p_generation bigint, p_exemption text, p_amount numeric,
     p_action text, p_agent text, p_key text, p_source text, p_tool text, p_operation text, p_status text,
@@ -17,7 +19,7 @@ DECLARE
     verb text;
     told text;
 BEGIN
-    -- Locked first: revocation, another proxy's use and this one are decided one after the other.
+    -- Locked first: a revocation, another proxy's use and this one are serialized.
     IF p_exemption LIKE 'grt\_%' THEN
         SELECT * INTO held FROM grants g
         WHERE g.org_id = p_org AND g.grant_id = p_exemption AND g.agent_id = p_agent
@@ -27,7 +29,7 @@ BEGIN
            OR held.used_sum + coalesce(p_amount, 0) > held.max_sum THEN
             RETURN 'unusable';
         END IF;
-        -- Each explicit action has an approval of its own: another's, open or unused, is not this one's; a denial is.
+        -- Each explicit action has its own approval. An open or unused one of another action does not count; a denial does.
         SELECT * INTO newest FROM approvals a
         WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.digest = p_digest AND a.source = p_source
           AND (p_source = 'proxy' OR a.status IN ('approved', 'denied'))

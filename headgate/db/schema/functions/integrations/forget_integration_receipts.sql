@@ -1,4 +1,4 @@
--- Longer than any platform goes on sending the same delivery, and than any signature is fresh.
+-- Deletes old receipts; returns how many. They are kept longer than a platform repeats a delivery and than a signature is fresh.
 CREATE OR REPLACE FUNCTION forget_integration_receipts() RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH gone AS (

@@ -1,3 +1,4 @@
+-- Stores the heartbeat of a process.
 CREATE OR REPLACE FUNCTION beat_instance(p_instance text, p_kind text, p_oldest_in_flight timestamptz) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     INSERT INTO instances (instance_id, kind, oldest_in_flight_started_at) VALUES (p_instance, p_kind, p_oldest_in_flight)

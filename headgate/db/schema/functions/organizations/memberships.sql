@@ -1,4 +1,4 @@
--- Where a person belongs whose token names no organization: where somebody here made them a member.
+-- Returns the organizations of a person whose token names none: where an administrator made them a member.
 CREATE OR REPLACE FUNCTION memberships(p_issuer text, p_subject text)
 RETURNS TABLE (org_id text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,4 +1,4 @@
--- A page far behind is one stretch of the key, as the first is.
+-- Returns a page of organizations, newest first. A late page is one range of the key, as the first is.
 CREATE OR REPLACE FUNCTION organizations_listed(p_before text, p_limit integer)
 RETURNS TABLE (org_id text, name text, created_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

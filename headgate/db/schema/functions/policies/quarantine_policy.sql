@@ -1,5 +1,5 @@
--- A policy that was running when a process died; it denies until a person looks. The event says which by its name, and
--- why: what whoever is told of it asks first. The payload is canonical JSON (RFC 8785): to_json writes a text as it does.
+-- Quarantines a policy that was running when a process died: it denies until a person releases it. The event has its name and the
+-- reason, for notifications. The payload is canonical JSON (RFC 8785): to_json writes a string in the same way.
 CREATE OR REPLACE FUNCTION quarantine_policy(p_org text, p_policy text, p_version integer, p_reason text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- What shadow policies said of recorded calls, added up by the process that asked them. An action that is not there
--- (or not this agent's) is no event.
+-- Adds what shadow policies decided on recorded calls, as counted by a process. An event for an action that does not exist or is
+-- another agent's is left out.
 CREATE OR REPLACE FUNCTION record_shadow(
     p_org text[], p_policy text[], p_version integer[], p_said text[], p_decided text[], p_would text[],
     p_calls bigint[], p_at timestamptz[],

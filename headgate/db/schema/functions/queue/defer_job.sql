@@ -1,6 +1,7 @@
--- Defer a job in the caller's transaction: it exists if that commits. p_at null: at once. Jobs of one p_lock run one
--- after the other, in the order of deferring. p_once: nothing happens where a job of that name waits already.
--- Returns whether a job was added.
+-- Adds a job in the caller's transaction: it exists if that commits. Returns whether a job was added.
+--   p_at    null: at once
+--   p_lock  jobs with the same lock run one after the other, in the order of adding
+--   p_once  no job is added if one of this name waits
 CREATE OR REPLACE FUNCTION defer_job(
     p_queue text, p_task text, p_org text, p_id text, p_priority integer, p_at timestamptz, p_lock text, p_once text
 ) RETURNS boolean

@@ -1,5 +1,4 @@
--- By queue, over all organizations: how many wait and may run now, for how long the first of them could have, how many
--- run, how many were given up.
+-- Returns for each queue, over all organizations: jobs that may run now and the age of the oldest, running jobs, and dead ones.
 CREATE OR REPLACE FUNCTION job_queues() RETURNS TABLE (queue_name text, waiting bigint, oldest_seconds double precision, running bigint, dead bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = queue, pg_temp AS $$
     SELECT j.queue_name, count(*) FILTER (WHERE j.status = 'todo' AND coalesce(j.scheduled_at <= now(), true)),

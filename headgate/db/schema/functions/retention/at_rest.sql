@@ -1,4 +1,4 @@
--- Whether nothing is going to be done with an action any more: it has ended, or its approval cannot be used.
+-- Returns whether an action cannot change any more: it has ended, or its approval cannot be used.
 CREATE OR REPLACE FUNCTION at_rest(p_org text, p_action text, p_status text, p_approval text) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN (p_status IN ('allowed', 'denied', 'completed', 'failed')

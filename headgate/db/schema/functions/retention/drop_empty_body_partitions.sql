@@ -1,5 +1,5 @@
--- Months in which nothing is kept any more, the current one left alone; returns how many went. Whether a partition is
--- empty is asked of itself, under the lock: its parent shows its owner one organization's rows.
+-- Drops empty partitions of past months; returns how many. It reads the partition itself, under the lock: through the parent its
+-- owner sees one organization.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION drop_empty_body_partitions() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$

@@ -1,4 +1,4 @@
--- The month's partition for bodies of this moment's actions.
+-- Makes the monthly partition of bodies of actions at p_at.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION ensure_body_partition(p_at timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$
@@ -11,8 +11,8 @@ BEGIN
             EXECUTE format('CREATE TABLE %I PARTITION OF kept_bodies FOR VALUES FROM (%L) TO (%L)',
                            name, month, (month AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC');
         EXCEPTION
-            WHEN duplicate_table THEN NULL; -- another worker was quicker
-            WHEN check_violation THEN NULL; -- some of that month are in the rest: they all stay there
+            WHEN duplicate_table THEN NULL; -- another worker made it
+            WHEN check_violation THEN NULL; -- rows of the month are in the default partition: they all stay there
         END;
     END IF;
 END $$;

@@ -1,7 +1,7 @@
--- Forgets the bodies of actions: keys, what they encrypt, and what still stands in rows. What is held, not at rest or
--- not there is left alone, whoever calls. p_state: dropped (by policy) | erased (by a person). p_everything: what the
--- record says of the action too, and the digests that a guess could be held against; the chain keeps its headers.
--- Returns the actions whose bodies were forgotten now.
+-- Erases the bodies of actions: keys, ciphertexts, and what is left in rows. Actions under a legal hold, not at rest or unknown are
+-- left alone, whoever calls. Returns the actions whose bodies were erased now.
+--   p_state       dropped (by policy) | erased (by a person)
+--   p_everything  also the payloads of their events, and digests against which a guess could be compared; the chain keeps headers
 CREATE OR REPLACE FUNCTION forget_bodies(p_org text, p_action text[], p_state text, p_everything boolean) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -17,7 +17,7 @@ BEGIN
                  OR (p_everything AND EXISTS (SELECT FROM audit_events e WHERE e.org_id = p_org AND e.action_id = a.action_id
                                               AND e.payload IS NOT NULL AND e.event_type <> 'body.erased')))
             AND at_rest(p_org, a.action_id, a.status, a.approval_id) AND NOT under_hold(p_org, a.action_id, a.agent_id)
-            -- What is not sealed yet would keep its payload.
+            -- An event that is not sealed would keep its payload.
             AND NOT (p_everything AND EXISTS (SELECT FROM audit_inbox i WHERE i.org_id = p_org AND i.action_id = a.action_id))
           ORDER BY a.action_id FOR UPDATE) f;
     IF forgotten IS NULL THEN
@@ -33,14 +33,14 @@ BEGIN
     WHERE p.org_id = p_org AND p.approval_id = ANY (asked) AND p.edited_request IS NOT NULL;
     UPDATE actions a SET request = body_stub(p_state), body_state = p_state
     WHERE a.org_id = p_org AND a.action_id = ANY (forgotten);
-    -- Messages that are still on their way keep theirs: what people have been promised is told.
+    -- Pending deliveries keep their payload and are sent.
     UPDATE deliveries d SET payload = '{}'
     WHERE d.org_id = p_org AND d.subject_id = ANY (forgotten || asked) AND d.status IN ('delivered', 'parked', 'cancelled');
     UPDATE delivery_attempts t SET message = NULL, excerpt = NULL FROM deliveries d
     WHERE d.org_id = p_org AND d.subject_id = ANY (forgotten || asked) AND d.status IN ('delivered', 'parked', 'cancelled')
       AND t.org_id = p_org AND t.delivery_id = d.delivery_id;
     IF p_everything THEN
-        -- What says that it was erased, and why, stays.
+        -- The event of the erasure and its reason stay.
         UPDATE audit_events e SET salt = NULL, payload = NULL
         WHERE e.org_id = p_org AND e.action_id = ANY (forgotten) AND e.event_type <> 'body.erased';
         UPDATE actions a SET digest = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),

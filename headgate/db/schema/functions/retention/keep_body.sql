@@ -1,5 +1,5 @@
--- Keeps one more body of an action: somebody else's kind of thing, encrypted by the caller. False: the action's bodies
--- have been dropped or erased, and this is not kept either.
+-- Keeps one more body of an action, encrypted by the caller. Returns false if the bodies were dropped or erased: this one is not
+-- kept either.
 CREATE OR REPLACE FUNCTION keep_body(p_org text, p_action text, p_kind text, p_key_id text, p_wrapped bytea, p_ciphertext bytea)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,4 +1,4 @@
--- Puts bodies away that the caller has read under lock, in this transaction, and encrypted. Returns how many.
+-- Moves bodies to kept_bodies. The caller has read them under lock in this transaction, and encrypted them. Returns how many.
 CREATE OR REPLACE FUNCTION put_bodies_away(p_org text, p_action text[], p_key_id text[], p_wrapped bytea[], p_ciphertext bytea[])
 RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,5 +1,5 @@
--- In place of what was put away before, encrypted anew by the caller together with what came since, from a retry or
--- from an agent's own report, which is read under lock in this transaction. False: the action's bodies have been forgotten meanwhile.
+-- Replaces a kept body with one that contains later results too, from a retry or an agent's report. The caller has read these under
+-- lock in this transaction. Returns false if the bodies were erased since.
 CREATE OR REPLACE FUNCTION put_results_away(p_org text, p_action text, p_key_id text, p_wrapped bytea, p_ciphertext bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Whether a hold in force covers this; runs with the rights of whoever asks.
+-- Returns whether a legal hold in force covers an action; with the caller's rights.
 CREATE OR REPLACE FUNCTION under_hold(p_org text, p_action text, p_agent text) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN EXISTS (SELECT FROM legal_holds h WHERE h.org_id = p_org AND h.lifted_at IS NULL

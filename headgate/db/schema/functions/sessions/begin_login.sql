@@ -1,3 +1,4 @@
+-- Stores a login in progress, and deletes expired ones.
 CREATE OR REPLACE FUNCTION begin_login(p_state bytea, p_browser bytea, p_issuer text, p_nonce text, p_verifier text, p_return_to text,
                             p_org_id_wanted text, p_invitation bytea, p_expires_at timestamptz)
 RETURNS void

@@ -1,3 +1,4 @@
+-- Returns the invitation with this hash of its secret, across organizations.
 CREATE OR REPLACE FUNCTION invitation_by_hash(p_hash bytea)
 RETURNS TABLE (org_id text, invitation_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,4 +1,4 @@
--- Who a browser's cookie is, across organizations as for keys: the hash of 256 random bits names one session or none.
+-- Returns the session of a browser's cookie, across organizations as for keys: the hash of 256 random bits names one or none.
 CREATE OR REPLACE FUNCTION session_by_hash(p_hash bytea)
 RETURNS TABLE (org_id text, session_id text, user_id text, issuer text, subject text, email text, name text, roles text[],
                deactivated_at timestamptz, aal text, created_at timestamptz, last_seen_at timestamptz,

@@ -1,4 +1,4 @@
--- Sessions that were opened until then by a person of this issuer's, or out of one session there; across organizations, as
+-- Returns open sessions, begun until p_until, of a subject of this issuer or from one of its sessions (p_sid). Across organizations:
 -- a provider knows none.
 CREATE OR REPLACE FUNCTION sessions_at_provider(p_issuer text, p_subject text, p_sid text, p_until timestamptz)
 RETURNS TABLE (org_id text, user_id text, session_id text)

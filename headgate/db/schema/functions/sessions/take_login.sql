@@ -1,3 +1,4 @@
+-- Deletes and returns a login in progress, so that it answers one callback.
 CREATE OR REPLACE FUNCTION take_login(p_state bytea)
 RETURNS TABLE (browser_hash bytea, issuer text, nonce text, code_verifier text, return_to text, org_id_wanted text,
                invitation bytea, expires_at timestamptz)

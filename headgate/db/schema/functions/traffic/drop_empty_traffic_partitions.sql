@@ -1,5 +1,4 @@
--- Months that are over and of which every organization's captures have been dropped: their files go, and with them
--- what deleted rows leave behind. Returns how many.
+-- Drops partitions of past months whose exchanges are all deleted, with the files; returns how many.
 RESET ROLE;
 CREATE OR REPLACE FUNCTION drop_empty_traffic_partitions() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$
@@ -12,7 +11,7 @@ BEGIN
                 WHERE i.inhparent = 'traffic_exchanges'::regclass AND c.relname ~ '^traffic_exchanges_\d{4}_\d\d$' LOOP
         month := to_timestamp(right(name, 7) || ' UTC', 'YYYY_MM TZ');
         CONTINUE WHEN month + interval '1 month' > clock_timestamp() - interval '7 days';
-        -- Locked first: nobody writes into it between the look and the drop.
+        -- Locked first: no row is written between the check and the drop.
         EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', name);
         IF NOT traffic_is_kept(month, month + interval '1 month') THEN
             EXECUTE format('DROP TABLE %I', name);

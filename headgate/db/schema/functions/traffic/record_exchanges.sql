@@ -1,6 +1,6 @@
--- What was captured, in parallel arrays. What is there already, also as an erased row, is left as it is: a spool is read
--- again by whoever was killed over it. What belongs to no agent of its organization is not taken; of an action that was
--- erased meanwhile only the heads are, as of one that is erased later. Returns how many are there now.
+-- Stores captured exchanges, in parallel arrays; returns how many are stored now. Exchanges that exist, also erased ones, stay as
+-- they are: a spool is read again after a crash. Exchanges of an unknown agent are left out. Of an action that was erased since,
+-- only metadata is stored, as after a later erasure.
 CREATE OR REPLACE FUNCTION record_exchanges(
     p_org text[], p_exchange text[], p_created timestamptz[], p_agent text[], p_action text[], p_tool text[],
     p_operation text[], p_decision text[], p_level text[], p_method text[], p_scheme text[], p_host text[], p_port integer[],
@@ -12,7 +12,7 @@ DECLARE
     known integer;
     gone text[];
 BEGIN
-    -- Locked: an erasure that is under way is waited for, and one that begins now finds these rows.
+    -- Locked: this waits for an erasure in progress, and a later erasure finds these rows.
     SELECT array_agg(a.action_id) FILTER (WHERE a.body_state = 'erased') INTO gone
     FROM (SELECT x.action_id, x.body_state FROM actions x
           WHERE (x.org_id, x.action_id) IN (SELECT e.org_id, e.action_id FROM unnest(p_org, p_action) AS e(org_id, action_id))

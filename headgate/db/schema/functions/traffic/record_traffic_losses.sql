@@ -1,3 +1,4 @@
+-- Records exchanges that were not captured. A repeated report has no effect.
 CREATE OR REPLACE FUNCTION record_traffic_losses(
     p_org text[], p_loss text[], p_cause text[], p_exchanges bigint[], p_since timestamptz[], p_until timestamptz[]
 ) RETURNS void

@@ -1,3 +1,4 @@
+-- Returns secrets that are not under the current master key, for rotation.
 CREATE OR REPLACE FUNCTION vault_due(p_current text, p_after_org text, p_after_name text, p_limit integer)
 RETURNS TABLE (org_id text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

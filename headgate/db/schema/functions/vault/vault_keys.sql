@@ -1,4 +1,5 @@
--- For each: how much is under it, and one secret of the vault to try it with (none: only bodies are under it).
+-- Returns the master keys in use over all organizations: how much each encrypts, and one secret of the vault to try it with (none
+-- if it encrypts bodies only).
 CREATE OR REPLACE FUNCTION vault_keys() RETURNS TABLE (key_id text, secrets bigint, org_id text, name text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH used AS (
