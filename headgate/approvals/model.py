@@ -18,7 +18,7 @@ from headgate.policies.model import Requirement
 
 REASON_MAX_CHARACTERS: Final = 500
 USE_GRACE: Final = timedelta(minutes=15)
-"""An approval that was given late can still be used this long after the decision."""
+"""An approval that was given late can still be used this long after the decision. In SQL: ``approval_use_ends``."""
 
 
 class ApprovalStatus(StrEnum):

@@ -12,7 +12,7 @@ BEGIN
     SELECT * INTO approval FROM approvals a
     WHERE a.org_id = p_org AND a.approval_id = p_approval AND a.agent_id = p_agent AND a.digest = p_digest FOR UPDATE;
     IF approval.status IS DISTINCT FROM 'approved' OR approval.used_at IS NOT NULL
-       OR clock_timestamp() >= greatest(approval.expires_at, approval.decided_at + interval '15 minutes') THEN
+       OR clock_timestamp() >= approval_use_ends(approval.expires_at, approval.decided_at) THEN
         RETURN 'unusable';
     END IF;
     IF NOT EXISTS (SELECT FROM org_state s WHERE s.org_id = p_org AND s.generation = p_generation)

@@ -37,7 +37,7 @@ BEGIN
     WHERE a.org_id = p_org AND a.action_id = waiting.action_id FOR UPDATE OF p;
     IF approval.approval_id IS NOT NULL AND approval.used_by IS DISTINCT FROM p_execution
        AND (approval.status <> 'approved' OR approval.used_at IS NOT NULL
-            OR moment >= greatest(approval.expires_at, approval.decided_at + interval '15 minutes')) THEN
+            OR moment >= approval_use_ends(approval.expires_at, approval.decided_at)) THEN
         outcome := 'refused';
         RETURN NEXT; RETURN;
     END IF;

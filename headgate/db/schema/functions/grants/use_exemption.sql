@@ -36,7 +36,7 @@ BEGIN
         ORDER BY a.approval_id DESC LIMIT 1;
         IF (newest.status IN ('pending', 'denied') AND clock_timestamp() < newest.expires_at)
            OR (p_source = 'proxy' AND newest.status = 'approved' AND newest.used_at IS NULL
-               AND clock_timestamp() < greatest(newest.expires_at, newest.decided_at + interval '15 minutes')) THEN
+               AND clock_timestamp() < approval_use_ends(newest.expires_at, newest.decided_at)) THEN
             RETURN 'asked';
         END IF;
     ELSE

@@ -4,6 +4,6 @@ LANGUAGE sql STABLE
 RETURN (p_status IN ('allowed', 'denied', 'completed', 'failed')
         OR (p_status = 'approved' AND EXISTS (
                 SELECT FROM approvals p WHERE p.org_id = p_org AND p.approval_id = p_approval
-                AND clock_timestamp() >= greatest(p.expires_at, p.decided_at + interval '15 minutes'))))
+                AND clock_timestamp() >= approval_use_ends(p.expires_at, p.decided_at))))
    AND NOT EXISTS (SELECT FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = p_action
                    AND c.state IN ('queued', 'running'));
