@@ -24,7 +24,7 @@ one that matters would be missed among them, or waved through."""
 
 
 class HoldRow(NamedTuple):
-    """An action that waits for a human, in the order of ``hold_action_in_room``'s parameters."""
+    """An action that waits for a human, in the order of ``hold_action``'s first parameters."""
 
     org_id: str
     generation: int
@@ -71,7 +71,7 @@ class UseRow(NamedTuple):
 
 
 class HoldTerms(NamedTuple):
-    """What an approval is opened with besides, in the order of the last parameters of ``hold_actions``. ``most``: how
+    """What an approval is opened with besides, in the order of ``hold_action``'s last parameters. ``most``: how
     many open approvals the agent may have, None: any number; ``names``: JSON, whom it is assigned to."""
 
     most: int | None
@@ -117,28 +117,10 @@ async def hold_action(
 
     Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
     """
-    answer = RecordingOutcome.of(await _answer(connection, "hold_action_in_room", (*row, most_open)))
+    answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *hold_terms(most_open, attention))))
     if answer is RecordingOutcome.FULL:
         raise too_many_open(most_open)
-    if answer is RecordingOutcome.RECORDED and attention is not None:
-        await _attend(connection, row, attention)
     return answer
-
-
-async def _attend(connection: Connection, row: HoldRow, attention: Attention) -> None:
-    """Whom the new approval is assigned to and when the clock looks after it, in the transaction that opens it."""
-    await connection.execute(
-        "SELECT attend_approval(%s, %s, %s, %s, %s, %s, %s)",
-        [
-            row.org_id,
-            row.approval_id,
-            row.agent_id,
-            list(attention.names),
-            attention.escalate_at,
-            attention.remind_after_seconds,
-            attention.remind_at,
-        ],
-    )
 
 
 async def record_retry(

@@ -41,7 +41,7 @@ CREATE INDEX approvals_by_digest ON approvals (org_id, agent_id, digest, approva
 CREATE UNIQUE INDEX approvals_one_open ON approvals (org_id, agent_id, digest) WHERE status = 'pending' AND source = 'proxy';
 CREATE INDEX approvals_pending ON approvals (expires_at) WHERE status = 'pending';
 CREATE INDEX approvals_decided ON approvals (decided_at) WHERE decided_at IS NOT NULL;
--- Counts the open approvals of an agent: an agent must not flood its reviewers (hold_action_in_room).
+-- Counts the open approvals of an agent: an agent must not flood its reviewers (hold_action).
 CREATE INDEX approvals_open_by_agent ON approvals (org_id, agent_id) WHERE status = 'pending';
 CREATE INDEX approvals_to_escalate ON approvals (escalate_at) WHERE status = 'pending' AND escalated_at IS NULL;
 CREATE INDEX approvals_to_remind ON approvals (remind_at) WHERE status = 'pending';

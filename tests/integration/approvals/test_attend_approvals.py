@@ -122,17 +122,18 @@ async def test_a_call_that_the_proxy_holds_is_attended_to_like_any_other(
     assert told["approval_id"] == held.approval_id
 
 
-async def test_only_the_transaction_that_opens_an_approval_says_who_attends_to_it(
-    proxy_database: Database, organization, hold
-) -> None:
+async def test_only_the_transaction_that_opens_an_approval_says_who_attends_to_it(cluster, organization, hold) -> None:
     """Afterwards it is for people to say: the proxy cannot take an approval from anybody."""
     held = await hold(organization, requirements=ASKED, source="proxy")
-    async with proxy_database.transaction(organization.org_id) as connection:
-        cursor = await connection.execute(
-            "SELECT attend_approval(%s, %s, %s, ARRAY['usr_friend'], NULL, NULL, NULL) AS taken",
-            [organization.org_id, held.approval_id, organization.agent_id],
-        )
-        assert await cursor.fetchone() == {"taken": False}
+    for statement in (
+        "INSERT INTO approval_assignees (org_id, name, approval_id) VALUES (%s, 'usr_friend', %s)",
+        "UPDATE approvals SET escalate_at = NULL WHERE org_id = %s AND approval_id = %s",
+    ):
+        with (
+            psycopg.connect(cluster.dsn("headgate_proxy")) as proxy,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            proxy.execute(statement, [organization.org_id, held.approval_id])
 
 
 async def test_one_that_gave_way_to_another_says_so(

@@ -8,8 +8,7 @@ PARTS = ("api", "proxy", "worker", "auditor")
 CALLERS = {
     "record_actions": {"proxy", "api"},
     "record_outcomes": {"proxy", "worker"},
-    "hold_action": set(),
-    "hold_action_in_room": {"proxy", "api"},
+    "hold_action": {"proxy", "api"},
     "hold_actions": {"proxy"},
     "use_approvals": {"proxy"},
     "record_retry": {"proxy"},
@@ -27,7 +26,6 @@ CALLERS = {
     "approvals_decided_within": {"proxy"},
     "approvals_due": {"worker"},
     "approvals_open": {"api", "worker"},
-    "attend_approval": {"proxy", "api"},
     "forget_kept_call": {"api"},
     "escalations_due": {"worker"},
     "reminders_due": {"worker"},

@@ -28,7 +28,7 @@ def parameters(superuser: psycopg.Connection[tuple[Any, ...]], request: pytest.F
     [
         ("record_actions", ActionRow, []),
         ("record_outcomes", OutcomeRow, []),
-        ("hold_action_in_room", HoldRow, ["most"]),
+        ("hold_action", HoldRow, HoldTerms._fields),
         ("use_approval", UseRow, []),
         ("hold_actions", HoldRow, HoldTerms._fields),
         ("use_approvals", UseRow, []),

@@ -57,7 +57,7 @@ async def test_the_schema_from_zero_is_the_schema_after_all_migrations(postgres_
         "DROP TRIGGER name_tool ON approvals",
         "GRANT DELETE ON agents TO headgate_api",
         "GRANT UPDATE (name) ON agents TO headgate_proxy",
-        "GRANT EXECUTE ON FUNCTION hold_action TO headgate_api",
+        "GRANT EXECUTE ON FUNCTION approvals_due TO headgate_api",
         "GRANT USAGE ON SCHEMA queue TO headgate_api",
         "ALTER FUNCTION approvals_open() OWNER TO headgate_owner",
         "ALTER FUNCTION approvals_open() SECURITY INVOKER",

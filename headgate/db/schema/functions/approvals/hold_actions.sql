@@ -1,7 +1,7 @@
 -- Holds calls in batches: one commit serves all calls that arrive while the last one is written. With a transaction for each,
 -- some hundred were held per second, and more than half of a burst of 3,000 was refused. All batches lock in one order, so that
--- those of two processes do not deadlock. Returns one outcome of hold_action_in_room per row, in the order of the rows, separated
--- by commas. p_names: JSON array of assignees.
+-- those of two processes do not deadlock. Returns one outcome of hold_action per row, in the order of the rows, separated
+-- by commas.
 CREATE OR REPLACE FUNCTION hold_actions(
     p_org text[], p_generation bigint[], p_action text[], p_agent text[], p_key text[], p_source text[],
     p_tool text[], p_operation text[], p_digest bytea[], p_request text[], p_decision text[], p_risk text[], p_parent text[],
@@ -14,7 +14,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cac
 DECLARE
     outcomes text[] := array_fill(NULL::text, ARRAY[cardinality(p_org)]);
     one record;
-    outcome text;
 BEGIN
     FOR one IN
         SELECT * FROM unnest(
@@ -38,19 +37,12 @@ BEGIN
             outcomes[one.position] := 'changed';
             CONTINUE;
         END IF;
-        outcome := hold_action_in_room(
+        outcomes[one.position] := hold_action(
             one.org_id, one.generation, one.action_id, one.agent_id, one.key_id, one.source, one.tool, one.operation,
             one.digest, one.request, one.decision, one.risk_level, one.parent, one.created_at, one.idempotency,
             one.request_digest, one.submitted, one.decided, one.requested, one.approval_id, one.requirements,
             one.required::integer, one.reason, one.policy_id, one.expires_at, one.previous, one.superseded,
-            one.most::integer);
-        IF outcome = 'held' AND (one.names <> '[]' OR one.escalate_at IS NOT NULL OR one.remind_at IS NOT NULL) THEN
-            PERFORM attend_approval(
-                one.org_id, one.approval_id, one.agent_id,
-                ARRAY(SELECT jsonb_array_elements_text(one.names::jsonb)), one.escalate_at, one.remind_after::integer,
-                one.remind_at);
-        END IF;
-        outcomes[one.position] := outcome;
+            one.most::integer, one.names, one.escalate_at, one.remind_after::integer, one.remind_at);
     END LOOP;
     RETURN array_to_string(outcomes, ',');
 END $$;

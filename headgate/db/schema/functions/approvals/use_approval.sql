@@ -1,5 +1,6 @@
 -- Claims the one use of an approval, durable before the first byte is sent. p_generation: of the policies that just decided
--- again. Returns: used | stale | unusable (not approved, already used, or its time is over).
+-- again. Returns: used | stale | unusable (not approved, already used, its time is over, or a newer approval of the digest
+-- exists: the newest decides).
 CREATE OR REPLACE FUNCTION use_approval(
     p_org text, p_generation bigint, p_approval text, p_agent text, p_digest bytea, p_execution text, p_instance text,
     p_at timestamptz, p_redecided text, p_started text
@@ -12,7 +13,9 @@ BEGIN
     SELECT * INTO approval FROM approvals a
     WHERE a.org_id = p_org AND a.approval_id = p_approval AND a.agent_id = p_agent AND a.digest = p_digest FOR UPDATE;
     IF approval.status IS DISTINCT FROM 'approved' OR approval.used_at IS NOT NULL
-       OR clock_timestamp() >= approval_use_ends(approval.expires_at, approval.decided_at) THEN
+       OR clock_timestamp() >= approval_use_ends(approval.expires_at, approval.decided_at)
+       OR EXISTS (SELECT FROM approvals a WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.digest = p_digest
+                  AND a.source = 'proxy' AND a.approval_id > p_approval) THEN
         RETURN 'unusable';
     END IF;
     IF NOT EXISTS (SELECT FROM org_state s WHERE s.org_id = p_org AND s.generation = p_generation)

@@ -1,5 +1,5 @@
 -- Claims uses in batches, as hold_actions. Returns one outcome of use_approval per row, in the order of the rows, separated by
--- commas. A use is unusable too if a newer approval of the digest exists: the newest decides.
+-- commas.
 CREATE OR REPLACE FUNCTION use_approvals(
     p_org text[], p_generation bigint[], p_approval text[], p_agent text[], p_digest bytea[], p_execution text[],
     p_instance text[], p_at timestamptz[], p_redecided text[], p_started text[]
@@ -16,13 +16,9 @@ BEGIN
             org_id, generation, approval_id, agent_id, digest, execution_id, instance_id, at, redecided, started, position)
         ORDER BY n.org_id, n.approval_id, n.position
     LOOP
-        outcomes[one.position] := CASE WHEN EXISTS (
-            SELECT FROM approvals a WHERE a.org_id = one.org_id AND a.agent_id = one.agent_id AND a.digest = one.digest
-              AND a.source = 'proxy' AND a.approval_id > one.approval_id
-        ) THEN 'unusable' ELSE use_approval(
+        outcomes[one.position] := use_approval(
             one.org_id, one.generation, one.approval_id, one.agent_id, one.digest, one.execution_id, one.instance_id,
-            one.at, one.redecided, one.started)
-        END;
+            one.at, one.redecided, one.started);
     END LOOP;
     RETURN array_to_string(outcomes, ',');
 END $$;
