@@ -158,8 +158,9 @@ async def _belongings(gate, superuser) -> dict[str, str]:
     )
     session = new_id(IdPrefix.SESSION)
     superuser.execute(
-        "INSERT INTO sessions VALUES (%s, %s, %s, sha256(%s::bytea), 'aal1', '127.0.0.1', NULL, now(), now(),"
-        " now() + interval '1 hour', NULL)",
+        "INSERT INTO sessions (org_id, session_id, user_id, token_hash, aal, address, created_at, last_seen_at,"
+        " expires_at) VALUES (%s, %s, %s, sha256(%s::bytea), 'aal1', '127.0.0.1', now(), now(),"
+        " now() + interval '1 hour')",
         [gate.org_id, session, bob, session.encode()],
     )
     frida = gate.person("frida", Role.BREAK_GLASS)
