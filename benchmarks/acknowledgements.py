@@ -18,7 +18,8 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.load.record_database import RecordDatabase, record_database
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
@@ -82,7 +83,7 @@ def main() -> None:
                 f" own processor time; p50 {statistics.median(took):.1f} ms, p99 {p99:.1f} ms"
             )
         with psycopg.connect(made.dsn("postgres"), autocommit=True) as connection:
-            kept = connection.execute("SELECT count(*) FROM audit_inbox").fetchall()
+            kept = connection.execute("SELECT count(*) FROM journal").fetchall()
         assert kept == [(9 * arguments.actions,)]
 
 

@@ -32,8 +32,8 @@ from admin_api.server import listen, uvicorn_server
 from benchmarks.load.many_events import NEEDLE, OFTEN_AGENT, RARE_AGENT, fill
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.audit.indexer import index_due
-from headgate.audit.sealer import seal_due
 from headgate.db.database import Database
+from headgate.journal.apply import apply_due
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import open_local_issuer
@@ -71,7 +71,7 @@ async def seal(made: RecordDatabase, worker: Database, *, indexing: bool = False
     building = asyncio.create_task(build()) if indexing else None
     sealed, started = 0, time.perf_counter()
     while sealed < _SEALED_EACH:
-        sealed += await seal_due(worker)
+        sealed += await apply_due(worker)
     rate = _SEALED_EACH / (time.perf_counter() - started)
     stop.set()
     if building is not None:

@@ -21,7 +21,6 @@ from benchmarks.load.record_database import RecordDatabase, record_database
 from benchmarks.load.recorded_actions import record_actions
 from headgate.audit.chain_store import range_of
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
-from headgate.audit.sealer import seal_due
 from headgate.db.database import Connection, Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.merkle import leaf_hash
@@ -33,6 +32,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tiles import TreeBuilder
 from headgate.evidence.tree_store import list_checkpoints, save_tree
 from headgate.evidence.verify_with_checkpoints import verify_against
+from headgate.journal.apply import apply_due
 from headgate.kernel.canonical_json import JsonObject, sha256_hex
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
@@ -45,7 +45,7 @@ _TILES_AT_ONCE = 5_000
 async def seal(database: Database, events: int) -> float:
     sealed, started = 0, time.perf_counter()
     while sealed < events:
-        sealed += await seal_due(database)
+        sealed += await apply_due(database)
     return events / (time.perf_counter() - started)
 
 
@@ -141,7 +141,7 @@ def append_action(made: RecordDatabase) -> str:
         )
         for event_type, who, data in (("action.submitted", actor, submitted), ("decision.made", SYSTEM, decided)):
             connection.execute(
-                "INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)"
+                "INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)"
                 " VALUES (%s, %s, %s, %s, now(), %s)",
                 [made.org_id, event_type, action_id, actor.id, payload_text(who, data)],
             )

@@ -15,11 +15,11 @@ from pathlib import Path
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
-from headgate.audit.sealer import seal_due
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.journal.apply import apply_due
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.queue.model import JobReference
@@ -54,7 +54,7 @@ async def measure(made: RecordDatabase, folder: Path, events: int) -> None:
     checkpointer = Checkpointer(worker, keys, SignedMemory(folder / "signed"), timedelta(0), 1)
     sealed = 0
     while sealed < events:
-        sealed += await seal_due(worker)
+        sealed += await apply_due(worker)
     assert await checkpointer.checkpoint(made.org_id)
     maker, end = MakeReport(worker, system_clock, keys, wait_seconds=0), datetime.now(UTC)
     print(f"{events:,} events; load average {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores")

@@ -8,12 +8,14 @@ from headgate.actions.delegation import Chain
 from headgate.actions.delegation_store import chain_of, checked_chain, sub_actions_of
 from headgate.actions.model import ActionDetail
 from headgate.actions.request import ActionSubmission
+from headgate.journal.apply import require_applied
 
 
 async def chain_above(dependencies: Dependencies, org_id: str, submission: ActionSubmission) -> Chain:
     """The actions on whose behalf this one is asked for. Raises ValidationError."""
     if submission.parent_action_id is None:
         return []
+    await require_applied(dependencies.database, org_id)
     async with dependencies.database.transaction(org_id) as connection:
         return await checked_chain(connection, org_id, submission.parent_action_id, most=dependencies.delegation_depth)
 

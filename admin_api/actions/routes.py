@@ -32,12 +32,12 @@ from admin_api.pagination import (
     list_request,
 )
 from admin_api.principal import Principal
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
 from headgate.gate.candidate import Submission
 from headgate.gate.submit_action import DuplicateAction
+from headgate.journal.apply import apply_before_reading, require_applied
 from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.retention.action_bodies import open_bodies
@@ -99,8 +99,8 @@ async def submit(request: Request) -> Response:
         ),
     )
     if isinstance(submitted, DuplicateAction):
+        await require_applied(dependencies.database, principal.org_id)
         async with dependencies.database.transaction(principal.org_id) as connection:
-            await fold_outcomes(connection, principal.org_id)
             original = await get_action(connection, principal.org_id, submitted.action_id, agent_id=principal.agent_id)
         return _answer(duplicate_answer(original.action), 200)
     DECISIONS.labels(submitted.decision.verdict.value).inc()
@@ -122,8 +122,8 @@ async def list_all(
         agent_id=_visible_agent(principal, agent_id),
         status=wanted_status(status),
     )
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await fold_outcomes(connection, principal.org_id)
         found = await list_actions(
             connection,
             principal.org_id,

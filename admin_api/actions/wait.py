@@ -8,10 +8,10 @@ from typing import Final
 
 from starlette.requests import Request
 
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ActionDetail, ActionStatus
 from headgate.actions.store import get_action
 from headgate.db.database import Database
+from headgate.journal.apply import require_applied
 
 MAX_WAIT_SECONDS: Final = 60
 _LOOK_SECONDS: Final = 0.5
@@ -26,8 +26,7 @@ async def action_when_decided(
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + wait_seconds
-    async with database.transaction(org_id) as connection:
-        await fold_outcomes(connection, org_id)
+    await require_applied(database, org_id)
     while True:
         async with database.transaction(org_id) as connection:
             detail = await get_action(connection, org_id, action_id, agent_id=agent_id)

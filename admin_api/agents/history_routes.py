@@ -28,14 +28,13 @@ from admin_api.pagination import (
     list_request,
 )
 from headgate.actions.agent_figures import agent_figures
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.store import ActionFilter, list_actions
 from headgate.actions.timeline import TIMELINE_CURSOR, agent_timeline
 from headgate.agents.listing_store import listed_agent
 from headgate.agents.model import Agent
 from headgate.agents.store import find_agent
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 
@@ -55,9 +54,9 @@ async def actions(
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
     """Its actions, newest first. ``status``: succeeded is accepted for completed."""
     wanted = ActionFilter(agent_id=id, status=wanted_status(status))
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         await _existing(connection, principal.org_id, id)
-        await fold_outcomes(connection, principal.org_id)
         found = await list_actions(
             connection,
             principal.org_id,
@@ -80,10 +79,9 @@ async def activity(
     cursor: Annotated[str | None, Query(pattern=TIMELINE_CURSOR)] = None,
 ) -> TimelineAnswer:
     """Its timeline, newest first: its actions, and what was done to it and its keys."""
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         await _existing(connection, principal.org_id, id)
-        await fold_outcomes(connection, principal.org_id)
         timeline = await agent_timeline(connection, principal.org_id, id, limit=limit, cursor=cursor)
     return TimelineAnswer(
         data=[moment_answer(moment) for moment in timeline.moments],
@@ -101,9 +99,9 @@ async def figures(
     """Actions, decisions, holds and tools of the last days, and when it was last seen."""
     now = dependencies.clock()
     since = now - timedelta(days=days)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         agent = await _existing(connection, principal.org_id, id)
-        await fold_outcomes(connection, principal.org_id)
         counted = await agent_figures(connection, principal.org_id, id, since)
         listed = await listed_agent(connection, principal.org_id, agent, now=now)
     return figures_answer(id, since, counted, listed.last_seen_at)

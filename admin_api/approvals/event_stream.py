@@ -13,8 +13,8 @@ from typing import Final
 
 from headgate.audit.feed_store import FeedEvent, events_after, newest_seq
 from headgate.audit.model import Actor, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import RateLimitedError, UnavailableError
@@ -64,7 +64,7 @@ class OpenStreams:
 
 async def start_of_stream(database: Database, org_id: str, last_event_id: int | None) -> int:
     """Behind what the client has seen, or behind all that was before it came. Raises UnavailableError."""
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         newest = await newest_seq(connection, org_id)
     return newest if last_event_id is None else min(last_event_id, newest)
@@ -107,7 +107,7 @@ async def stream_events(
 
 
 async def _look(database: Database, org_id: str, seq: int) -> list[FeedEvent]:
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         return await events_after(connection, org_id, seq, TYPES, _EVENTS_AT_ONCE)
 

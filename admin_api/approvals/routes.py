@@ -45,6 +45,7 @@ from headgate.approvals.detail_store import get_detail, people_of
 from headgate.approvals.list_store import list_approvals
 from headgate.approvals.model import ApprovalStatus, VoteDecision
 from headgate.approvals.vote_store import votes_of_many
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
@@ -136,6 +137,7 @@ async def get(
             wait_seconds=wait,
             has_gone=request.is_disconnected,
         )
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_detail(connection, principal.org_id, id)
         context = None if shape == "camel" else await context_of(connection, detail.approval, dependencies.catalogue)

@@ -18,9 +18,9 @@ from admin_api.guarded_route import GuardedRoute
 from headgate.audit.export_formats import csv_head, csv_lines
 from headgate.audit.feed_store import newest_seq
 from headgate.audit.model import Event, EventFilter, EventType, SealedEvent
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import append, events_before
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
@@ -40,7 +40,7 @@ async def export(
 ) -> StreamingResponse:
     """Newest first. Lines of JSON are as the list shows events; CSV has a line of names first, and no cell that a
     spreadsheet would run."""
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         wanted = await resolve(connection, principal.org_id, asked)
         last = await newest_seq(connection, principal.org_id)

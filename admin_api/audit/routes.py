@@ -36,10 +36,10 @@ from admin_api.pagination import (
     open_camel_pagination,
 )
 from headgate.audit.model import EventPage
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import get_event, list_events
 from headgate.evidence.event_evidence import event_evidence
 from headgate.evidence.verify_with_checkpoints import verify_with_checkpoints
+from headgate.journal.apply import apply_before_reading
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
@@ -61,7 +61,7 @@ async def list_all(
 ) -> Response:
     """Newest first. A page of a search goes through a stretch of the record, and may hold fewer events than asked
     for; its cursor continues, and is null where the record has been gone through."""
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_events(
             connection,
@@ -98,7 +98,7 @@ async def get(
 ) -> EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer:
     """With its neighbours in the chain, the exact text that was hashed, and the proof that it is in the signed
     tree; the other shapes are the event alone."""
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         event = await get_event(connection, principal.org_id, id)
         evidence = await event_evidence(connection, principal.org_id, event.seq) if shape is None else None
@@ -117,7 +117,7 @@ async def verify(
     """
     wanted = body or VerifyRequest()
     start, end = range_of_time(wanted.start_date, wanted.end_date)
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         return verification_answer(
             await verify_with_checkpoints(

@@ -13,8 +13,8 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ReportId
 from admin_api.instants import range_of_time
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
-from headgate.audit.sealer import seal_before_reading
 from headgate.evidence.tree_store import get_checkpoint
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.reports.model import ReportFormat, ReportRequest, ReportStatus, ReportType, sections_of
 from headgate.reports.service import record_download, remove_report, request_report
@@ -37,7 +37,7 @@ async def create(
     """Asks for a report; GET it until its status is ready, or failed. What was recorded until now is in it."""
     start, end = range_of_time(body.start_date, body.end_date)
     sections = sections_of(body.type, body.include)
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     now = dependencies.clock()
     if start is not None and start > now:
         raise ValidationError(

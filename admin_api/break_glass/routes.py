@@ -21,6 +21,7 @@ from admin_api.pagination import (
 from headgate.approvals.approver import approver_of_now
 from headgate.break_glass.service import break_glass, review_glass
 from headgate.break_glass.store import find_glass, list_glasses
+from headgate.journal.apply import require_applied
 from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
@@ -31,6 +32,7 @@ async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencie
     """The next call that is exactly this denied one goes through, once. A policy's denial only: what a reviewer has
     denied answers 409."""
     change = change_by(principal, dependencies)
+    await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         glass = await break_glass(
             connection,

@@ -18,12 +18,12 @@ from admin_api.evidence.schemas import (
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId, OrganizationId
 from headgate.audit.model import Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import append
 from headgate.evidence.export_store import load_exports
 from headgate.evidence.pack import make_pack
 from headgate.evidence.prove import prove_consistency
 from headgate.evidence.tree_store import get_checkpoint, latest_checkpoint, list_checkpoints, load_tree
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import sha256_hex
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
@@ -105,7 +105,7 @@ async def consistency(
 )
 async def proof_pack(action_id: ActionId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
     """What the record holds about one action and how to check it without this service, as a ZIP archive."""
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await apply_before_reading(dependencies.database, principal.org_id)
     pack = await make_pack(
         dependencies.database,
         principal.org_id,

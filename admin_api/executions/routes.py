@@ -32,11 +32,11 @@ from admin_api.pagination import (
     cursor_page,
     list_request,
 )
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.model import ExecutionStatus
 from headgate.executions.limits import load_limits
 from headgate.executions.list_store import ExecutionFilter, get_execution, list_executions
 from headgate.executions.statistics_store import destination_states, statistics
+from headgate.journal.apply import apply_before_reading, require_applied
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 
@@ -69,8 +69,8 @@ async def list_all(
         source=source,
         retryable=retryable,
     )
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await fold_outcomes(connection, principal.org_id)
         found = await list_executions(
             connection,
             principal.org_id,
@@ -91,8 +91,8 @@ async def stats(
     window_seconds: Annotated[int, Query(ge=1, le=_DAY_SECONDS)] = 3600,
 ) -> StatisticsAnswer:
     """The queue now, and what ended within the window."""
+    await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await fold_outcomes(connection, principal.org_id)
         found = await statistics(
             connection, principal.org_id, window=timedelta(seconds=window_seconds), agent_id=principal.agent_id
         )
@@ -118,8 +118,8 @@ async def get(
     dependencies: CurrentDependencies,
 ) -> ExecutionDetail:
     """One execution, with its action."""
+    await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await fold_outcomes(connection, principal.org_id)
         found = await get_execution(connection, principal.org_id, id, agent_id=principal.agent_id)
     return execution_detail(found)
 

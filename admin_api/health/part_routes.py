@@ -98,7 +98,7 @@ async def db_stats(request: Request) -> Response:
             state=state_of(health.database),
             latency_ms=health.database_ms,
             pool=PoolAnswer(**asdict(dependencies.database.pool_figures())),
-            unsealed_events=None if backlog is None else backlog.lag.events,
+            unsealed_events=None if backlog is None else backlog.lag.rows,
             oldest_unsealed_seconds=None if backlog is None else round(max(0.0, backlog.lag.oldest_seconds), 3),
             details=details,
         )
@@ -177,7 +177,7 @@ async def platform_stats(request: Request) -> Response:
         decisions=traffic.decisions,
         held_calls=traffic.held_calls,
         open_approvals=None if backlog is None else backlog.open_approvals,
-        unsealed_events=None if backlog is None else backlog.lag.events,
+        unsealed_events=None if backlog is None else backlog.lag.rows,
     )
     return Response(answer.model_dump_json(), 200, _ANY_ORIGIN, JSON)
 

@@ -13,7 +13,7 @@ from admin_api.health.remembered import Remembered
 from admin_api.health.schemas import RedisDetails
 from admin_api.health.slo_sampler import SloSampler
 from headgate.approvals.store import count_open
-from headgate.audit.store import InboxLag, inbox_lag
+from headgate.audit.store import JournalLag, journal_lag
 from headgate.db.figures import ServerFigures, TableFigures, server_figures, table_figures
 from headgate.executions.model import ExecutionLimits
 from headgate.executions.statistics_store import breaker_states
@@ -34,7 +34,7 @@ class DatabaseSizes:
 @dataclass(frozen=True, slots=True)
 class Backlog:
     open_approvals: int
-    lag: InboxLag
+    lag: JournalLag
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class HealthParts:
     async def _backlog(self) -> Backlog | None:
         try:
             async with self._dependencies.database.across_organizations() as connection:
-                return Backlog(await count_open(connection), await inbox_lag(connection))
+                return Backlog(await count_open(connection), await journal_lag(connection))
         except UnavailableError:
             return None
 

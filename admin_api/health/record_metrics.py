@@ -7,7 +7,7 @@ from typing import Final
 from prometheus_client import Gauge
 
 from headgate.approvals.store import count_open
-from headgate.audit.store import inbox_lag
+from headgate.audit.store import journal_lag
 from headgate.break_glass.store import count_to_review
 from headgate.db.database import Database
 from headgate.executions.model import EXECUTE
@@ -23,12 +23,17 @@ DATABASE_UP: Final = Gauge(
 )
 UNSEALED_EVENTS: Final = Gauge(
     "headgate_api_unsealed_events",
-    "Events that are durable and not yet in their organization's chain.",
+    "Rows of the journal that are not applied yet: one event each, or the calls of one batch.",
     multiprocess_mode="mostrecent",
 )
 UNSEALED_SECONDS: Final = Gauge(
     "headgate_api_oldest_unsealed_event_seconds",
-    "Age of the oldest event that is not yet in its chain.",
+    "Age of the oldest row of the journal.",
+    multiprocess_mode="mostrecent",
+)
+SET_ASIDE: Final = Gauge(
+    "headgate_api_journal_set_aside",
+    "Entries of the journal that could not be applied. Above 0: look at journal_set_aside, and at the log.",
     multiprocess_mode="mostrecent",
 )
 OPEN_APPROVALS: Final = Gauge(
@@ -60,7 +65,7 @@ async def measure_record(database: Database) -> None:
     """Set the gauges; where the database is gone they keep their last values, and one says so."""
     try:
         async with database.across_organizations() as connection:
-            lag = await inbox_lag(connection)
+            lag = await journal_lag(connection)
             open_approvals = await count_open(connection)
             to_review = await count_to_review(connection)
             queues = await queue_states(connection)
@@ -68,7 +73,8 @@ async def measure_record(database: Database) -> None:
         DATABASE_UP.set(0)
         return
     DATABASE_UP.set(1)
-    UNSEALED_EVENTS.set(lag.events)
+    UNSEALED_EVENTS.set(lag.rows)
+    SET_ASIDE.set(lag.set_aside)
     UNSEALED_SECONDS.set(max(0.0, lag.oldest_seconds))
     OPEN_APPROVALS.set(open_approvals)
     BREAK_GLASS_OPEN_REVIEWS.set(to_review)

@@ -28,6 +28,7 @@ from admin_api.nlp_policies.schemas import (
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.actions.store import get_action
 from headgate.db.database import Connection
+from headgate.journal.apply import require_applied
 from headgate.judges.model import Provider
 from headgate.kernel.errors import UnavailableError
 from headgate.nlp_policies.classifier_check import require_classifier
@@ -57,6 +58,8 @@ async def evaluate(
     Nothing is saved, and no action is affected.
     """
     started = time.perf_counter()
+    if body.action_id is not None:
+        await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         policies = await load_enabled_nlp(connection, principal.org_id)
         if body.action_id is not None:

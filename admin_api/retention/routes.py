@@ -23,8 +23,8 @@ from admin_api.retention.schemas import (
 )
 from admin_api.settings.tagged import replaced, shown
 from headgate.audit.change import Change
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
+from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.organizations.model import SettingName
 from headgate.retention.erasure import erase_actions
@@ -76,6 +76,7 @@ async def get_holds(
 async def hold(body: HoldRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> HoldAnswer:
     """Place a legal hold; in force from the answer on."""
     target, change = body.checked_target(), change_by(principal, dependencies)
+    await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         return hold_answer(await place_hold(connection, change, body.scope, target, body.reason))
 
@@ -98,7 +99,7 @@ async def erase(body: ErasureRequest, principal: CurrentPrincipal, dependencies:
     """Erase what is kept of actions, for good: by their keys and in their rows. The chain, and proof packs of them,
     still verify, and say that it was done, by whom and why."""
     action_ids = list(dict.fromkeys(body.action_ids))
-    await seal_before_reading(dependencies.database, principal.org_id)
+    await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         change = change_by(principal, dependencies)
         outcomes = await erase_actions(connection, change, action_ids, body.depth, body.reason, BESIDE_ACTIONS)

@@ -12,8 +12,8 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, princi
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from headgate.audit.feed_store import newest_seq
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Connection
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import parse_strict
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import get_setting
@@ -65,7 +65,7 @@ async def set_destinations(
     principal = principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
-    await seal_before_reading(dependencies.database, principal.org_id)  # "from now on" is behind what was recorded
+    await apply_before_reading(dependencies.database, principal.org_id)  # "from now on" is behind what was recorded
     async with dependencies.database.transaction(principal.org_id) as connection:
         change = change_by(principal, dependencies)
         found, setting = await put_destinations(connection, change, document, dependencies.vault)

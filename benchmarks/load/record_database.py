@@ -29,7 +29,7 @@ _PAYLOAD: Final = (
 
 # OFFSET 0 keeps an action's identifier one for all of its events.
 _APPEND: Final = """
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT %(org)s, 'decision.made', action.id, %(agent)s, clock_timestamp(), replace(%(payload)s, '%%s', n::text)
     FROM generate_series(%(first)s::integer, %(last)s::integer, 4) AS k,
          LATERAL (SELECT 'act_' || uuidv7() || left('', k) AS id OFFSET 0) action,
@@ -39,7 +39,7 @@ _APPEND: Final = """
 
 @dataclass(frozen=True)
 class RecordDatabase:
-    """``org_id`` has a row, and whatever ``append`` put into its inbox."""
+    """``org_id`` has a row, and whatever ``append`` put into its journal."""
 
     server: postgres.PostgresServer
     secrets: InstanceSecrets
@@ -49,7 +49,7 @@ class RecordDatabase:
         return self.server.url(role, self.secrets.passwords[role], _DATABASE).reveal()
 
     def append(self, events: int) -> None:
-        """Straight into the inbox, four events an action, with identifiers as a gate makes them: they sort by time."""
+        """Into the journal, four events an action, with identifiers as a gate makes them: they sort by time."""
         agent_id = new_id(IdPrefix.AGENT)
         with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
             for first in range(0, events, 100_000):

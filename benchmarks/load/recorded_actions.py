@@ -32,7 +32,7 @@ _EXECUTIONS: Final = """
     SELECT %(org)s, execution_id, action_id, 'succeeded', 1, at, at, result FROM made
 """
 _EVENTS: Final = """
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT %(org)s, e.event_type, m.action_id, %(agent)s, m.at,
            '{"actor":{"id":"' || %(agent)s || '","type":"agent"},"data":{' || e.data || '}}'
     FROM made m, LATERAL (VALUES

@@ -3,17 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
 from headgate.db.database import Connection
-
-_FAIL: Final = """
-    SELECT record_outcomes(
-        p_org => %(org)s::text[], p_execution => %(execution)s::text[], p_action => %(action)s::text[],
-        p_agent => %(agent)s::text[], p_succeeded => %(succeeded)s::boolean[],
-        p_completed => %(completed)s::timestamptz[], p_error => %(error)s::text[], p_result => %(nothing)s::text[],
-        p_payload => %(payload)s::text[], p_give_back => %(nothing)s::text[]) AS closed
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +72,13 @@ async def find_executions(
 
 
 async def fail_executions(
-    connection: Connection,
-    org_id: str,
-    failed: Sequence[RunningExecution],
-    payloads: Sequence[str],
-    *,
-    error: str,
-    at: datetime,
-) -> int:
-    """End them as failed, no use given back; returns how many had not ended yet. ``payloads``: of their events."""
+    connection: Connection, org_id: str, failed: Sequence[RunningExecution], *, error: str, at: datetime
+) -> list[RunningExecution]:
+    """Ends them as failed, and gives back no use; returns those that had not ended yet."""
     count = len(failed)
     cursor = await connection.execute(
-        _FAIL,
-        {
-            "org": [org_id] * count,
-            "execution": [one.execution_id for one in failed],
-            "action": [one.action_id for one in failed],
-            "agent": [one.agent_id for one in failed],
-            "succeeded": [False] * count,
-            "completed": [at] * count,
-            "error": [error] * count,
-            "nothing": [None] * count,
-            "payload": list(payloads),
-        },
+        "SELECT unnest(end_executions(%s, %s, %s, %s, %s, %s::text[])) AS execution_id",
+        [org_id, [one.execution_id for one in failed], [False] * count, [at] * count, [error] * count, [None] * count],
     )
-    row = await cursor.fetchone()
-    return int(row["closed"]) if row is not None else 0
+    ended = {row["execution_id"] for row in await cursor.fetchall()}
+    return [one for one in failed if one.execution_id in ended]

@@ -1,7 +1,6 @@
-"""What is written in the path of every request: the calls of ``record_actions`` and ``record_outcomes``
-(``schema/functions/actions/record_actions.sql``), and the rows that they take.
+"""What is written in the path of every request: the calls of ``record_actions`` and ``record_outcomes``.
 
-A row's fields stand in the order of the function's parameters, so that a batch is transposed into parallel arrays
+The fields of a call stand in the order of the function's parameters, so that a batch is transposed into parallel arrays
 without touching a field by name; a field's type says which array it becomes. A test compares both with the database.
 """
 
@@ -12,37 +11,11 @@ from typing import Final, NamedTuple
 
 from psycopg import pq
 
+from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.db.arrays import Utf8, columns_of, encode_rows
 from headgate.db.database import Connection
 from headgate.db.prepared_call import PreparedCall, batch_call
 from headgate.kernel.secrets import Secret
-
-
-class ActionRow(NamedTuple):
-    """One decided action. ``request`` and ``decision`` are canonical JSON; the last three are events' payloads."""
-
-    org_id: str
-    generation: int
-    action_id: str
-    agent_id: str
-    key_id: str | None
-    source: str
-    tool: str
-    operation: str
-    status: str
-    digest: bytes
-    request: Utf8
-    decision: Utf8
-    risk_level: str
-    parent_action_id: str | None
-    created_at: datetime
-    execution_id: str | None
-    instance_id: str | None
-    idempotency_key: str | None
-    request_digest: bytes | None
-    submitted: str
-    decided: str
-    started: str | None
 
 
 class RecordingOutcome(StrEnum):
@@ -70,64 +43,91 @@ class RecordingOutcome(StrEnum):
         return _RECORDED.get(answer) or cls(answer)
 
 
-class OutcomeRow(NamedTuple):
-    """How one execution ended. ``give_back``: the approval, grant or broken glass whose use is given back, as
-    nothing was sent. ``withheld``: the payload of an event that says that the agent did not see the answer."""
+class RecordedCall(NamedTuple):
+    """The parameters of ``record_actions``."""
+
+    org_id: str
+    generation: int
+    agent_id: str
+    action_id: str
+    idempotency_key: str | None
+    request_digest: bytes | None
+    entry: bytes
+
+
+class EndedCall(NamedTuple):
+    """The parameters of ``record_outcomes``."""
 
     org_id: str
     execution_id: str
     action_id: str
     agent_id: str
-    succeeded: bool
     completed_at: datetime
     error: str | None
     result: Utf8 | None
     payload: str
     give_back: str | None
-    withheld: str | None = None
+    entry: bytes
 
 
-_ONE: Final = "SELECT record_actions({}) AS outcome".format(
-    ", ".join(
-        "%s::bigint[]" if field == "generation" else
-        "%s::bytea[]" if field in ("digest", "request_digest") else
-        "%s::timestamptz[]" if field == "created_at" else "%s::text[]"
-        for field in ActionRow._fields
-    )
-)  # fmt: skip
-_ACTION_COLUMNS: Final = columns_of(ActionRow)
-_OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)
+ACTION_COLUMNS: Final = columns_of(RecordedCall)
+OUTCOME_COLUMNS: Final = columns_of(EndedCall)
 _RECORDED: Final = {"held": RecordingOutcome.RECORDED, "used": RecordingOutcome.RECORDED}
 _OUTCOMES: Final = {
     answer.encode(): outcome for answer, outcome in ({one.value: one for one in RecordingOutcome} | _RECORDED).items()
 }
 
+_ONE: Final = """
+    SELECT record_action(
+        p_org => %(org_id)s, p_generation => %(generation)s, p_action => %(action_id)s, p_agent => %(agent_id)s,
+        p_key => %(key_id)s, p_source => %(source)s, p_tool => %(tool)s, p_operation => %(operation)s,
+        p_status => %(status)s, p_digest => %(digest)s, p_request => %(request)s, p_decision => %(decision)s,
+        p_risk => %(risk_level)s, p_parent => %(parent_action_id)s, p_created => %(created_at)s,
+        p_idempotency => %(idempotency_key)s, p_request_digest => %(request_digest)s, p_submitted => %(submitted)s,
+        p_decided => %(decided)s
+    ) AS outcome
+"""
+
 
 async def record_action(connection: Connection, row: ActionRow) -> RecordingOutcome:
     """One action in the caller's transaction, together with what else must be true with it."""
-    values = row._replace(request=row.request.decode(), decision=row.decision.decode())  # type: ignore[arg-type]
-    answer = await (await connection.execute(_ONE, [[value] for value in values])).fetchone()
+    values = {**row._asdict(), "request": row.request.decode(), "decision": row.decision.decode()}
+    answer = await (await connection.execute(_ONE, values)).fetchone()
     return RecordingOutcome(str(answer["outcome"])) if answer is not None else RecordingOutcome.STALE
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
     """Takes ``encode_actions``; its answer is read by ``decode_outcomes``."""
-    return batch_call(dsn, "record_actions", _ACTION_COLUMNS, deadline_seconds=deadline_seconds)
+    return batch_call(dsn, "record_actions", ACTION_COLUMNS, deadline_seconds=deadline_seconds)
 
 
 def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
-    """Takes ``encode_outcomes``; its answer, how many were taken, is of no interest: telling again is harmless."""
-    return batch_call(dsn, "record_outcomes", _OUTCOME_COLUMNS, deadline_seconds=deadline_seconds)
+    """Takes ``encode_outcomes``; it has no answer. Repeating an outcome is harmless."""
+    return batch_call(dsn, "record_outcomes", OUTCOME_COLUMNS, deadline_seconds=deadline_seconds)
 
 
 def encode_actions(rows: Sequence[ActionRow]) -> list[bytes]:
-    """A batch as the function's parameters."""
-    return encode_rows(_ACTION_COLUMNS, rows)
+    """A batch as the function's parameters. Raises ValueError for a row that could not be applied."""
+    return encode_rows(
+        ACTION_COLUMNS,
+        [
+            (one.org_id, one.generation, one.agent_id, one.action_id, one.idempotency_key, one.request_digest,
+             action_entry(one))
+            for one in rows
+        ],
+    )  # fmt: skip
 
 
 def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
-    """A batch as the function's parameters."""
-    return encode_rows(_OUTCOME_COLUMNS, rows)
+    """A batch as the function's parameters. Raises ValueError for a row that could not be applied."""
+    return encode_rows(
+        OUTCOME_COLUMNS,
+        [
+            (one.org_id, one.execution_id, one.action_id, one.agent_id, one.completed_at, one.error, one.result,
+             one.payload, one.give_back, outcome_entry(one))
+            for one in rows
+        ],
+    )  # fmt: skip
 
 
 def decode_outcomes(result: pq.abc.PGresult) -> list[RecordingOutcome]:

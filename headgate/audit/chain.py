@@ -1,7 +1,7 @@
 """The hash chain of one organization's events: how a header is written, and read.
 
 A header holds what must never change about an event, its predecessor's hash, and a salted digest of its
-payload, so that the payload can be erased and the chain stays valid. ``schema/functions/audit/seal_audit_events.sql``
+payload, so that the payload can be erased and the chain stays valid. ``regorus-py/src/record/seal.rs``
 writes the headers; this module writes the same bytes, which a test compares.
 ``chain_verifier`` verifies a run of them.
 """

@@ -1,4 +1,4 @@
-"""The record in the database: append to the inbox, seal, list. Reading the chain itself: ``chain_store``."""
+"""The record in the database: append to the journal, list. Reading the chain itself: ``chain_store``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,10 @@ from headgate.audit.model import Event, EventFilter, EventPage, SealedEvent
 from headgate.audit.stored_events import SELECT, read_events
 from headgate.db.bounded_count import Shown
 from headgate.db.database import Connection
-from headgate.db.rounds import Share
 from headgate.kernel.errors import NotFoundError, ValidationError
 
 _APPEND: Final = """
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT %s, e.event_type, e.action_id, e.agent_id, e.created_at, e.payload
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::text[]) WITH ORDINALITY
         AS e(event_type, action_id, agent_id, created_at, payload, position)
@@ -26,7 +25,7 @@ _APPEND: Final = """
 
 
 async def append(connection: Connection, org_id: str, events: Sequence[Event]) -> None:
-    """Write events into the inbox, in this order: durable with the transaction, sealed a moment later."""
+    """Append events to the journal, in this order: durable with the transaction, sealed a moment later."""
     if not events:
         return
     await connection.execute(
@@ -53,36 +52,22 @@ async def record_refusals(
     )
 
 
-async def seal(connection: Connection, org_id: str, limit: int, *, wait: bool) -> int:
-    """Move up to ``limit`` events into the chain; returns how many. Use a transaction of its own.
-
-    Without ``wait`` a chain that somebody else is sealing is left to them (0). With it, the transaction's
-    ``lock_timeout`` bounds the wait.
-    """
-    cursor = await connection.execute("SELECT seal_audit_events(%s, %s, %s) AS sealed", [org_id, limit, wait])
-    row = await cursor.fetchone()
-    return int(row["sealed"]) if row is not None else 0
-
-
-async def seal_due(connection: Connection, limit: int) -> list[Share]:
-    """Seal what every organization has waiting, up to about ``limit`` events in all."""
-    cursor = await connection.execute("SELECT org_id, sealed, failure FROM seal_due(%s)", [limit])
-    return [Share(row["org_id"], int(row["sealed"]), row["failure"]) for row in await cursor.fetchall()]
-
-
 @dataclass(frozen=True, slots=True)
-class InboxLag:
-    """How far the chain is behind: events not sealed yet, and the age of the oldest."""
+class JournalLag:
+    """How far the applier is behind, over all organizations: rows of the journal, the age of the oldest, and entries
+    that were set aside."""
 
-    events: int
+    rows: int
     oldest_seconds: float
+    set_aside: int
 
 
-async def inbox_lag(connection: Connection) -> InboxLag:
+async def journal_lag(connection: Connection) -> JournalLag:
     """The lag over all organizations."""
-    cursor = await connection.execute("SELECT events, oldest_seconds FROM audit_inbox_lag()")
-    row = await cursor.fetchone()
-    return InboxLag(0, 0.0) if row is None else InboxLag(int(row["events"]), float(row["oldest_seconds"]))
+    row = await (await connection.execute("SELECT rows, oldest_seconds, set_aside FROM journal_lag()")).fetchone()
+    if row is None:
+        return JournalLag(0, 0.0, 0)
+    return JournalLag(int(row["rows"]), float(row["oldest_seconds"]), int(row["set_aside"]))
 
 
 async def ensure_partitions(connection: Connection) -> None:

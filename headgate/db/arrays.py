@@ -11,10 +11,16 @@ from datetime import UTC, datetime
 from types import NoneType
 from typing import Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
+import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
 _HEADER: Final = struct.Struct(">iiIii")
+_EMPTY: Final = struct.Struct(">iiI")
 _LENGTH: Final = struct.Struct(">i")
 _INT8: Final = struct.Struct(">iq")
-_NULL: Final = b"\xff\xff\xff\xff"
+NULL: Final = b"\xff\xff\xff\xff"
+"""The element of a null."""
 _TRUE: Final = b"\x00\x00\x00\x01\x01"
 _FALSE: Final = b"\x00\x00\x00\x01\x00"
 _POSTGRES_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -49,6 +55,13 @@ def _instant(item: datetime) -> bytes:
     return _INT8.pack(8, (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
+def element(value: str | bytes | bool) -> bytes:
+    """One value as an element of its array."""
+    if isinstance(value, bool):
+        return _boolean(value)
+    return _text(value) if isinstance(value, str) else _bytes(value)
+
+
 class Column(NamedTuple):
     """One parameter of a batch: ``array_type`` is for preparing the statement, ``element`` encodes one of its values.
 
@@ -64,12 +77,47 @@ class Column(NamedTuple):
     def array(self, values: Sequence[object]) -> bytes:
         """The array of several rows."""
         pieces = [_HEADER.pack(1, 1, self.element_type, len(values), 1)]
-        pieces += [_NULL if value is None else self.element(value) for value in values]
+        pieces += [NULL if value is None else self.element(value) for value in values]
         return b"".join(pieces)
 
 
 def _column(array_type: int, element_type: int, element: Callable[[Any], bytes]) -> Column:
     return Column(array_type, element_type, element, _HEADER.pack(1, 1, element_type, 1, 1))
+
+
+class EncodedArray:
+    """An array whose elements are encoded already, as a parameter of any statement."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+class _EncodedDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: EncodedArray) -> bytes:
+        return obj.data
+
+
+def _parameter_of(array_type: int) -> type[EncodedArray]:
+    """The class of parameters of this type: psycopg chooses the type by the class."""
+    made = type(f"EncodedArray{array_type}", (EncodedArray,), {"__slots__": ()})
+    psycopg.adapters.register_dumper(made, type(f"_Dumper{array_type}", (_EncodedDumper,), {"oid": array_type}))
+    return made
+
+
+_PARAMETERS: Final = {
+    array_type: _parameter_of(array_type)
+    for array_type in (_TEXT_ARRAY, _BYTEA_ARRAY, _INT8_ARRAY, _BOOL_ARRAY, _TIMESTAMPTZ_ARRAY)
+}
+
+
+def array_of(column: Column, count: int, elements: bytes) -> EncodedArray:
+    """``count`` elements, encoded, one behind the other."""
+    head = _HEADER.pack(1, 1, column.element_type, count, 1) if count else _EMPTY.pack(0, 0, column.element_type)
+    return _PARAMETERS[column.array_type](head + elements)
 
 
 _COLUMNS: Final[dict[object, Column]] = {
@@ -80,13 +128,15 @@ _COLUMNS: Final[dict[object, Column]] = {
     bool: _column(_BOOL_ARRAY, _BOOL, _boolean),
     datetime: _column(_TIMESTAMPTZ_ARRAY, _TIMESTAMPTZ, _instant),
 }
+TEXTS, BYTEAS, INSTANTS = _COLUMNS[str], _COLUMNS[bytes], _COLUMNS[datetime]
+INTEGERS, BOOLEANS = _COLUMNS[int], _COLUMNS[bool]
 
 
 def encode_rows(columns: Sequence[Column], rows: Sequence[tuple[object, ...]]) -> list[bytes]:
     """A batch of rows, at least one, as parameters: each field becomes an array."""
     if len(rows) == 1:
         return [
-            of_one + (_NULL if value is None else element(value))
+            of_one + (NULL if value is None else element(value))
             for (_, _, element, of_one), value in zip(columns, rows[0], strict=True)
         ]
     return [column.array(values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)]

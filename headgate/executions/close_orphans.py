@@ -17,10 +17,13 @@ from headgate.actions.execution_store import (
     forget_silent_instances,
     orphaned_executions,
 )
-from headgate.audit.model import SYSTEM, payload_text
+from headgate.audit.model import SYSTEM, Event, EventType, payload_text
+from headgate.audit.store import append
 from headgate.db.database import Connection, Database
 from headgate.executions.limits import load_limits
 from headgate.executions.store import release_orphans
+from headgate.journal.apply import require_applied
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 
 _log = structlog.get_logger(__name__)
@@ -45,6 +48,7 @@ async def close_orphans(
         due = await orphaned_executions(connection, dead_after, grace)
     closed = 0
     for org_id, orphans in due.items():
+        await require_applied(database, org_id)  # an outcome that its process recorded counts
         async with database.transaction(org_id) as connection:
             closed += await _close(connection, org_id, orphans, clock())
         _log.warning("orphaned_executions_closed", org_id=org_id, executions=len(orphans))
@@ -65,10 +69,14 @@ async def _close(connection: Connection, org_id: str, found: Sequence[Orphan], n
     if not to_end:
         return 0
     orphans = await find_executions(connection, org_id, to_end)
-    payloads = [
-        payload_text(SYSTEM, {"execution_id": orphan.execution_id, "error": OUTCOME_UNKNOWN}) for orphan in orphans
+    ended = await fail_executions(connection, org_id, orphans, error=OUTCOME_UNKNOWN, at=now)
+    data: list[JsonObject] = [{"execution_id": one.execution_id, "error": OUTCOME_UNKNOWN} for one in ended]
+    events = [
+        Event(EventType.EXECUTION_FAILED, now, SYSTEM, said, action_id=one.action_id, agent_id=one.agent_id)
+        for one, said in zip(ended, data, strict=True)
     ]
-    return await fail_executions(connection, org_id, orphans, payloads, error=OUTCOME_UNKNOWN, at=now)
+    await append(connection, org_id, events)
+    return len(ended)
 
 
 async def forget_instances(database: Database, *, after: timedelta = _FORGET_INSTANCE_AFTER) -> int:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.masking import default_masker
 from headgate.actions.model import ExecutionStatus
 from headgate.actions.store import get_action
@@ -13,6 +12,7 @@ from headgate.executions import control_store as store
 from headgate.executions.list_store import ListedExecution, get_execution
 from headgate.executions.result import masked_result
 from headgate.executions.store import unsent_exemption
+from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ValidationError
@@ -58,8 +58,8 @@ class ControlExecutions:
         Raises NotFoundError; ValidationError where it has not failed, or its call is gone; ConflictError for an agent's
         own call.
         """
+        await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
-            await fold_outcomes(connection, org_id)
             found = await get_execution(connection, org_id, execution_id, agent_id=None)
             _require_ours(found)
             data: JsonObject = {"execution_id": execution_id, "reset_attempts": reset_attempts}
@@ -88,8 +88,8 @@ class ControlExecutions:
             ended["error"] = error
         if kept is not None:
             ended["result_digest"] = sha256_hex(kept.encode())
+        await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
-            await fold_outcomes(connection, org_id)
             detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
             outcome = await store.report_outcome(
                 connection,
@@ -118,8 +118,8 @@ class ControlExecutions:
         reason = _masked(reason)
         data: JsonObject = {} if reason is None else {"reason": reason}
         error = "cancelled by its agent" + ("" if reason is None else f": {reason}")
+        await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
-            await fold_outcomes(connection, org_id)
             detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
             failed: JsonObject = {"error": error}
             give_back = None

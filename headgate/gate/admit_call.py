@@ -10,7 +10,8 @@ from functools import partial
 from typing import Protocol
 
 from headgate.actions.instance import Instance
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.agents.model import KeyIdentity
 from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.db.database import Database

@@ -19,6 +19,7 @@ from headgate.gate.organization_state import OrganizationState, OrganizationStat
 from headgate.gate.pipeline import DecisionPipeline, RuleDecider
 from headgate.gate.preconditions import unconditional
 from headgate.gate.rehearse_content import ContentRehearsal, RehearsedContent
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError, NotFoundError, ValidationError
 from headgate.nlp_policies.rehearsal import Rehearsals
@@ -88,6 +89,7 @@ class DryRun:
         """Raises ValidationError, NotFoundError (the agent), NoConnectionError, BrokenConnectionError,
         UnavailableError."""
         agent_id, agent_name = _NOBODY
+        await apply_before_reading(self._database, org_id)  # the chain of delegation
         async with self._database.transaction(org_id) as connection:
             draft = await self._draft(connection, org_id, call)
             generation = await stored_generation(connection, org_id)

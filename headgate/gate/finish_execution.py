@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from headgate.actions.instance import Instance
-from headgate.actions.recording_store import OutcomeRow
+from headgate.actions.recorded_entry import OutcomeRow
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
 from headgate.db.prepared_call import StatementRefusedError
 from headgate.gate.admitted import Admitted

@@ -4,9 +4,8 @@ import asyncio
 from functools import partial
 from typing import Final
 
+from headgate.actions.recorded_entry import ActionRow, OutcomeRow
 from headgate.actions.recording_store import (
-    ActionRow,
-    OutcomeRow,
     RecordingOutcome,
     decode_outcomes,
     encode_actions,

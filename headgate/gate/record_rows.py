@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from headgate.actions.recording_store import ActionRow
+from headgate.actions.recorded_entry import ActionRow
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.attention import Attention, escalation_time, reminder_time
 from headgate.approvals.gate_store import HoldRow

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Final
 
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.model import Approval
 from headgate.gate.pipeline import Again
 from headgate.kernel.canonical_json import JsonValue

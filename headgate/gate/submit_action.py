@@ -12,7 +12,8 @@ from functools import partial
 from typing import Final
 
 from headgate.actions.model import ActionStatus
-from headgate.actions.recording_store import ActionRow, RecordingOutcome, record_action
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome, record_action
 from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.model import KeyIdentity
 from headgate.agents.own_limits import most_open_approvals

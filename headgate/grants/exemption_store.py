@@ -4,7 +4,8 @@
 from decimal import Decimal
 from typing import NamedTuple
 
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.db.database import Connection
 
 

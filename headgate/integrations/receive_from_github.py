@@ -27,6 +27,7 @@ from headgate.integrations.model import Integration, Item, Receipt, ReceiptOutco
 from headgate.integrations.relay import put_delivery
 from headgate.integrations.service import new_delivery
 from headgate.integrations.store import has_receipt, insert_item, insert_receipt
+from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import NotFoundError, UnauthorizedError
@@ -100,6 +101,7 @@ class ReceiveFromGitHub:
     async def _tell(self, connected: Connected, point: ApprovalPoint, action_id: str) -> str:
         org_id, now = connected.org_id, self.clock()
         change = Change(org_id, Actor(ActorType.SYSTEM, "github", point.sender), None, now)
+        await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
             action = (await get_action(connection, org_id, action_id)).action
             subject = action.approval_id or action_id

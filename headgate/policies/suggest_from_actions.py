@@ -7,6 +7,7 @@ from typing import Final
 
 from headgate.actions.replay_store import RecordedAction, ReplayRange, recorded_actions
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 from headgate.policies.replay import replay_call
@@ -33,6 +34,7 @@ async def suggest_policy(
     seen: list[SeenCall] = []
     size = 0
     after, left = None, most
+    await apply_before_reading(database, org_id)
     while left > 0:
         async with database.transaction(org_id) as connection:
             page = await recorded_actions(connection, org_id, wanted, after=after, limit=min(_PAGE_ACTIONS, left))

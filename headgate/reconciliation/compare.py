@@ -14,7 +14,6 @@ from headgate.reconciliation.model import (
     ApprovalRow,
     Difference,
     ExecutionRow,
-    OutcomeRow,
     Recorded,
     VoteRow,
 )
@@ -34,8 +33,7 @@ type IsDropped = Callable[[str], bool]
 
 def differences(action_id: str, recorded: Recorded, is_dropped: IsDropped) -> Iterator[Difference]:
     """In the order of the tables; none where all is as it was recorded."""
-    unfolded = frozenset(one.execution_id for one in recorded.outcomes)
-    told = replay((event for _, event in sorted(recorded.events, key=_place)), unfolded)
+    told = replay(event for _, event in sorted(recorded.events, key=_place))
     if recorded.action is None:
         yield from _without_action(action_id, recorded)
         return
@@ -59,8 +57,6 @@ def _without_action(action_id: str, recorded: Recorded) -> Iterator[Difference]:
         return
     for execution in recorded.executions:
         yield Difference("executions", execution.execution_id, None, None, _A_ROW)
-    for outcome in recorded.outcomes:
-        yield Difference("execution_outcomes", outcome.execution_id, None, None, _A_ROW)
 
 
 def _place(event: tuple[int, object]) -> int:
@@ -161,14 +157,6 @@ def _executions(recorded: Recorded, told: Told) -> Iterator[Difference]:
             if told.erased is not None and execution.error == _ERASED and expected["error"] is not None:
                 expected = {**expected, "error": _ERASED}
             yield from _columns("executions", execution_id, expected, execution._asdict())
-    for outcome in recorded.outcomes:
-        ended = told.ended.get(outcome.execution_id)
-        if ended is None:
-            yield Difference("execution_outcomes", outcome.execution_id, None, None, _A_ROW)
-        else:
-            yield from _columns(
-                "execution_outcomes", outcome.execution_id, _kept(ended, outcome, has_bodies), outcome._asdict()
-            )
 
 
 def _waits(execution: ExecutionRow, recorded: Recorded) -> bool:
@@ -183,7 +171,7 @@ def _waits(execution: ExecutionRow, recorded: Recorded) -> bool:
     )
 
 
-def _kept(expected: Mapping[str, Any], row: ExecutionRow | OutcomeRow, has_bodies: bool) -> Mapping[str, Any]:
+def _kept(expected: Mapping[str, Any], row: ExecutionRow, has_bodies: bool) -> Mapping[str, Any]:
     """A result is a body: where bodies were put away or forgotten, it is not in its row."""
     return expected if has_bodies or row.result is not None else {**expected, "result": None}
 

@@ -129,16 +129,6 @@ class ExecutionRow(NamedTuple):
     result: str | None
 
 
-class OutcomeRow(NamedTuple):
-    """How an execution ended, appended and not folded into it yet. ``result``: its digest."""
-
-    execution_id: str
-    succeeded: str
-    completed_at: str
-    error: str | None
-    result: str | None
-
-
 @dataclass(slots=True)
 class Recorded:
     """All that one moment of the database holds of one action."""
@@ -147,5 +137,4 @@ class Recorded:
     approvals: list[ApprovalRow] = field(default_factory=list)
     votes: list[VoteRow] = field(default_factory=list)
     executions: list[ExecutionRow] = field(default_factory=list)
-    outcomes: list[OutcomeRow] = field(default_factory=list)
     events: list[tuple[int, ToldEvent]] = field(default_factory=list)

@@ -20,15 +20,13 @@ _UNDECIDED: Final = ("pending", "pending_approval")
 @dataclass(slots=True)
 class Told:
     """``is_blind``: the payloads were erased, so that the columns are not known. ``missing``: the types of events that
-    must be there. ``ended``: how executions ended that are not folded yet. ``used_since``: when the use of the approval
-    was claimed, by the clock of the process that claimed it."""
+    must be there. ``used_since``: when the use of the approval was claimed, by the clock of the process that claimed
+    it."""
 
-    unfolded: frozenset[str]
     action: Row | None = None
     approval: Row | None = None
     votes: dict[str, Row] = field(default_factory=dict)
     executions: dict[str, Row] = field(default_factory=dict)
-    ended: dict[str, Row] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     used_since: str | None = None
     also_updated: set[str] = field(default_factory=set)
@@ -40,9 +38,9 @@ class Told:
             self.action |= {"status": status, "updated_at": at}
 
 
-def replay(events: Iterable[ToldEvent], unfolded: frozenset[str]) -> Told:
-    """``events`` in the record's order; ``unfolded``: executions whose outcome is appended, but not folded."""
-    told = Told(unfolded)
+def replay(events: Iterable[ToldEvent]) -> Told:
+    """``events`` in the record's order."""
+    told = Told()
     seen: set[str] = set()
     for event in events:
         seen.add(event.event_type)
@@ -190,13 +188,10 @@ def _ended(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
     if is_back and told.approval is not None and told.approval["used_by"] == execution_id:
         told.approval["used_by"], told.used_since = None, None
     end: Row = {"completed_at": event.created_at, "error": data.get("error"), **_result(data)}
-    if execution_id in told.unfolded:
-        told.ended[execution_id] = {"succeeded": succeeded, **end}
-        return
     row |= {"status": "succeeded" if succeeded else "failed", **end}
     row["started_at"] = row["started_at"] or event.created_at
     if is_back and told.action is not None:
-        # Of several that were given back the one that is folded last writes its time.
+        # Of several that were given back the one that is applied last writes its time.
         told.also_updated.add(event.created_at)
     told.move("completed" if succeeded else "approved" if is_back else "failed", event.created_at)
 

@@ -1,5 +1,5 @@
 """A window of actions with all that belongs to them, read in one statement: one moment of the database, so that what is
-just being recorded, sealed or folded is seen before or after it, and never half.
+just being recorded or applied is seen before or after it, and never half.
 
 Windows follow the actions' identifiers. They are bounded by actions and by events, whichever are more: rows that were
 deleted leave their events behind, and the other way round. Events that no link of the chain is of are left out.
@@ -17,7 +17,6 @@ from headgate.reconciliation.model import (
     ActionRow,
     ApprovalRow,
     ExecutionRow,
-    OutcomeRow,
     Recorded,
     ToldEvent,
     VoteRow,
@@ -80,9 +79,6 @@ _EXECUTION: Final = _array(
     *_plain("x", "execution_id", "status", "attempts"), *_times("x", "started_at", "completed_at"), "x.error",
     _DIGEST_OF.format("x.result"),
 )  # fmt: skip
-_OUTCOME: Final = _array(
-    *_plain("o", "execution_id", "succeeded"), *_times("o", "completed_at"), "o.error", _DIGEST_OF.format("o.result")
-)
 _EVENT: Final = ("event_type", "agent_id")
 
 
@@ -105,12 +101,10 @@ def _window(within: str) -> str:
         UNION ALL
         SELECT 'x', x.action_id, 0, {_EXECUTION} FROM executions x WHERE {of("x")}
         UNION ALL
-        SELECT 'o', o.action_id, 0, {_OUTCOME} FROM execution_outcomes o WHERE {of("o")}
-        UNION ALL
         SELECT 'e', e.action_id, e.seq, {told} FROM audit_events e WHERE {of("e")} AND e.event_type = ANY (%(told)s)
           AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
         UNION ALL
-        SELECT 'e', i.action_id, {_UNSEALED} + i.inbox_id, {unsealed} FROM audit_inbox i
+        SELECT 'e', i.action_id, {_UNSEALED} + i.journal_id, {unsealed} FROM journal i
         WHERE {of("i")} AND i.event_type = ANY (%(told)s)
     """  # noqa: S608 - names of columns only
 
@@ -142,7 +136,7 @@ STRAYS: Final = {"approvals": _STRAY_APPROVALS, "approval_votes": _STRAY_VOTES}
 _DROPS: Final = """
     SELECT e.payload FROM audit_events e WHERE e.org_id = %(org)s AND e.event_type = 'body.dropped'
       AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
-    UNION ALL SELECT i.payload FROM audit_inbox i WHERE i.org_id = %(org)s AND i.event_type = 'body.dropped'
+    UNION ALL SELECT i.payload FROM journal i WHERE i.org_id = %(org)s AND i.event_type = 'body.dropped'
 """
 
 
@@ -182,10 +176,8 @@ async def load_window(connection: Connection, org_id: str, after: str, upper: st
                     found.approvals.append(ApprovalRow(*row))
                 case "v":
                     found.votes.append(VoteRow(*row))
-                case "x":
-                    found.executions.append(ExecutionRow(*row))
                 case _:
-                    found.outcomes.append(OutcomeRow(*row))
+                    found.executions.append(ExecutionRow(*row))
     return window
 
 

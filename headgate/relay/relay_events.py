@@ -11,8 +11,8 @@ from typing import Final
 
 import structlog
 
-from headgate.audit.store import seal
 from headgate.db.database import Connection, Database
+from headgate.journal.apply import apply_if_free
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.relay import store
 from headgate.relay.model import Consumer, RecordedEvent
@@ -53,8 +53,7 @@ async def relay_due(database: Database, followers: Mapping[Consumer, Follower]) 
 
 
 async def _relay(database: Database, due: Due, follower: Follower) -> int:
-    async with database.transaction(due.org_id) as connection:
-        await seal(connection, due.org_id, _STRETCH, wait=False)
+    await apply_if_free(database, due.org_id)
     async with database.transaction(due.org_id) as connection:
         seq = await store.lock_cursor(connection, due.org_id, due.consumer)
         if seq is None:

@@ -46,7 +46,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # A statement can hold what is secret (a password being set): errors are logged without it.
     "log_min_error_statement": "panic",
     "log_checkpoints": "off",
-    # The audit inbox is a queue: what is gone from it lies in the sealer's way until it is vacuumed.
+    # The journal is a queue: deleted rows slow the applier until they are vacuumed.
     "autovacuum_naptime": "10s",
 }
 _WAIT_FOR_PREVIOUS_SECONDS: Final = 30.0

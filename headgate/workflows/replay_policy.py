@@ -8,6 +8,7 @@ from typing import Final
 
 from headgate.actions.replay_store import RecordedAction, ReplayRange, count_recorded, recorded_actions
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ConflictError
 from headgate.nlp_policies.model import EMBEDDED, ONNX, Direction, NlpPolicy
@@ -75,6 +76,7 @@ class ReplayPolicy:
             raise ConflictError("another replay is running in this process: wait for its end, or cancel it")
         async with self._running:
             tally = ReplayTally(replay.examples_of_each)
+            await apply_before_reading(self._database, replay.org_id)
             async with self._database.transaction(replay.org_id) as connection:
                 total = min(replay.most, await count_recorded(connection, replay.org_id, replay.wanted))
             yield Progress(0, total)

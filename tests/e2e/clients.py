@@ -116,6 +116,7 @@ class Administrator:
 
     def actions_of(self, path: str) -> list[dict[str, Any]]:
         """Every action of a call to this path, oldest first."""
+        self.get("/v1/actions?limit=1")  # applies the journal
         rows = self._instance.rows(
             "SELECT action_id FROM actions WHERE request::json #>> '{http,path}' = %s ORDER BY action_id", path
         )

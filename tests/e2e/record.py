@@ -33,10 +33,8 @@ def expect_whole_record(instance: Instance, administrator: Administrator, upstre
 
 def wait_until_nothing_runs(instance: Instance) -> list[dict[str, Any]]:
     """Until the worker has closed what dead processes left; returns what it closed so."""
-    wait_for(
-        lambda: instance.rows("SELECT count(*) AS n FROM executions WHERE status = 'running'")[0]["n"] == 0,
-        "every execution has ended",
-    )
+    query = "SELECT (SELECT count(*) FROM executions WHERE status = 'running') + (SELECT count(*) FROM journal) AS n"
+    wait_for(lambda: instance.rows(query)[0]["n"] == 0, "every execution has ended")
     return instance.rows(
         "SELECT e.execution_id, e.status, a.request::json #>> '{http,path}' AS path FROM executions e"
         " JOIN actions a USING (org_id, action_id) WHERE e.error LIKE 'outcome unknown: the process%%'"

@@ -14,13 +14,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attention import Attention
 from headgate.approvals.gate_store import HoldRow, hold_action
 from headgate.approvals.store import assigned_names
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.gate.record_batch import Recorder
+from headgate.journal.apply import apply_due
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
@@ -112,6 +114,17 @@ async def api_database(cluster: Cluster) -> AsyncIterator[Database]:
 async def worker_database(cluster: Cluster) -> AsyncIterator[Database]:
     async for database in _opened(cluster, "headgate_worker"):
         yield database
+
+
+@pytest.fixture
+def applied(worker_database: Database) -> Callable[[], Awaitable[None]]:
+    """Applies the journal of all organizations, as the worker does."""
+
+    async def apply() -> None:
+        while await apply_due(worker_database):
+            pass
+
+    return apply
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ class DatabaseMachine(RuleBasedStateMachine):
     def told_of(self, action_id: str) -> list[str]:
         """The types of all events of an action, sealed or not."""
         found = self.server.execute(
-            "SELECT event_type FROM audit_inbox WHERE action_id = %s UNION ALL"
+            "SELECT event_type FROM journal WHERE action_id = %s UNION ALL"
             " SELECT event_type FROM audit_events WHERE action_id = %s",
             [action_id, action_id],
         ).fetchall()

@@ -1,27 +1,44 @@
--- The audit log. An event is written to audit_inbox in the transaction of the state change that it reports. The sealer moves
--- it into the organization's hash chain in its own transaction. Rows of the chain are narrow and stay for ever. Salts and
--- payloads are in monthly partitions and may be erased: the chain stays valid.
+-- The audit log. What was decided is appended to the journal, one row for the records that share a transaction. The applier
+-- moves it, in order, into actions, executions and the organization's hash chain, in one transaction (headgate.journal). Rows of
+-- the chain are narrow and stay for ever. Salts and payloads are in monthly partitions and may be erased: the chain stays valid.
 
-CREATE TABLE audit_inbox (
+CREATE TABLE journal (
     org_id     text COLLATE "C" NOT NULL,
-    inbox_id   bigint GENERATED ALWAYS AS IDENTITY,
-    event_id   text COLLATE "C" NOT NULL DEFAULT 'evt_' || uuidv7(),
-    event_type text NOT NULL CHECK (event_type ~ '^[a-z_]+[.][a-z_]+$'),
-    -- Values of a header are checked here, where a bad value refuses its writer. In the sealer it would stop all events.
-    action_id  text COLLATE "C" CHECK (action_id ~ '^[A-Za-z0-9_-]+$'),
-    agent_id   text COLLATE "C" CHECK (agent_id ~ '^[A-Za-z0-9_-]+$'),
+    journal_id bigint GENERATED ALWAYS AS IDENTITY,
     created_at timestamptz NOT NULL -- in the range that readers can parse: one row outside it would break each page with it
                CHECK (created_at >= '0001-01-02 00:00Z' AND created_at < '9999-12-31 00:00Z'),
-    payload    text NOT NULL, -- canonical JSON {actor, data}: the exact bytes that are hashed
-    PRIMARY KEY (org_id, inbox_id)
+    -- Either one event, of a transaction that writes its rows itself. Values of a header are checked here, where a bad value
+    -- refuses its writer.
+    event_type text CHECK (event_type ~ '^[a-z_]+[.][a-z_]+$'),
+    action_id  text COLLATE "C" CHECK (action_id ~ '^[A-Za-z0-9_-]+$'),
+    agent_id   text COLLATE "C" CHECK (agent_id ~ '^[A-Za-z0-9_-]+$'),
+    payload    text, -- canonical JSON {actor, data}: the exact bytes that are hashed
+    -- Or actions and outcomes with their events, as headgate.actions.recorded_entry writes them.
+    entries    bytea STORAGE EXTERNAL,
+    PRIMARY KEY (org_id, journal_id),
+    CHECK (CASE WHEN entries IS NULL THEN event_type IS NOT NULL AND payload IS NOT NULL
+                ELSE event_type IS NULL AND payload IS NULL AND action_id IS NULL AND agent_id IS NULL END)
 -- Rows live for milliseconds: vacuum by their number, and without the lock that truncation takes.
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_insert_scale_factor = 0,
         autovacuum_vacuum_insert_threshold = 20000, vacuum_truncate = false);
-CALL isolate_organizations('audit_inbox');
+CALL isolate_organizations('journal');
 -- The API reads it to verify: the tables that lists show are compared with the sealed events and with these.
-GRANT SELECT, INSERT (org_id, event_type, action_id, agent_id, created_at, payload) ON audit_inbox TO headgate_api;
-GRANT INSERT (org_id, event_type, action_id, agent_id, created_at, payload) ON audit_inbox TO headgate_worker;
-GRANT SELECT, INSERT, DELETE ON audit_inbox TO headgate_definer;
+GRANT SELECT, INSERT (org_id, created_at, event_type, action_id, agent_id, payload) ON journal TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT, DELETE ON journal TO headgate_definer;
+
+-- What the applier could not apply, as it stood in the journal, and why. Nothing leaves this table by itself.
+CREATE TABLE journal_set_aside (
+    org_id       text COLLATE "C" NOT NULL,
+    journal_id   bigint NOT NULL,
+    position     integer NOT NULL, -- of the entry in its row, from 0
+    entry        bytea NOT NULL,
+    failure      text NOT NULL,
+    set_aside_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (org_id, journal_id, position)
+);
+CALL isolate_organizations('journal_set_aside');
+GRANT SELECT ON journal_set_aside TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT ON journal_set_aside TO headgate_definer;
 
 CREATE TABLE audit_chain (
     org_id    text COLLATE "C" NOT NULL,
@@ -49,7 +66,7 @@ CREATE TABLE audit_events (
     payload    text,
     CHECK ((salt IS NULL) = (payload IS NULL))
 ) PARTITION BY RANGE (sealed_at);
--- Takes what no monthly partition takes: a missing partition must not stop the sealer.
+-- Takes what no monthly partition takes: a missing partition must not stop the applier.
 CREATE TABLE audit_events_rest PARTITION OF audit_events DEFAULT;
 CREATE INDEX audit_events_by_seq ON audit_events (org_id, seq);
 CREATE INDEX audit_events_by_id ON audit_events (org_id, event_id);
@@ -57,7 +74,7 @@ CREATE INDEX audit_events_by_action ON audit_events (org_id, action_id, seq);
 -- Only the rare types. A scan of any range finds the frequent types, and indexing them would cost each request.
 CREATE INDEX audit_events_by_type ON audit_events (org_id, event_type, seq)
     WHERE event_type NOT IN ('action.submitted', 'decision.made', 'execution.started', 'execution.completed');
--- Ranges of time. Rows are nearly in this order, so a block range index serves, at no cost to the sealer.
+-- Ranges of time. Rows are nearly in this order, so a block range index serves, at no cost to the applier.
 CREATE INDEX audit_events_by_time ON audit_events USING brin (created_at);
 -- Events of an agent itself (keys, changes, refusals): few, among many events of its actions.
 CREATE INDEX audit_events_of_agents ON audit_events (org_id, agent_id, seq) WHERE action_id IS NULL;
@@ -67,7 +84,7 @@ SELECT ensure_audit_partitions();
 GRANT SELECT ON audit_events TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, UPDATE (salt, payload) ON audit_events TO headgate_definer;
 
--- A bitmap index for search, written beside the sealer. The chain is cut into blocks of 1,024 sequence numbers. For each
+-- A bitmap index for search, written beside the applier. The chain is cut into blocks of 1,024 sequence numbers. For each
 -- value of a facet that occurs in a block there is one row with one bit per event. A block is indexed once, when it is full,
 -- and its rows never change. headgate.audit.find reads blocks that are not indexed yet from the events: the indexer changes
 -- how long an answer takes, never the answer.

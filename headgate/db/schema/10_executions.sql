@@ -1,4 +1,4 @@
--- Executions, how they ended, and the calls that Headgate makes itself (docs/decisions/0016-the-queue-and-executions.md).
+-- Executions, and the calls that Headgate makes itself (docs/decisions/0016-the-queue-and-executions.md).
 
 CREATE TABLE executions (
     org_id       text COLLATE "C" NOT NULL,
@@ -23,22 +23,6 @@ CREATE INDEX executions_ended ON executions (org_id, completed_at) WHERE complet
 CALL isolate_organizations('executions');
 GRANT SELECT ON executions TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, UPDATE ON executions TO headgate_definer;
-
--- How executions ended. The process that sees the end appends a row. The worker, and the API before it reads, applies it to
--- executions and actions: an update in the path of a request would delay the next record.
-CREATE TABLE execution_outcomes (
-    org_id       text COLLATE "C" NOT NULL,
-    execution_id text COLLATE "C" NOT NULL,
-    action_id    text COLLATE "C" NOT NULL,
-    succeeded    boolean NOT NULL,
-    completed_at timestamptz NOT NULL,
-    error        text,
-    result       text,
-    PRIMARY KEY (org_id, execution_id)
-);
-CALL isolate_organizations('execution_outcomes');
-GRANT SELECT ON execution_outcomes TO headgate_api, headgate_worker;
-GRANT SELECT, INSERT, UPDATE (result), DELETE ON execution_outcomes TO headgate_definer;
 
 -- Calls that wait, run, or may be tried again. The call itself is in the vault as "call/<action>": it may contain secrets, and
 -- is deleted when it has succeeded.

@@ -12,6 +12,7 @@ from regorus._engine import (
     engine_version,
     leaf_hashes,
     parse_json,
+    seal_events,
 )
 from regorus._errors import EvaluationError, InputError, JsonError, RegoError
 
@@ -31,4 +32,5 @@ __all__ = [
     "engine_version",
     "leaf_hashes",
     "parse_json",
+    "seal_events",
 ]

@@ -99,6 +99,21 @@ type WindowRow = tuple[
 """The chain's row: number, header, hash, time of sealing; then the month's: identifier, type, action, agent, time of
 making, time of sealing, salt, payload. Texts are bytes; times are microseconds since 2000, as PostgreSQL keeps them."""
 
+def seal_events(
+    org: bytes,
+    seq: int,
+    previous: bytes,
+    sealed: int,
+    seed: bytes,
+    events: Sequence[tuple[bytes, bytes, bytes, bytes, bytes]],
+) -> tuple[bytes, bytes, bytes, bytes]:
+    """Identifiers, headers, hashes and salts of events, each as the elements of a PostgreSQL binary array.
+
+    ``seq``: of the first event; ``previous``: the hash of the event before; ``sealed``: microseconds since 2000;
+    ``seed``: 32 random bytes. An event is its type, action, agent, time and payload, as such elements. Raises
+    ValueError for an event that a header cannot describe.
+    """
+
 def check_window(
     org: bytes, seq: int, previous: bytes, sealed: int | None, rows: list[WindowRow]
 ) -> tuple[list[bytes], int | None]:

@@ -7,11 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use sha2::{Digest, Sha256};
 
-use crate::record::time_text;
+use crate::record::{header, time_text};
 
-const DIGEST_BEFORE: &[u8] = b"\",\"payload_digest\":\"sha256:";
 const DIGEST_CHARACTERS: usize = 64;
-const HEADER_BYTES: usize = 512;
 
 /// The chain's number, header, hash and time of sealing; then of the month's row identifier, type, action, agent, time
 /// of making, time of sealing, salt and payload.
@@ -73,35 +71,17 @@ impl Link<'_> {
         }
         let mut text = std::mem::take(&mut self.header);
         text.clear();
-        text.reserve(HEADER_BYTES);
-        text.extend(b"{\"action\":");
-        quote(action, &mut text);
-        text.extend(b",\"agent\":");
-        quote(agent, &mut text);
-        text.extend(b",\"created_at\":\"");
-        time_text::write(created?, &mut text)?;
-        text.extend(b"\",\"id\":\"");
-        text.extend(id?);
-        text.extend(b"\",\"org\":\"");
-        text.extend(self.org);
-        text.extend(DIGEST_BEFORE);
+        text.reserve(header::BYTES);
+        header::begin(action, agent, created?, id?, self.org, &mut text)?;
         match (salt, payload) {
             (Some(salt), Some(payload)) => {
-                hexadecimal(&Sha256::new().chain_update(salt).chain_update(payload).finalize(), &mut text)
+                header::hexadecimal(&Sha256::new().chain_update(salt).chain_update(payload).finalize(), &mut text)
             }
             // Erased: what the header itself says is the only witness.
             (None, None) => text.extend(header.get(text.len()..text.len() + DIGEST_CHARACTERS)?),
             _ => return None,
         }
-        text.extend(b"\",\"prev_hash\":\"sha256:");
-        hexadecimal(&self.hash, &mut text);
-        text.extend(b"\",\"sealed_at\":\"");
-        text.extend(&self.sealed_text);
-        text.extend(b"\",\"seq\":");
-        text.extend(seq.to_string().as_bytes());
-        text.extend(b",\"type\":\"");
-        text.extend(event_type?);
-        text.extend(b"\",\"v\":1}");
+        header::end(&self.hash, &self.sealed_text, seq, event_type?, &mut text);
         let found: [u8; 32] = Sha256::digest(&text).into();
         if text != header || found != hash {
             return None;
@@ -117,24 +97,5 @@ impl Link<'_> {
         self.sealed_text.clear();
         self.sealed = Some(time);
         time_text::write(time, &mut self.sealed_text)
-    }
-}
-
-fn quote(value: Option<&[u8]>, text: &mut Vec<u8>) {
-    match value {
-        None => text.extend(b"null"),
-        Some(value) => {
-            text.push(b'"');
-            text.extend(value);
-            text.push(b'"');
-        }
-    }
-}
-
-fn hexadecimal(bytes: &[u8], text: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)]);
-        text.push(DIGITS[usize::from(byte & 15)]);
     }
 }

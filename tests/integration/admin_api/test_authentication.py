@@ -47,7 +47,7 @@ async def test_a_person_is_upserted_from_each_token(running_api, organization, s
     ).fetchall()
     assert users == [(agent["created_by"], "headgate", "bob", "bob@example.com", ["admin"])]
     created = superuser.execute(
-        "SELECT count(*) FROM audit_inbox WHERE org_id = %s AND event_type = 'user.created'", [org_id]
+        "SELECT count(*) FROM journal WHERE org_id = %s AND event_type = 'user.created'", [org_id]
     ).fetchone()
     assert created == (1,)
 

@@ -33,7 +33,7 @@ def _key(superuser: Any, organization: Any, *, age_days: int, ends_in_days: int 
 
 def _told(superuser: Any, organization: Any) -> list[tuple[str, str]]:
     rows = superuser.execute(
-        "SELECT payload FROM audit_inbox WHERE org_id = %s AND event_type = 'key.rotation_due'", [organization.org_id]
+        "SELECT payload FROM journal WHERE org_id = %s AND event_type = 'key.rotation_due'", [organization.org_id]
     ).fetchall()
     told = [json.loads(payload)["data"] for (payload,) in rows]
     return sorted((one["key_id"], one["reason"]) for one in told)

@@ -18,8 +18,8 @@ from headgate.approvals.store import get_approval
 from headgate.approvals.voting import Voter
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError
 from headgate.policies.model import Requirement
@@ -29,7 +29,7 @@ MOMENT = timedelta(milliseconds=1)
 
 
 async def events(database: Database, org_id: str, event_type: str) -> list[dict[str, Any]]:
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         page = await audit_store.list_events(connection, org_id, EventFilter(event_type=event_type))
     return [dict(event.data) for event in reversed(page.events)]

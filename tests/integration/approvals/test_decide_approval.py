@@ -16,8 +16,8 @@ from headgate.approvals.vote_store import votes_of
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError
 from headgate.policies.model import Requirement
@@ -32,7 +32,7 @@ def decider(api_database: Database) -> DecideApproval:
 
 
 async def _event_types(database: Database, org_id: str, action_id: str) -> list[str]:
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         page = await audit_store.list_events(connection, org_id, EventFilter(action_id=action_id))
     return [event.event_type for event in reversed(page.events)]
@@ -73,7 +73,7 @@ async def test_the_event_says_who_decided_what(
 ) -> None:
     held = await hold(organization)
     await decider.decide(organization.org_id, held.approval_id, ALICE, DENY, "not on a Friday")
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
         page = await audit_store.list_events(connection, organization.org_id, EventFilter(event_type="approval.denied"))
     (event,) = page.events

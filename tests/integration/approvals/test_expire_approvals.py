@@ -13,8 +13,8 @@ from headgate.approvals.store import get_approval
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError
 
@@ -36,7 +36,7 @@ async def test_expiry_ends_the_approval_and_denies_its_action(
     assert await expire_due(worker_database, None, system_clock) >= 1
     assert await _states(api_database, organization.org_id, due) == ("expired", "denied")
     assert await _states(api_database, organization.org_id, later) == ("pending", "pending_approval")
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
         page = await audit_store.list_events(
             connection, organization.org_id, EventFilter(event_type="approval.expired")
@@ -87,7 +87,7 @@ async def test_two_workers_expire_it_once(
     held = await hold(organization, expires_in=timedelta(milliseconds=1))
     await asyncio.sleep(0.005)
     await asyncio.gather(*(expire_due(worker_database, None, system_clock) for _ in range(4)))
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
         page = await audit_store.list_events(
             connection, organization.org_id, EventFilter(event_type="approval.expired", action_id=held.action_id)

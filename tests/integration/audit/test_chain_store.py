@@ -7,8 +7,8 @@ from headgate.audit import store
 from headgate.audit.chain import genesis, header_hash, header_text, payload_digest
 from headgate.audit.chain_store import range_of, stream_chain
 from headgate.audit.model import SYSTEM, Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 
 
 async def test_the_database_writes_headers_byte_for_byte_as_they_are_verified(
@@ -21,7 +21,7 @@ async def test_the_database_writes_headers_byte_for_byte_as_they_are_verified(
     ]
     async with api_database.transaction(org_id) as connection:
         await store.append(connection, org_id, events)
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     async with api_database.transaction(org_id) as connection:
         run = await range_of(connection, org_id, None, None)
         assert run == (1, 2)

@@ -20,8 +20,8 @@ import pytest
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.audit import store
 from headgate.audit.model import SYSTEM, Event, EventType
-from headgate.audit.sealer import seal_due
 from headgate.db.database import Database
+from headgate.journal.apply import apply_due
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime.account import child_setup
@@ -101,18 +101,18 @@ async def test_a_full_disk_refuses_and_loses_nothing(stopped: RecordDatabase) ->
     with _running(stopped, _FULL_BYTES // 2, end=signal.SIGQUIT):
         async with _databases(stopped) as (_, worker):
             with pytest.raises(UnavailableError):
-                while await seal_due(worker):
+                while await apply_due(worker):
                     pass
     # Somebody made room.
     with _running(stopped, resource.RLIM_INFINITY):
         with psycopg.connect(stopped.dsn("postgres"), autocommit=True) as superuser:
-            [(waiting,)] = superuser.execute("SELECT count(*) FROM audit_inbox").fetchall()
+            [(waiting,)] = superuser.execute("SELECT count(*) FROM journal").fetchall()
             [(sealed_before,)] = superuser.execute("SELECT count(*) FROM audit_chain").fetchall()
             assert (waiting + sealed_before, waiting > 0) == (acknowledged, True)
         async with _databases(stopped) as (api, worker):
             await _append(api, org_id, acknowledged)
             sealed = 0
-            while just_sealed := await seal_due(worker):
+            while just_sealed := await apply_due(worker):
                 sealed += just_sealed
             assert sealed == waiting + 1
             found = await verify_range(api, org_id)

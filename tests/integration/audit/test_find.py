@@ -12,9 +12,9 @@ from headgate.audit.feed_store import newest_seq
 from headgate.audit.find import Finder, finder
 from headgate.audit.indexer import index_due
 from headgate.audit.model import SYSTEM, EventFilter, payload_text
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 
 _START = datetime(2024, 5, 1, tzinfo=UTC)
 _EVENTS = 3 * BLOCK_EVENTS + 300
@@ -51,11 +51,11 @@ async def filled(
             actions,
         )
         cursor.executemany(
-            "INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)"
+            "INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)"
             " VALUES (%s, %s, %s, %s, %s, %s)",
             rows,
         )
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     while await index_due(worker_database):
         pass
     return str(org_id)

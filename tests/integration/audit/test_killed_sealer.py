@@ -1,4 +1,4 @@
-"""The sealer's session killed between every two statements of a seal, and while it commits: nothing is half sealed."""
+"""The applier is killed between every two statements of a round, and while it commits: nothing is half applied."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -8,8 +8,8 @@ import pytest
 
 from headgate.audit import store
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
-from headgate.audit.sealer import seal_before_reading, seal_due
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading, apply_due, require_applied
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
@@ -21,10 +21,10 @@ MOMENTS = {
     "after the chain": "CREATE TRIGGER die AFTER INSERT ON audit_chain",
     "before the events are written": "CREATE TRIGGER die BEFORE INSERT ON audit_events",
     "after the events": "CREATE TRIGGER die AFTER INSERT ON audit_events",
-    "before the inbox is emptied": "CREATE TRIGGER die BEFORE DELETE ON audit_inbox",
-    "in the middle of the inbox": "CREATE TRIGGER die BEFORE DELETE ON audit_inbox FOR EACH ROW"
-    " WHEN (OLD.inbox_id % 7 = 4)",
-    "after the inbox was emptied": "CREATE TRIGGER die AFTER DELETE ON audit_inbox",
+    "before the journal is emptied": "CREATE TRIGGER die BEFORE DELETE ON journal",
+    "in the middle of the journal": "CREATE TRIGGER die BEFORE DELETE ON journal FOR EACH ROW"
+    " WHEN (OLD.journal_id % 7 = 4)",
+    "after the journal was emptied": "CREATE TRIGGER die AFTER DELETE ON journal",
     "while it commits": "CREATE CONSTRAINT TRIGGER die AFTER INSERT ON audit_chain DEFERRABLE INITIALLY DEFERRED"
     " FOR EACH ROW",
 }
@@ -45,7 +45,7 @@ async def test_a_sealer_that_is_killed_leaves_what_was_there(database_urls, mome
         with psycopg.connect(database_urls.administrator, autocommit=True) as superuser:
             superuser.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'Test')", [org_id])
             await append(0)
-            await seal_before_reading(database, org_id)
+            await apply_before_reading(database, org_id)
             await append(10)
             superuser.execute(
                 "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN"
@@ -53,13 +53,12 @@ async def test_a_sealer_that_is_killed_leaves_what_was_there(database_urls, mome
             )
             superuser.execute(f"{MOMENTS[moment]} EXECUTE FUNCTION die()".encode())
             with pytest.raises(UnavailableError):
-                async with database.transaction(org_id) as connection:
-                    await store.seal(connection, org_id, 1000, wait=True)
+                await require_applied(database, org_id)
             assert superuser.execute("SELECT count(*) FROM audit_chain").fetchall() == [(10,)]
             assert superuser.execute("SELECT count(*) FROM audit_events").fetchall() == [(10,)]
-            assert superuser.execute("SELECT count(*) FROM audit_inbox").fetchall() == [(10,)]
+            assert superuser.execute("SELECT count(*) FROM journal").fetchall() == [(10,)]
             superuser.execute("DROP FUNCTION die CASCADE")
-        await seal_before_reading(database, org_id)
+        await apply_before_reading(database, org_id)
         found = await verify_range(database, org_id)
         assert (found.fault, found.events_verified) == (None, 20)
         async with database.transaction(org_id) as connection:
@@ -76,7 +75,7 @@ async def test_what_stands_before_an_event_that_breaks_the_sealer_is_sealed(
     org_id, now = organization.org_id, datetime.now(UTC)
 
     async def waiting() -> int:
-        return superuser.execute("SELECT count(*) FROM audit_inbox WHERE org_id = %s", [org_id]).fetchone()[0]
+        return superuser.execute("SELECT count(*) FROM journal WHERE org_id = %s", [org_id]).fetchone()[0]
 
     events = [
         Event(EventType.DECISION_MADE, now, SYSTEM, {}, action_id="act_poison" if number == 11 else None)
@@ -92,12 +91,12 @@ async def test_what_stands_before_an_event_that_breaks_the_sealer_is_sealed(
     try:
         for _ in range(30):
             with suppress(UnavailableError):
-                await seal_due(worker_database)
+                await apply_due(worker_database)
         assert await waiting() == 9
         assert (await verify_range(api_database, org_id)).events_verified == 11
     finally:
         superuser.execute("DROP FUNCTION refuse CASCADE")
-    while await seal_due(worker_database):
+    while await apply_due(worker_database):
         pass
     assert await waiting() == 0
     found = await verify_range(api_database, org_id)
@@ -111,7 +110,6 @@ async def test_a_time_that_nobody_can_read_back_is_refused_at_the_door(cluster, 
         connection.execute("SELECT set_config('app.org_id', %s, true)", [organization.org_id])
         with pytest.raises(psycopg.errors.CheckViolation):
             connection.execute(
-                "INSERT INTO audit_inbox (org_id, event_type, created_at, payload)"
-                " VALUES (%s, 'decision.made', %s, '{}')",
+                "INSERT INTO journal (org_id, event_type, created_at, payload) VALUES (%s, 'decision.made', %s, '{}')",
                 [organization.org_id, created_at],
             )

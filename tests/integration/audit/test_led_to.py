@@ -8,8 +8,8 @@ from headgate.audit import store
 from headgate.audit.feed_store import events_after, newest_seq
 from headgate.audit.led_to import Led, led_to
 from headgate.audit.model import SYSTEM, Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 
 _COPY = (
     "INSERT INTO audit_events SELECT org_id, %s, 'evt_forged', event_type, action_id, agent_id, created_at, sealed_at,"
@@ -22,7 +22,7 @@ async def _record(database: Database, org_id: str, *numbers: int) -> None:
     events = [Event(kinds[number % 2], datetime.now(UTC), SYSTEM, {"n": number}) for number in numbers]
     async with database.transaction(org_id) as connection:
         await store.append(connection, org_id, events)
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
 
 
 async def _led(database: Database, org_id: str, after: int = 0, types: tuple[str, ...] | None = None) -> Led:

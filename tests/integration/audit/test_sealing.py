@@ -12,8 +12,8 @@ import pytest
 from headgate.audit import store
 from headgate.audit.chain_verifier import FaultReason
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
-from headgate.audit.sealer import seal_before_reading, seal_due
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading, apply_due, apply_if_free
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from tests.integration.audit.verify_range import verify_range
@@ -40,7 +40,7 @@ async def test_what_is_appended_is_sealed_in_order_and_reads_back(
     events = _events(5, action_id="act_1", agent_id=organization.agent_id)
     await _append(api_database, organization.org_id, events)
     sealed = 0
-    while just_sealed := await seal_due(worker_database):  # other organizations' events are there too
+    while just_sealed := await apply_due(worker_database):  # other organizations' events are there too
         sealed += just_sealed
     assert sealed >= 5
     async with api_database.transaction(organization.org_id) as connection:
@@ -64,37 +64,44 @@ async def test_concurrent_sealers_do_not_fork_the_chain(
         for batch in range(10):
             await _append(api_database, organization.org_id, _events(5, first=writer * 1000 + batch * 5))
 
-    async def seal(wait: bool) -> int:
-        sealed = 0
+    async def apply(wait: bool) -> None:
         for _ in range(40):
-            async with worker_database.transaction(organization.org_id) as connection:
-                sealed += await store.seal(connection, organization.org_id, 7, wait=wait)
+            if wait:
+                await apply_before_reading(api_database, organization.org_id)
+            else:
+                await apply_if_free(worker_database, organization.org_id)
             await asyncio.sleep(0)
-        return sealed
 
-    sealed = await asyncio.gather(*(write(writer) for writer in range(4)), *(seal(bool(n % 2)) for n in range(4)))
-    await seal_before_reading(api_database, organization.org_id)
-    assert sum(count or 0 for count in sealed) <= 200
+    await asyncio.gather(*(write(writer) for writer in range(4)), *(apply(bool(n % 2)) for n in range(4)))
+    await apply_before_reading(api_database, organization.org_id)
     result = await verify_range(api_database, organization.org_id)
     assert (result.fault, result.events_verified) == (None, 200)
 
 
-_SEALER = """
-import psycopg, sys
-connection = psycopg.connect(sys.argv[1], autocommit=True)
-while True:
-    connection.execute("SELECT seal_audit_events(%s, 50, true)", [sys.argv[2]])
+_APPLIER = """
+import asyncio, sys
+from headgate.db.database import Database
+from headgate.journal.apply import require_applied
+from headgate.kernel.secrets import Secret
+
+async def apply():
+    database = Database(Secret(sys.argv[1]))
+    await database.open()
+    while True:
+        await require_applied(database, sys.argv[2])
+
+asyncio.run(apply())
 """
 
 
 def _sealer(dsn: str, org_id: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", _SEALER, dsn, org_id], stderr=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-c", _APPLIER, dsn, org_id], stderr=subprocess.DEVNULL)
 
 
 async def _seal_all(database: Database, superuser: Superuser, org_id: str) -> None:
     """A killed one's session may hold the chain for longer than a reader waits."""
-    while superuser.execute("SELECT FROM audit_inbox WHERE org_id = %s LIMIT 1", [org_id]).fetchone() is not None:
-        await seal_before_reading(database, org_id)
+    while superuser.execute("SELECT FROM journal WHERE org_id = %s LIMIT 1", [org_id]).fetchone() is not None:
+        await apply_before_reading(database, org_id)
 
 
 async def test_killed_backends_and_sealers_lose_nothing(
@@ -159,7 +166,7 @@ async def test_a_superusers_tampering_is_found(
     api_database: Database, superuser: Superuser, organization, tampering: str, reason: FaultReason, seq: int
 ) -> None:
     await _append(api_database, organization.org_id, _events(6))
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     superuser.execute(tampering.encode(), [organization.org_id])
     result = await verify_range(api_database, organization.org_id)
     assert result.fault is not None
@@ -170,10 +177,10 @@ async def test_a_row_moved_out_of_a_range_by_its_time_is_found(
     api_database: Database, superuser: Superuser, organization
 ) -> None:
     await _append(api_database, organization.org_id, _events(3))
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     middle = datetime.now(UTC)
     await _append(api_database, organization.org_id, _events(3))
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     assert (await verify_range(api_database, organization.org_id, middle)).events_verified == 3
     superuser.execute(
         "UPDATE audit_chain SET sealed_at = %s WHERE org_id = %s AND seq = 4",
@@ -190,7 +197,7 @@ async def test_a_range_whose_events_are_all_gone_is_not_valid(
     bounds = []
     for _ in range(3):
         await _append(api_database, organization.org_id, _events(2))
-        await seal_before_reading(api_database, organization.org_id)
+        await apply_before_reading(api_database, organization.org_id)
         bounds.append(datetime.now(UTC))
     assert (await verify_range(api_database, organization.org_id, bounds[0], bounds[1])).events_verified == 2
     superuser.execute("DELETE FROM audit_chain WHERE org_id = %s AND seq IN (3, 4)", [organization.org_id])
@@ -207,7 +214,7 @@ async def test_a_payload_that_was_taken_away_is_told_and_the_list_shows_the_rest
     api_database: Database, superuser: Superuser, organization
 ) -> None:
     await _append(api_database, organization.org_id, _events(3))
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     superuser.execute(
         "UPDATE audit_events SET salt = NULL, payload = NULL WHERE org_id = %s AND seq = 2", [organization.org_id]
     )
@@ -231,10 +238,10 @@ async def test_a_busy_chain_lets_a_reader_read_what_is_sealed(
             "SELECT pg_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0))", [organization.org_id]
         )
         started = time.monotonic()
-        await seal_before_reading(patient, organization.org_id)
+        await apply_before_reading(patient, organization.org_id)
         assert 1.5 < time.monotonic() - started < 300
     await patient.close()
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     assert (await verify_range(api_database, organization.org_id)).events_verified == 1
 
 
@@ -243,7 +250,7 @@ async def test_one_organization_that_cannot_be_sealed_does_not_stop_the_others(
 ) -> None:
     broken, sound = new_organization(), new_organization()
     await _append(api_database, broken.org_id, _events(1))
-    await seal_due(worker_database)
+    await apply_due(worker_database)
     superuser.execute("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$")
     superuser.execute(
         f"CREATE TRIGGER refuse BEFORE INSERT ON audit_chain FOR EACH ROW WHEN (NEW.org_id = '{broken.org_id}')"
@@ -252,7 +259,7 @@ async def test_one_organization_that_cannot_be_sealed_does_not_stop_the_others(
     try:
         await _append(api_database, broken.org_id, _events(1))
         await _append(api_database, sound.org_id, _events(1))
-        assert await seal_due(worker_database) >= 1
+        assert await apply_due(worker_database) >= 1
         assert (await verify_range(api_database, sound.org_id)).events_verified == 1
     finally:
         superuser.execute("DROP TRIGGER refuse ON audit_chain")
@@ -268,8 +275,9 @@ async def test_one_organization_that_cannot_be_sealed_does_not_stop_the_others(
         "INSERT INTO audit_chain SELECT * FROM audit_chain",
         "UPDATE audit_events SET payload = payload",
         "DELETE FROM audit_events",
-        "DELETE FROM audit_inbox",
-        "INSERT INTO audit_inbox (org_id, event_id, event_type, created_at, payload) VALUES ('o', 'e', 'a', now(), '')",
+        "DELETE FROM journal",
+        "INSERT INTO journal (org_id, created_at, entries) VALUES ('o', now(), '')",
+        "DELETE FROM journal_set_aside",
         "SELECT * FROM audit_events_rest",
     ],
 )
@@ -282,14 +290,14 @@ def test_no_part_can_change_the_record(cluster, role: str, statement: str) -> No
         connection.execute(statement.encode())
 
 
-@pytest.mark.parametrize("role", ["headgate_worker", "headgate_proxy"])
-def test_only_the_api_reads_what_is_not_sealed(cluster, organization, role: str) -> None:
-    """It holds the tables against the record, sealed or not; row-level security shows it one organization."""
-    read = "SELECT * FROM audit_inbox"
-    with psycopg.connect(cluster.dsn("headgate_api"), autocommit=True) as connection:
-        assert connection.execute(read).fetchall() == []
+def test_the_proxy_does_not_read_what_is_not_applied(cluster, organization) -> None:
+    """Those that apply it do; row-level security shows them one organization."""
+    read = "SELECT * FROM journal"
+    for role in ("headgate_api", "headgate_worker"):
+        with psycopg.connect(cluster.dsn(role), autocommit=True) as connection:
+            assert connection.execute(read).fetchall() == []
     with (
-        psycopg.connect(cluster.dsn(role), autocommit=True) as connection,
+        psycopg.connect(cluster.dsn("headgate_proxy"), autocommit=True) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute(read)
@@ -311,17 +319,10 @@ def test_what_would_forge_a_header_is_refused_at_the_door(
         connection.execute("SELECT set_config('app.org_id', %s, true)", [organization.org_id])
         with pytest.raises(psycopg.errors.CheckViolation):
             connection.execute(
-                "INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)"
+                "INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)"
                 " VALUES (%s, %s, %s, %s, now(), '{}')",
                 [organization.org_id, columns["event_type"], columns["action_id"], columns["agent_id"]],
             )
-
-
-def test_sealing_refuses_an_older_snapshot(cluster, organization) -> None:
-    with psycopg.connect(cluster.dsn("headgate_worker")) as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        with pytest.raises(psycopg.errors.RaiseException, match="READ COMMITTED"):
-            connection.execute("SELECT seal_audit_events(%s, 1, false)", [organization.org_id])
 
 
 async def test_partitions_are_made_once_and_by_any_number_at_once(
@@ -347,9 +348,9 @@ async def test_partitions_are_made_once_and_by_any_number_at_once(
 async def test_the_lag_counts_what_waits(api_database: Database, worker_database: Database, organization) -> None:
     await _append(api_database, organization.org_id, _events(3))
     async with worker_database.across_organizations() as connection:
-        behind = await store.inbox_lag(connection)
-    assert behind.events >= 3
+        behind = await store.journal_lag(connection)
+    assert behind.rows >= 3
     assert behind.oldest_seconds > 0
-    await seal_due(worker_database)
+    await apply_due(worker_database)
     async with worker_database.across_organizations() as connection:
-        assert (await store.inbox_lag(connection)).events == 0
+        assert (await store.journal_lag(connection)).rows == 0

@@ -7,8 +7,8 @@ import pytest
 from headgate.audit import store
 from headgate.audit.chain_store import range_of
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import NotFoundError, ValidationError
 
 _NOON = datetime(2020, 11, 21, 12, 0, tzinfo=UTC)  # long ago: nothing else happens then
@@ -26,7 +26,7 @@ async def recorded(api_database: Database, organization, hold) -> str:
     ]
     async with api_database.transaction(organization.org_id) as connection:
         await store.append(connection, organization.org_id, events)
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     return held.action_id
 
 

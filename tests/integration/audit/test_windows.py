@@ -8,9 +8,9 @@ import pytest
 from headgate.audit import store
 from headgate.audit.chain_store import ask_window, fetch_window
 from headgate.audit.model import SYSTEM, Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.windows import windows
 from headgate.db.database import Connection, Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 
@@ -22,7 +22,7 @@ async def org_id(api_database: Database, organization) -> str:
     events = [Event(EventType.DECISION_MADE, datetime.now(UTC), SYSTEM, {"n": number}) for number in range(1000)]
     async with api_database.transaction(organization.org_id) as connection:
         await store.append(connection, organization.org_id, events)
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     return str(organization.org_id)
 
 

@@ -4,39 +4,50 @@ A plan that reads a table from end to end is kept when the table has grown, and 
 (docs/decisions/0009). PostgreSQL's own counters tell how each table was read.
 """
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import psycopg
 import pytest
+from psycopg import pq
 
-from headgate.actions.recording_store import ActionRow, OutcomeRow
+from headgate.actions.recorded_entry import ActionRow, OutcomeRow
+from headgate.actions.recording_store import (
+    encode_actions,
+    encode_outcomes,
+    record_actions_call,
+    record_outcomes_call,
+)
+from headgate.db.database import Database
+from headgate.db.prepared_call import PreparedCall
+from headgate.journal.apply import apply_due
+from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import Secret
 from tests.integration.conftest import Cluster, Organization
 
 TABLES: Final = (
-    "organizations", "org_state", "agents", "idempotency_keys", "actions", "executions", "execution_outcomes",
-    "approvals", "audit_inbox", "audit_chain",
+    "organizations", "org_state", "agents", "idempotency_keys", "actions", "executions",
+    "approvals", "journal", "audit_chain",
 )  # fmt: skip
 EMPTY: Final = '{"actor":{"id":"headgate","type":"system"},"data":{}}'
 
 type Server = psycopg.Connection[tuple[Any, ...]]
 
 
-def call(server: Server, function: str, row: ActionRow | OutcomeRow) -> object:
-    """A batch of one, by name, as ``headgate.db.prepared_call`` sends it."""
-    [(names, types)] = server.execute(
-        "SELECT proargnames, ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes) AS t) FROM pg_proc"
-        " WHERE proname = %s AND pronamespace = 'public'::regnamespace",
-        [function],
-    ).fetchall()
-    parameters = ", ".join(f"{name} => %s::{array}" for name, array in zip(names, types, strict=True))
-    values = [
-        [one.decode() if array == "text[]" and isinstance(one, bytes) else one]
-        for one, array in zip(row, types, strict=True)
-    ]
-    [(answer,)] = server.execute(f"SELECT {function}({parameters})", values).fetchall()
-    return answer
+async def send(call: PreparedCall, parameters: list[bytes]) -> bytes | None:
+    """A batch as the proxy sends it; the answer's text."""
+    answered: asyncio.Future[pq.abc.PGresult | UnavailableError] = asyncio.get_running_loop().create_future()
+    await call.open()
+    try:
+        call.call(parameters, answered.set_result)
+        reply = await answered
+    finally:
+        await call.close()
+    if isinstance(reply, UnavailableError):
+        raise reply
+    return reply.get_value(0, 0)
 
 
 def scans(server: Server) -> dict[str, int]:
@@ -57,25 +68,27 @@ def server(cluster: Cluster) -> Any:
         yield connection
 
 
-def test_recording_folding_and_sealing_read_by_index(server: Server, organization: Organization) -> None:
-    action_id, execution_id, now = new_id(IdPrefix.ACTION), new_id(IdPrefix.EXECUTION), datetime.now(UTC)
+async def test_recording_and_applying_read_by_index(
+    cluster: Cluster, server: Server, organization: Organization, worker_database: Database
+) -> None:
+    execution_id, now, proxy = new_id(IdPrefix.EXECUTION), datetime.now(UTC), Secret(cluster.dsn("headgate_proxy"))
     action = ActionRow(
-        organization.org_id, 1, action_id, organization.agent_id, None, "api", "mail", "send", "executing", bytes(32),
-        b'{"params":{}}', b"{}", "low", None, now, execution_id, "ins_1", "key", bytes(32), EMPTY, EMPTY, EMPTY,
+        organization.org_id, 1, new_id(IdPrefix.ACTION), organization.agent_id, None, "api", "mail", "send",
+        "executing", bytes(32), b'{"params":{}}', b"{}", "low", None, now, execution_id, "ins_1", "key", bytes(32),
+        EMPTY, EMPTY, EMPTY,
     )  # fmt: skip
     outcome = OutcomeRow(
-        organization.org_id, execution_id, action_id, organization.agent_id, True, now, None, b"{}", EMPTY, None
+        organization.org_id, execution_id, action.action_id, organization.agent_id, True, now, None, b"{}", EMPTY, None
     )
     before = scans(server)
 
-    assert call(server, "record_actions", action) == "recorded"
-    assert call(server, "record_outcomes", outcome) == 1
-    folded = server.execute("SELECT org_id, folded FROM fold_due(100000)").fetchall()
-    assert (organization.org_id, 1) in folded
-    sealed = server.execute("SELECT org_id, sealed FROM seal_due(100000)").fetchall()
-    assert (organization.org_id, 4) in sealed
-
+    assert await send(record_actions_call(proxy, deadline_seconds=5), encode_actions([action])) == b"recorded"
+    assert await apply_due(worker_database) >= 1
+    assert await send(record_outcomes_call(proxy, deadline_seconds=5), encode_outcomes([outcome])) == b""
+    assert await apply_due(worker_database) >= 1
     assert scans(server) == before
+    [(ended,)] = server.execute("SELECT status FROM executions WHERE execution_id = %s", [execution_id]).fetchall()
+    assert ended == "succeeded"
 
 
 def test_the_counters_would_tell(server: Server) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.actions.recording_store import ActionRow, OutcomeRow
+from headgate.actions.recording_store import ACTION_COLUMNS, OUTCOME_COLUMNS, EndedCall, RecordedCall
 from headgate.approvals.gate_store import HOLD_COLUMNS, USE_COLUMNS, HoldRow, HoldTerms, UseRow
-from headgate.db.arrays import Column, columns_of
+from headgate.db.arrays import Column
 
 type Parameters = tuple[list[str], list[int]]
 
@@ -26,8 +26,8 @@ def parameters(superuser: psycopg.Connection[tuple[Any, ...]], request: pytest.F
 @pytest.mark.parametrize(
     ("parameters", "row", "more"),
     [
-        ("record_actions", ActionRow, []),
-        ("record_outcomes", OutcomeRow, []),
+        ("record_actions", RecordedCall, []),
+        ("record_outcomes", EndedCall, []),
         ("hold_action", HoldRow, HoldTerms._fields),
         ("use_approval", UseRow, []),
         ("hold_actions", HoldRow, HoldTerms._fields),
@@ -45,8 +45,8 @@ def test_fields_stand_in_the_order_of_the_parameters(parameters: Parameters, row
 @pytest.mark.parametrize(
     ("parameters", "columns"),
     [
-        ("record_actions", columns_of(ActionRow)),
-        ("record_outcomes", columns_of(OutcomeRow)),
+        ("record_actions", ACTION_COLUMNS),
+        ("record_outcomes", OUTCOME_COLUMNS),
         ("hold_actions", HOLD_COLUMNS),
         ("use_approvals", USE_COLUMNS),
     ],

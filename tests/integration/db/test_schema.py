@@ -50,7 +50,7 @@ async def test_the_schema_from_zero_is_the_schema_after_all_migrations(postgres_
         "ALTER TABLE agents DROP CONSTRAINT agents_status_check",
         "ALTER TABLE agents NO FORCE ROW LEVEL SECURITY",
         "ALTER TABLE agents OWNER TO postgres",
-        "ALTER TABLE audit_inbox SET (vacuum_truncate = true)",
+        "ALTER TABLE journal SET (vacuum_truncate = true)",
         "DROP INDEX agents_by_owner",
         "DROP STATISTICS audit_facets_values",
         "DROP POLICY one_organization ON agents",

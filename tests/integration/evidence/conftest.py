@@ -8,11 +8,11 @@ import pytest
 
 from headgate.audit import store
 from headgate.audit.model import SYSTEM, Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.journal.apply import apply_before_reading
 
 
 @pytest.fixture
@@ -35,6 +35,6 @@ def record(api_database: Database, organization) -> Record:
         events = [Event(EventType.DECISION_MADE, now, SYSTEM, {"n": number}) for number in range(count)]
         async with api_database.transaction(organization.org_id) as connection:
             await store.append(connection, organization.org_id, events)
-        await seal_before_reading(api_database, organization.org_id)
+        await apply_before_reading(api_database, organization.org_id)
 
     return record_events

@@ -18,7 +18,6 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.db.database import Database
 from headgate.evidence.attestation_store import AttestationKind, attestations_of
@@ -31,6 +30,7 @@ from headgate.evidence.note import VerifierKey, parse_note, parse_verifier_key
 from headgate.evidence.senders import open_export_client
 from headgate.evidence.time_stamp import query, verified_time
 from headgate.evidence.tree_store import list_checkpoints
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ValidationError
 from tests.free_port import free_port
@@ -200,7 +200,7 @@ async def test_an_endpoint_that_is_down_loses_nothing_raises_an_alarm_and_catche
     for _ in range(2):
         _due_now(superuser, org_id)
         assert await later.export(org_id) == 0
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     async with api_database.transaction(org_id) as connection:
         alarms = await list_events(connection, org_id, EventFilter(event_type="checkpoint.export_failed"))
     assert len(alarms.events) == 1, "one alarm for one outage"
@@ -214,7 +214,7 @@ async def test_an_endpoint_that_is_down_loses_nothing_raises_an_alarm_and_catche
     assert len(received) == 4
     state = await _state(api_database, org_id)
     assert (state.failing_since, state.failure, state.alarmed_at) == (None, None, None)
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     async with api_database.transaction(org_id) as connection:
         over = await list_events(connection, org_id, EventFilter(event_type="checkpoint.export_recovered"))
     assert len(over.events) == 1

@@ -73,7 +73,7 @@ async def test_what_was_imported_can_be_read_and_not_changed(
     finally:
         await api.close()
     with psycopg.connect(empty.administrator, autocommit=True) as superuser:
-        assert superuser.execute("SELECT count(*) FROM audit_inbox").fetchall() == [(0,)]
+        assert superuser.execute("SELECT count(*) FROM journal").fetchall() == [(0,)]
         for statement in (
             "DELETE FROM audit_chain",
             "UPDATE actions SET status = 'denied'",

@@ -9,13 +9,13 @@ import psycopg
 import pytest
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.key_chronicle import KeyChronicle
 from headgate.evidence.note import VerifierKey
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import system_clock
 
@@ -32,7 +32,7 @@ def told(api_database: Database, organization) -> Told:
     """What the record says about keys, the oldest first."""
 
     async def events() -> list[tuple[str, JsonObject]]:
-        await seal_before_reading(api_database, organization.org_id)
+        await apply_before_reading(api_database, organization.org_id)
         async with api_database.transaction(organization.org_id) as connection:
             page = await list_events(connection, organization.org_id, EventFilter())
         assert all(one.actor is not None and one.actor.id == "headgate" for one in page.events)
@@ -109,7 +109,7 @@ async def test_the_key_itself_is_never_told(
     checkpointer.keys.rotate()
     await chronicle.run()
     rows = superuser.execute(
-        "SELECT payload FROM audit_inbox WHERE org_id = %(org)s UNION ALL SELECT payload FROM audit_events"
+        "SELECT payload FROM journal WHERE org_id = %(org)s UNION ALL SELECT payload FROM audit_events"
         " WHERE org_id = %(org)s UNION ALL SELECT signing_keys::text FROM audit_trees WHERE org_id = %(org)s",
         {"org": organization.org_id},
     ).fetchall()

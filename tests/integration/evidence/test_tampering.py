@@ -17,7 +17,6 @@ from headgate.audit import store
 from headgate.audit.chain import genesis, header_text, parse_header, payload_digest
 from headgate.audit.chain_verifier import FaultReason
 from headgate.audit.model import SYSTEM, Event, EventFilter, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.cli.audit_database import verify_database
 from headgate.db.database import Database
@@ -28,6 +27,7 @@ from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.tree_store import list_checkpoints
 from headgate.evidence.verify_record import RecordVerification
 from headgate.evidence.verify_with_checkpoints import verify_against, verify_with_checkpoints
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.secrets import Secret
 
 type Superuser = psycopg.Connection[tuple[object, ...]]
@@ -444,7 +444,7 @@ async def test_an_erasure_that_was_made_up_where_the_chain_does_not_lead_explain
     events = [Event(EventType.DECISION_MADE, now, SYSTEM, {"n": one}, action_id="act_1") for one in range(3)]
     async with api_database.transaction(org_id) as connection:
         await store.append(connection, org_id, events)
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     end = datetime.now(UTC)
     superuser.execute("UPDATE audit_events SET salt = NULL, payload = NULL WHERE org_id = %s AND seq = 2", [org_id])
     _make_up_erasure(superuser, org_id, made_up_at, "act_1")
@@ -465,12 +465,12 @@ async def test_an_erasure_that_was_recorded_behind_the_range_explains_it(
     )
     async with api_database.transaction(org_id) as connection:
         await store.append(connection, org_id, [event])
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     end = datetime.now(UTC)
     await record(5)
     async with api_database.transaction(org_id) as connection:
         await store.append(connection, org_id, [erased])
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     superuser.execute("UPDATE audit_events SET salt = NULL, payload = NULL WHERE org_id = %s AND seq = 1", [org_id])
     found = await _verify(api_database, org_id, Kept([], []), now, end)
     assert (found.chain.fault, found.chain.events_verified, found.chain.payloads_erased) == (None, 1, 1)

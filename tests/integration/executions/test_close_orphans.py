@@ -6,16 +6,13 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from headgate.actions.fold_outcomes import fold_due
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.instance import Instance
-from headgate.actions.model import ExecutionStatus
 from headgate.actions.store import get_action
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
 from headgate.executions.close_orphans import OUTCOME_UNKNOWN, close_orphans, forget_instances
+from headgate.journal.apply import apply_before_reading, apply_due
 from headgate.kernel.clock import system_clock
 
 _DEAD_AFTER, _GRACE = timedelta(seconds=10), timedelta(seconds=5)
@@ -23,6 +20,7 @@ _LONG_AGO = timedelta(minutes=1)
 
 
 async def _close(database: Database) -> int:
+    await apply_due(database)
     return await close_orphans(database, system_clock, dead_after=_DEAD_AFTER, grace=_GRACE)
 
 
@@ -54,15 +52,15 @@ async def test_executions_of_a_silent_process_are_closed_as_unknown(
     instance.began(running.execution_id, started_at)
     await instance.beat()
     await _close(worker_database)
-    await fold_due(worker_database)
+    await apply_due(worker_database)
     assert await _status(api_database, organization.org_id, running.action_id) == ("executing", None)
 
     age_heartbeat(instance, _DEAD_AFTER + timedelta(seconds=1))
     assert sum(await asyncio.gather(_close(worker_database), _close(worker_database))) >= 1
-    await fold_due(worker_database)
+    await apply_due(worker_database)
     assert await _status(api_database, organization.org_id, running.action_id) == ("failed", OUTCOME_UNKNOWN)
 
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
         page = await audit_store.list_events(
             connection, organization.org_id, EventFilter(event_type="execution.failed")
@@ -86,7 +84,7 @@ async def test_what_a_live_process_disowns_is_closed_and_what_it_holds_is_not(
     instance.began(held.execution_id, held_since)
     await instance.beat()
     assert await _close(worker_database) >= 1
-    await fold_due(worker_database)
+    await apply_due(worker_database)
     assert (await _status(api_database, organization.org_id, disowned.action_id))[0] == "failed"
     assert (await _status(api_database, organization.org_id, held.action_id))[0] == "executing"
 
@@ -100,7 +98,7 @@ async def test_a_process_that_said_goodbye_leaves_nothing_running(
     old = await execute(organization, instance.instance_id, started_at=datetime.now(UTC) - _LONG_AGO)
     await instance.end()
     await _close(worker_database)
-    await fold_due(worker_database)
+    await apply_due(worker_database)
     # The grace is for what is being recorded right now.
     assert (await _status(api_database, organization.org_id, fresh.action_id))[0] == "executing"
     assert (await _status(api_database, organization.org_id, old.action_id))[0] == "failed"
@@ -120,16 +118,3 @@ async def test_processes_not_heard_of_for_long_are_forgotten(
     assert here.instance_id in left
     assert gone.instance_id not in left
     await here.end()
-
-
-async def test_reading_folds_what_ended(
-    api_database: Database, worker_database: Database, organization, execute
-) -> None:
-    running = await execute(organization, "ins_gone", started_at=datetime.now(UTC) - _LONG_AGO)
-    await _close(worker_database)
-    async with api_database.transaction(organization.org_id) as connection:
-        assert await fold_outcomes(connection, organization.org_id) == 1
-        execution = (await get_action(connection, organization.org_id, running.action_id)).action.execution
-    assert execution is not None
-    assert (execution.status, execution.attempts) == (ExecutionStatus.FAILED, 1)
-    assert execution.completed_at is not None

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from headgate.actions.fold_outcomes import fold_due
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
 from headgate.executions.close_orphans import close_orphans
 from headgate.executions.control import ControlExecutions
 from headgate.executions.model import Claim, ClaimOutcome, ExecutionLimits, Settlement
 from headgate.executions.store import claim, keep_call, queue_execution
 from headgate.executor.settle import Settlements
+from headgate.journal.apply import apply_due
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, ValidationError
@@ -200,7 +200,7 @@ class ExecutionMachine(DatabaseMachine):
             await asyncio.gather(
                 *(close_orphans(self.worker, system_clock, grace=timedelta(0)) for _ in range(workers))
             )
-            await fold_due(self.worker)
+            await apply_due(self.worker)
 
         self.run(found())
         for one in self.expected.values():

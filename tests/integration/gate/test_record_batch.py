@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
@@ -53,7 +54,7 @@ async def test_a_connection_that_dies_between_the_rows_and_the_commit_records_no
         " PERFORM pg_sleep(10); END IF; RETURN NULL; END $$".encode()
     )
     superuser.execute(
-        "CREATE CONSTRAINT TRIGGER dies_at_commit AFTER INSERT ON actions DEFERRABLE INITIALLY DEFERRED"
+        "CREATE CONSTRAINT TRIGGER dies_at_commit AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION die_at_commit()"
     )
     recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
@@ -61,7 +62,7 @@ async def test_a_connection_that_dies_between_the_rows_and_the_commit_records_no
     try:
         with pytest.raises(UnavailableError):
             await recorder.submit_action(_row(organization, "x"))
-        for table in (b"actions", b"audit_inbox", b"audit_chain"):
+        for table in (b"actions", b"journal", b"audit_chain"):
             left = superuser.execute(
                 b"SELECT 1 FROM " + table + b" WHERE org_id = %s", [organization.org_id]
             ).fetchall()

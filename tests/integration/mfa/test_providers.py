@@ -188,7 +188,7 @@ async def test_codes_that_end_while_one_is_used_leave_on_record_what_it_did(
     with pytest.raises(ConflictError, match="2 factors are removed"):
         await recovery.verify(weak, shown(code))
     found = superuser.execute(
-        "SELECT event_type FROM audit_inbox WHERE org_id = %s ORDER BY inbox_id", [setup.person.org_id]
+        "SELECT event_type FROM journal WHERE org_id = %s ORDER BY journal_id", [setup.person.org_id]
     )
     assert [one for (one,) in found] == ["mfa_codes.generated", "mfa_codes.purged", "mfa_factor.removed"]
     closed = superuser.execute("SELECT user_id FROM closed_sessions WHERE org_id = %s", [setup.person.org_id])

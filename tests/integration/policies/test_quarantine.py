@@ -77,7 +77,7 @@ async def test_the_record_says_which_policy_and_why(
     note_death(tmp_path, die_evaluating(tmp_path, policy), signal.SIGSEGV)
     await quarantine_suspects(proxy_database, tmp_path)
     [(written,)] = superuser.execute(
-        "SELECT payload FROM audit_inbox WHERE org_id = %s AND event_type = 'policy.quarantined'", [policy.org_id]
+        "SELECT payload FROM journal WHERE org_id = %s AND event_type = 'policy.quarantined'", [policy.org_id]
     ).fetchall()
     told = parse_strict(written.encode())
     assert canonical_bytes(told).decode() == written

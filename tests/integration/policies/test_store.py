@@ -58,7 +58,7 @@ async def test_a_policy_is_created_with_its_version_and_its_event(
     assert generation == 2
     assert version == stored.rego_policy
     payloads = superuser.execute(
-        "SELECT event_type, payload FROM audit_inbox WHERE org_id = %s UNION ALL"
+        "SELECT event_type, payload FROM journal WHERE org_id = %s UNION ALL"
         " SELECT event_type, payload FROM audit_events WHERE org_id = %s",
         [org_id, org_id],
     ).fetchall()

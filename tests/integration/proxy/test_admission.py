@@ -16,7 +16,8 @@ import pytest
 
 from addons import call_reading, enforce
 from headgate.actions.instance import Instance
-from headgate.actions.recording_store import ActionRow, RecordingOutcome
+from headgate.actions.recorded_entry import ActionRow
+from headgate.actions.recording_store import RecordingOutcome
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.agents.service import create_key
 from headgate.approvals.decide import DecideApproval
@@ -30,6 +31,7 @@ from headgate.gate import admit_call
 from headgate.gate.record_batch import GateRecorder
 from headgate.grants.granting import Bounds, Calls, grant_calls
 from headgate.grants.model import Scope
+from headgate.journal.apply import require_applied
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
@@ -88,6 +90,7 @@ class Decided:
     org_id: str
     key: Secret
     superuser: psycopg.Connection[tuple[object, ...]]
+    database: Database
 
     async def ask(self, method: str = "GET", path: str = "/", *, headers: str = "", body: bytes = b"x") -> bytes:
         credentials = b64encode(f"agent:{self.key.reveal()}".encode()).decode()
@@ -104,14 +107,12 @@ class Decided:
         """Executions and how they ended, once all have."""
         async with asyncio.timeout(10):
             while True:
-                outcomes = self.superuser.execute(
-                    "SELECT succeeded, error FROM execution_outcomes WHERE org_id = %s", [self.org_id]
+                await require_applied(self.database, self.org_id)
+                found = self.superuser.execute(
+                    "SELECT status = 'succeeded', error, status FROM executions WHERE org_id = %s", [self.org_id]
                 ).fetchall()
-                [(begun,)] = self.superuser.execute(
-                    "SELECT count(*) FROM executions WHERE org_id = %s", [self.org_id]
-                ).fetchall()
-                if len(outcomes) == begun:
-                    return outcomes
+                if all(status != "running" for _, _, status in found):
+                    return [(succeeded, error) for succeeded, error, _ in found]
                 await asyncio.sleep(0.02)
 
     async def approve(self, database: Database) -> str:
@@ -144,7 +145,7 @@ async def key(api_database: Database, organization: Any) -> Secret:
 
 @pytest.fixture
 async def decided(
-    start, cluster, organization, superuser, proxy_database: Database, key, tmp_path
+    start, cluster, organization, superuser, proxy_database: Database, worker_database: Database, key, tmp_path
 ) -> AsyncIterator[Decided]:
     recorder = CancelsAtTheCommit(Secret(cluster.dsn("headgate_proxy")))
     async with AsyncExitStack() as stack:
@@ -152,7 +153,7 @@ async def decided(
             stack, proxy_database, recorder, vault_in(tmp_path), tmp_path / "captures", tunnels=_TUNNELS
         )
         running = await start(before=[whole.identify], decide=whole.point)
-        yield Decided(running, recorder, whole.instance, organization.org_id, key, superuser)
+        yield Decided(running, recorder, whole.instance, organization.org_id, key, superuser, worker_database)
 
 
 def _in_flight(decided: Decided) -> object:

@@ -156,10 +156,11 @@ async def test_what_there_is_no_room_for_is_refused_and_nothing_stays_charged(ga
     assert gate.running.gate.budget.used_bytes == 0
 
 
-async def test_beyond_its_ratio_a_body_stays_unread(gate: Gate, answer, superuser, organization) -> None:
+async def test_beyond_its_ratio_a_body_stays_unread(gate: Gate, answer, superuser, organization, applied) -> None:
     """Ten kilobytes that become ten megabytes are no document."""
     bomb = gzip.compress(b'{"a":"%s"}' % (b"x" * 9_900_000), 9, mtime=0)
     assert answer(await gate.post("/allowed", bomb)).status == 200
+    await applied()
     [(request,)] = superuser.execute(
         "SELECT request::json #> '{params,body}' FROM actions WHERE org_id = %s", [organization.org_id]
     ).fetchall()

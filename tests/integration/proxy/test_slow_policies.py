@@ -99,11 +99,12 @@ async def test_another_organization_does_not_wait(running, new_organization, api
 
 
 async def test_policies_that_are_slow_together_deny_and_the_record_says_so(
-    running, organization, api_database: Database, superuser, answer
+    running, organization, api_database: Database, superuser, answer, applied
 ) -> None:
     slow = [_SLOW + f"# {number}" for number in range(12)]
     caller = Caller(running, await _key(api_database, organization, *slow))
     assert answer(await caller.get()).status == 403
+    await applied()
     [(reason,)] = superuser.execute(
         "SELECT decision::json ->> 'reason' FROM actions WHERE org_id = %s", [organization.org_id]
     ).fetchall()

@@ -8,12 +8,12 @@ import pytest
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Actor, ActorType, Event, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import append
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.queue.model import JobReference
@@ -81,7 +81,7 @@ def record(api_database: Database, organization) -> RecordEvents:
     async def record_events(events: Sequence[Event]) -> None:
         async with api_database.transaction(organization.org_id) as connection:
             await append(connection, organization.org_id, events)
-        await seal_before_reading(api_database, organization.org_id)
+        await apply_before_reading(api_database, organization.org_id)
 
     return record_events
 

@@ -6,8 +6,8 @@ import pytest
 
 from headgate.audit.change import Change
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.reports.store import list_reports
 from headgate.retention.holds import lift_hold, place_hold
@@ -64,7 +64,7 @@ async def test_a_report_is_kept_for_a_year_and_its_going_is_an_event(
     assert await kept() == [waiting.report_id], "one that is not made yet is not old"
     left = superuser.execute("SELECT count(*) FROM report_pieces WHERE org_id = %s", [organization.org_id]).fetchone()
     assert left[0] == 0
-    await seal_before_reading(api_database, organization.org_id)
+    await apply_before_reading(api_database, organization.org_id)
     async with api_database.transaction(organization.org_id) as connection:
         (told,) = (await list_events(connection, organization.org_id, EventFilter(event_type="body.dropped"))).events
     assert (told.data["kind"], told.data["count"], told.data["report_ids"]) == ("reports", 1, [report.report_id])

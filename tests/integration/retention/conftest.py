@@ -9,8 +9,8 @@ import pytest
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
-from headgate.audit.sealer import seal_before_reading
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import sha256_hex
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.vault.master_keys import create_master_keys
@@ -73,11 +73,11 @@ def make_action(superuser, organization, api_database: Database) -> MakeAction:
             ("execution.completed", agent, {"execution_id": execution_id, "result": {"status": 200}}),
         ):  # fmt: skip
             superuser.execute(
-                "INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)"
+                "INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)"
                 " VALUES (%s, %s, %s, %s, now(), %s)",
                 [org_id, event_type, action_id, organization.agent_id, payload_text(actor, data)],
             )
-        await seal_before_reading(api_database, org_id)
+        await apply_before_reading(api_database, org_id)
         return action_id
 
     return make

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from headgate.audit.sealer import seal_before_reading
 from headgate.deliveries.model import TargetKind
 from headgate.deliveries.store import get_delivery, reopen
 from headgate.evidence.checkpointer import Checkpointer
@@ -17,6 +16,7 @@ from headgate.evidence.pack_archive import write_archive
 from headgate.evidence.pack_verifier import InvalidError, describe, parse_key, verify_pack
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.retention.action_bodies import open_bodies
@@ -39,10 +39,10 @@ def checkpointer(worker_database, tmp_path: Path) -> Checkpointer:
 @pytest.fixture
 def erase(api_database, change):
     async def erase_now(*action_ids: str, depth: ErasureDepth = ErasureDepth.BODIES) -> list[ErasureOutcome]:
-        await seal_before_reading(api_database, change.org_id)
+        await apply_before_reading(api_database, change.org_id)
         async with api_database.transaction(change.org_id) as connection:
             found = await erase_actions(connection, change, action_ids, depth, "article 17", BESIDE_ACTIONS)
-        await seal_before_reading(api_database, change.org_id)
+        await apply_before_reading(api_database, change.org_id)
         return [*found.values()]
 
     return erase_now
@@ -51,7 +51,7 @@ def erase(api_database, change):
 @pytest.fixture
 def pack(api_database, change, checkpointer, vault):
     async def make(action_id: str) -> tuple[dict[str, bytes], dict]:
-        await seal_before_reading(api_database, change.org_id)
+        await apply_before_reading(api_database, change.org_id)
         await checkpointer.checkpoint(change.org_id)
         made = await make_pack(api_database, change.org_id, action_id, {}, vault, checkpointer.keys, wait_seconds=0)
         key = parse_key(checkpointer.keys.load().verifier_keys("log.example")[0].text)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.retention.bodies import envelope_name
@@ -55,7 +55,7 @@ async def test_a_further_kind_is_dropped_recorded_held_and_erased(
     captures.fails = True
     with pytest.raises(UnavailableError):
         await sweep.sweep(org_id)
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     async with api_database.transaction(org_id) as connection:
         [told] = (await list_events(connection, org_id, EventFilter(event_type="body.dropped"))).events
         found = await erase_actions(

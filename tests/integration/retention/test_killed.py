@@ -5,9 +5,9 @@ from contextlib import suppress
 import pytest
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.db.database import _TimedConnection
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.erasure import erase_actions
@@ -42,7 +42,7 @@ def cut(monkeypatch) -> Cut:
 
 
 async def _count(database, org_id: str, event_type: str) -> int:
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         return len((await list_events(connection, org_id, EventFilter(event_type=event_type))).events)
 
@@ -91,7 +91,7 @@ async def test_an_erasure_that_is_killed_anywhere_has_not_happened(
     superuser, api_database, make_action, organization, change, cut: Cut, depth: ErasureDepth
 ) -> None:
     org_id, action_id = organization.org_id, await make_action()
-    await seal_before_reading(api_database, org_id)
+    await apply_before_reading(api_database, org_id)
     for killed_after in range(1, 30):
         cut.left = killed_after
         with suppress(UnavailableError):

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from headgate.audit.model import SYSTEM, EventFilter, payload_text
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import NotFoundError, UnavailableError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -39,7 +39,7 @@ def _row(superuser, action_id: str) -> tuple[object, ...]:
 
 
 async def _events(database, org_id: str, event_type: str) -> list[dict]:
-    await seal_before_reading(database, org_id)
+    await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         page = await list_events(connection, org_id, EventFilter(event_type=event_type))
     return [one.data for one in page.events]

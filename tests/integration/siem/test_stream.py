@@ -14,9 +14,9 @@ import pytest
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Actor, ActorType, Event, EventFilter, EventType
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import append, list_events
 from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
 from headgate.outgoing.client import OutgoingClient
@@ -77,7 +77,7 @@ class Streaming:
 
     async def set(self, **destinations: dict[str, Any]) -> None:
         change = Change(self.org_id, _ADA, "usr_1", self.clock())
-        await seal_before_reading(self.api, self.org_id)
+        await apply_before_reading(self.api, self.org_id)
         async with self.api.transaction(self.org_id) as connection:
             await put_destinations(connection, change, {"destinations": dict(destinations)}, self.vault)
 
@@ -85,7 +85,7 @@ class Streaming:
         events = [Event(EventType.POLICY_UPDATED, self.clock(), _ADA, {"n": number}) for number in numbers]
         async with self.api.transaction(self.org_id) as connection:
             await append(connection, self.org_id, events)
-        await seal_before_reading(self.api, self.org_id)
+        await apply_before_reading(self.api, self.org_id)
 
     async def run(self, *, later: timedelta = timedelta(0)) -> int:
         """A round of the loop, ``later``, with whatever waits for its next try being due."""
@@ -101,7 +101,7 @@ class Streaming:
         return state
 
     async def events(self, event_type: str) -> list[Any]:
-        await seal_before_reading(self.api, self.org_id)
+        await apply_before_reading(self.api, self.org_id)
         async with self.api.transaction(self.org_id) as connection:
             return list((await list_events(connection, self.org_id, EventFilter(event_type=event_type))).events)
 

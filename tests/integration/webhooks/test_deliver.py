@@ -9,10 +9,10 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
 from headgate.deliveries.model import DeliveryStatus
 from headgate.deliveries.turns import Turns
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ConflictError
 from headgate.outgoing.model import OutgoingLimits
 from headgate.queue.model import JobReference, RetryLater
@@ -142,7 +142,7 @@ async def test_gone_disables_and_its_owner_is_told(told, pending) -> None:
     receiver, endpoint, _, delivery = pending
     receiver.answer = answering(410)
     await told.run(delivery.delivery_id)
-    await seal_before_reading(told.api, told.org_id)
+    await apply_before_reading(told.api, told.org_id)
     async with told.api.transaction(told.org_id) as connection:
         disabled = await get_endpoint(connection, told.org_id, endpoint.endpoint_id)
         events = (await list_events(connection, told.org_id, EventFilter(event_type="webhook.disabled"))).events

@@ -78,7 +78,7 @@ async def test_the_worker_goes_on_when_its_connections_die(
 
 
 async def test_after_an_outage_processes_are_given_time_to_beat_again(
-    worker_database: Database, proxy_database: Database, api_database: Database, organization, execute
+    worker_database: Database, proxy_database: Database, api_database: Database, organization, execute, applied
 ) -> None:
     seconds = 0.0
     reachable = OrphanWatch(
@@ -86,16 +86,15 @@ async def test_after_an_outage_processes_are_given_time_to_beat_again(
     )
     instance = Instance("proxy", proxy_database)
     left = await execute(organization, instance.instance_id, started_at=datetime.now(UTC) - timedelta(minutes=1))
+    await applied()
     assert await reachable.run() == 0
     seconds = 4.9
     assert await reachable.run() == 0
     seconds = 5.0
     assert await reachable.run() >= 1
     async with api_database.transaction(organization.org_id) as connection:
-        cursor = await connection.execute(
-            "SELECT succeeded FROM execution_outcomes WHERE execution_id = %s", [left.execution_id]
-        )
-        assert await cursor.fetchall() == [{"succeeded": False}]
+        cursor = await connection.execute("SELECT status FROM executions WHERE execution_id = %s", [left.execution_id])
+        assert await cursor.fetchall() == [{"status": "failed"}]
 
 
 async def test_the_waiting_begins_anew_when_the_database_goes_away() -> None:

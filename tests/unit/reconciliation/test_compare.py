@@ -11,7 +11,6 @@ from headgate.reconciliation.model import (
     ApprovalRow,
     Difference,
     ExecutionRow,
-    OutcomeRow,
     Recorded,
     ToldEvent,
 )
@@ -50,7 +49,7 @@ def _found(recorded: Recorded, *, is_dropped: bool = False) -> list[Difference]:
     return [*differences(ACTION, recorded, lambda action_id: is_dropped)]
 
 
-def test_what_ended_and_was_folded() -> None:
+def test_what_ended() -> None:
     assert _found(Recorded(_ACTION, executions=[_EXECUTION], events=[*_HEAD, _STARTED, _ENDED])) == []
 
 
@@ -58,17 +57,11 @@ def test_the_order_is_the_records() -> None:
     assert _found(Recorded(_ACTION, executions=[_EXECUTION], events=[_ENDED, *_HEAD[::-1], _STARTED])) == []
 
 
-def test_an_outcome_that_is_appended_and_not_folded_is_in_flight() -> None:
+def test_an_event_without_its_row_is_named() -> None:
     running = ExecutionRow("exe_1", "running", "1", _at(3), None, None, None)
-    outcome = OutcomeRow("exe_1", "true", _at(4), None, _EXECUTION.result)
     action = _ACTION._replace(status="executing", updated_at=_at(3))
-    events = [*_HEAD, _STARTED, _ENDED]
-    assert _found(Recorded(action, executions=[running], outcomes=[outcome], events=events)) == []
-    changed = outcome._replace(succeeded="false")
-    found = _found(Recorded(action, executions=[running], outcomes=[changed], events=events))
-    assert [(one.table, one.column) for one in found] == [("execution_outcomes", "succeeded")]
-    found = _found(Recorded(action, executions=[running], events=events))
-    assert ("executions", "status") in [(one.table, one.column) for one in found], "the outcome was deleted"
+    found = _found(Recorded(action, executions=[running], events=[*_HEAD, _STARTED, _ENDED]))
+    assert ("executions", "status") in [(one.table, one.column) for one in found]
 
 
 _APPROVAL = ApprovalRow(

@@ -113,9 +113,10 @@ async def test_the_tree(gate) -> None:
     assert (await seen(viewer, await _submit(gate.as_agent, "plan")))["delegation"] is None
 
 
-async def test_many_children_are_cut_off(gate, superuser) -> None:
+async def test_many_children_are_cut_off(gate, superuser, applied) -> None:
     plan = await _submit(gate.as_agent, "plan")
     one = await _submit(gate.as_agent, "plan", plan["id"])
+    await applied()
     superuser.execute(
         "INSERT INTO actions SELECT (a).* FROM (SELECT jsonb_populate_record(a, jsonb_build_object('action_id',"
         " a.action_id || '-' || n)) AS a FROM actions a, generate_series(1, 150) n WHERE a.action_id = %s)",

@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.ids import IdPrefix, new_id
 
 
@@ -31,7 +31,7 @@ async def test_a_change_keeps_what_it_leaves_out_and_is_recorded(gate) -> None:
     assert (await admin.put(path, json={"name": "Courier"})).json()["updated_at"] == named["updated_at"]
 
     database = gate.api.dependencies.database
-    await seal_before_reading(database, gate.org_id)
+    await apply_before_reading(database, gate.org_id)
     async with database.transaction(gate.org_id) as connection:
         page = await list_events(connection, gate.org_id, EventFilter(event_type="agent.updated"))
     assert [event.data["changed"] for event in page.events] == [

@@ -7,8 +7,8 @@ import pytest
 from headgate.agents.keys import is_well_formed
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import rfc3339, system_clock
 from headgate.kernel.errors import UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -24,7 +24,7 @@ async def works(running_api, key: str) -> bool:
 
 
 async def event_types(running_api, org_id: str) -> list[str]:
-    await seal_before_reading(running_api.dependencies.database, org_id)
+    await apply_before_reading(running_api.dependencies.database, org_id)
     async with running_api.dependencies.database.transaction(org_id) as connection:
         page = await list_events(connection, org_id, EventFilter())
     return [event.event_type for event in reversed(page.events) if event.event_type != "user.created"]

@@ -8,7 +8,7 @@ import pytest
 from headgate.approvals.history import HistoryVerb
 from headgate.audit import store as audit_store
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 from tests.integration.conftest import Organization
@@ -63,7 +63,7 @@ async def test_the_edited_action_is_what_is_approved_and_both_are_kept(new_gate)
     assert shown["digest"] != before["digest"]
     assert [one["event"] for one in shown["history"]] == ["requested", HistoryVerb.EDITED, "approved"]
     database = gate.api.dependencies.database
-    await seal_before_reading(database, gate.org_id)
+    await apply_before_reading(database, gate.org_id)
     async with database.transaction(gate.org_id) as connection:
         page = await audit_store.list_events(connection, gate.org_id, EventFilter(action_id=submitted["id"]))
     events = {event.event_type: event for event in page.events}

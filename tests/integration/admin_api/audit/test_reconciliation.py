@@ -11,8 +11,8 @@ import pytest
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
-from headgate.audit.sealer import seal_before_reading
 from headgate.cli.audit_database import verify_database
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.secrets import Secret
 from headgate.reconciliation.model import ActionRow, ApprovalRow, Difference, ExecutionRow, VoteRow
 from headgate.reconciliation.reconcile import MOST_DIFFERENCES, reconcile
@@ -135,7 +135,7 @@ async def test_what_was_recorded_is_as_the_record_tells_it(story, owner: Owner) 
     gate, _ = story
     found = await reconcile(owner, gate.org_id)
     assert (found.actions, found.differences) == (4, ())
-    await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     found = await reconcile(owner, gate.org_id)
     assert (found.actions, found.differences) == (4, ())
 
@@ -144,7 +144,7 @@ async def test_what_was_recorded_is_as_the_record_tells_it(story, owner: Owner) 
 async def test_every_column_that_a_list_shows_is_compared(story, owner: Owner, is_sealed: bool) -> None:
     gate, made = story
     if is_sealed:
-        await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+        await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     for table, columns in _COLUMNS.items():
         types = await _types(owner, table)
         for column in columns:
@@ -157,7 +157,7 @@ async def test_every_column_that_a_list_shows_is_compared(story, owner: Owner, i
 async def test_rows_that_are_gone_or_were_added_are_named(story, owner: Owner) -> None:
     gate, made = story
     org = gate.org_id
-    await seal_before_reading(gate.api.dependencies.database, org)
+    await apply_before_reading(gate.api.dependencies.database, org)
     for table, statement in (
         ("actions", "DELETE FROM actions WHERE org_id = {org} AND action_id = {used}"),
         ("approvals", "DELETE FROM approvals WHERE org_id = {org} AND action_id = {used}"),
@@ -176,25 +176,21 @@ async def test_rows_that_are_gone_or_were_added_are_named(story, owner: Owner) -
                       " FROM approvals p WHERE p.org_id = {org} AND p.action_id = {used}"),
         ("audit_events", "INSERT INTO actions SELECT (jsonb_populate_record(a, '{{\"action_id\": \"act_forged\"}}')).*"
                          " FROM actions a WHERE a.org_id = {org} AND a.action_id = {used}"),
-        ("execution_outcomes", "INSERT INTO execution_outcomes"
-                               " (org_id, execution_id, action_id, succeeded, completed_at)"
-                               " SELECT {org}, execution_id, action_id, true, now() FROM executions"
-                               " WHERE org_id = {org} AND action_id = {used}"),
     ):  # fmt: skip
         change = sql.SQL(statement).format(org=org, used=made.used)
         found = await _found(owner, org, change)
         assert table in {one.table for one in found}, (statement, found)
 
 
-async def test_deleted_events_that_were_not_sealed_are_missed(story, owner: Owner, cluster) -> None:
-    """As the issue of it was found: rows of the inbox deleted before they were sealed."""
+async def test_deleted_events_are_missed(story, owner: Owner, cluster) -> None:
     gate, made = story
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     for event_type, table in (
         ("action.submitted", "audit_events"), ("decision.made", "audit_events"), ("approval.requested", "actions"),
         ("approval.voted", "approval_votes"), ("approval.approved", "approvals"), ("execution.started", "executions"),
         ("execution.failed", "executions"), ("approval.reassigned", "approvals"),
     ):  # fmt: skip
-        change = sql.SQL("DELETE FROM audit_inbox WHERE org_id = {} AND action_id = {} AND event_type = {}").format(
+        change = sql.SQL("DELETE FROM audit_events WHERE org_id = {} AND action_id = {} AND event_type = {}").format(
             gate.org_id, made.used, event_type
         )
         found = await _found(owner, gate.org_id, change)
@@ -245,20 +241,20 @@ async def test_the_differences_that_are_told_are_bounded(story, owner: Owner) ->
 
 
 async def test_what_verifying_does_not_find(story, owner: Owner) -> None:
-    """Before they are sealed: events that no row depends on, and events that were changed together with their rows."""
+    """Before they are applied: events that no row depends on, and events that were changed together with their rows."""
     gate, _ = story
     admin = gate.person()
     assert (await admin.post("/admin/audit/verify")).json()["valid"]
     answer = await admin.put("/admin/settings/retention", json={"encrypt_after_days": 9})
     assert answer.status_code == 200, answer.text
     gone = await owner.execute(
-        "DELETE FROM audit_inbox WHERE org_id = %s AND event_type = 'setting.changed'", [gate.org_id]
+        "DELETE FROM journal WHERE org_id = %s AND event_type = 'setting.changed'", [gate.org_id]
     )
     assert gone.rowcount == 1
-    body = {"tool": "read", "operation": "rows", "params": {"n": 1}}
+    body = {"tool": "write", "operation": "rows", "params": {"n": 1}}
     later = (await gate.as_agent.post("/v1/actions", json=body)).json()
-    for table, column in (("actions", "tool"), ("audit_inbox", "payload")):
-        other = "'other'" if column == "tool" else 'replace(payload, \'"tool":"read"\', \'"tool":"other"\')'
+    for table, column in (("actions", "tool"), ("approvals", "tool"), ("journal", "payload")):
+        other = "'other'" if column == "tool" else 'replace(payload, \'"tool":"write"\', \'"tool":"other"\')'
         await owner.execute(
             sql.SQL(f"UPDATE {table} SET {column} = {other} WHERE org_id = {{}} AND action_id = {{}}").format(  # noqa: S608
                 gate.org_id, later["id"]

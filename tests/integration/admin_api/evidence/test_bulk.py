@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from headgate.audit.sealer import seal_before_reading
 from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_export import actions_between, fetch_packs, inspect, write_folder
 from headgate.cli.target import Target
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.pack_verifier import parse_key
 from headgate.evidence.signed_memory import SignedMemory
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
@@ -29,7 +29,7 @@ async def test_every_action_of_a_range_is_taken_and_proves_itself(gate, worker_d
     for number in range(3):
         body = {"tool": "read", "operation": "rows", "params": {"n": number}}
         expected.append((await gate.as_agent.post("/v1/actions", json=body)).json())
-    await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     checkpointer = Checkpointer(worker_database, keys, SignedMemory(tmp_path / "signed"), timedelta(0), 1)
     assert await checkpointer.checkpoint(gate.org_id)
     client = ApiClient(Target(gate.api.url, Secret(gate.api.token(gate.org_id, Role.AUDITOR))))

@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 from psycopg import sql
 
-from headgate.audit.sealer import seal_before_reading
 from headgate.cli.api_client import ApiClient
 from headgate.cli.audit import monitor as monitor_command
 from headgate.cli.audit_monitor import AlarmError, Monitor
@@ -17,6 +16,7 @@ from headgate.cli.target import Target
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.note import VerifierKey
 from headgate.evidence.signed_memory import SignedMemory
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
 
@@ -35,7 +35,7 @@ class Followed:
 
     async def act_and_sign(self, checkpointer: Checkpointer | None = None) -> None:
         await self.gate.as_agent.post("/v1/actions", json={"tool": "read", "operation": "rows", "params": {}})
-        await seal_before_reading(self.gate.api.dependencies.database, self.gate.org_id)
+        await apply_before_reading(self.gate.api.dependencies.database, self.gate.org_id)
         assert await (checkpointer or self.checkpointer).checkpoint(self.gate.org_id)
 
     async def look(self):

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from headgate.agents.scopes import Scope
-from headgate.audit.sealer import seal_before_reading
 from headgate.evidence.checkpoint import parse_checkpoint
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.merkle import verify_consistency
 from headgate.evidence.note import parse_note, parse_verifier_key
 from headgate.evidence.pack_verifier import parse_key, verify_pack
 from headgate.evidence.signed_memory import SignedMemory
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import NotFoundError
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
@@ -48,7 +48,7 @@ async def _act(gate, tool: str) -> dict:
 
 
 async def _sign(gate, checkpointer: Checkpointer) -> None:
-    await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     assert await checkpointer.checkpoint(gate.org_id)
 
 
@@ -128,7 +128,7 @@ async def test_why_nothing_is_signed_is_said(gate, checkpointer) -> None:
     await _sign(gate, checkpointer)
     checkpointer.keys.file.unlink()
     after = await _act(gate, "read")
-    await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     assert not await checkpointer.checkpoint(gate.org_id)
     listed = (await gate.person().get("/admin/audit/checkpoints")).json()
     assert "the signing key is missing" in listed["problem"]

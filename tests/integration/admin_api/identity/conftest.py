@@ -57,7 +57,7 @@ class House:
 
     def events(self, *types: str) -> list[tuple[str, dict[str, Any]]]:
         rows = self.superuser.execute(
-            "SELECT event_type, payload FROM audit_inbox WHERE org_id = %s AND event_type = ANY (%s) ORDER BY 1",
+            "SELECT event_type, payload FROM journal WHERE org_id = %s AND event_type = ANY (%s) ORDER BY 1",
             [self.org_id, list(types)],
         ).fetchall()
         return [(kind, json.loads(payload)["data"]) for kind, payload in rows]

@@ -34,7 +34,7 @@ async def test_a_person_signs_in_works_and_signs_out(house: House) -> None:
             who["session_id"], "127.0.0.1", house.provider.issuer,
         )  # fmt: skip
         actors = house.superuser.execute(
-            "SELECT payload::json -> 'actor' ->> 'address' FROM audit_inbox"
+            "SELECT payload::json -> 'actor' ->> 'address' FROM journal"
             " WHERE org_id = %s AND event_type = 'login.succeeded'",
             [house.org_id],
         ).fetchall()

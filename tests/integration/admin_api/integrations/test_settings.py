@@ -74,7 +74,7 @@ async def test_set_and_shown_without_secrets(gate, superuser, described, integra
     assert shown["updated_by"].startswith("usr_")
     kept = superuser.execute(
         "SELECT document FROM settings WHERE org_id = %(o)s UNION ALL SELECT document FROM setting_versions"
-        " WHERE org_id = %(o)s UNION ALL SELECT payload FROM audit_inbox WHERE org_id = %(o)s"
+        " WHERE org_id = %(o)s UNION ALL SELECT payload FROM journal WHERE org_id = %(o)s"
         " UNION ALL SELECT payload FROM audit_events WHERE org_id = %(o)s"
         " UNION ALL SELECT encode(ciphertext, 'escape') FROM vault_secrets WHERE org_id = %(o)s",
         {"o": gate.org_id},

@@ -24,7 +24,7 @@ async def _verify(client, code: str):
 def _events(superuser, org_id: str) -> list[str]:
     """In the inbox, in order: nothing seals here."""
     found = superuser.execute(
-        "SELECT event_type FROM audit_inbox WHERE org_id = %s AND event_type LIKE 'mfa%%' ORDER BY inbox_id", [org_id]
+        "SELECT event_type FROM journal WHERE org_id = %s AND event_type LIKE 'mfa%%' ORDER BY journal_id", [org_id]
     )
     return [event_type for (event_type,) in found.fetchall()]
 
@@ -141,7 +141,7 @@ async def test_no_code_is_stored_recorded_or_told(gate, person, superuser) -> No
     await _verify(person(), (await _codes(person(aal="aal2")))[0])
     [rows] = superuser.execute(
         "SELECT (SELECT coalesce(string_agg(t::text, ''), '') FROM mfa_recovery_codes t WHERE org_id = %s)"
-        " || (SELECT string_agg(payload, '') FROM audit_inbox WHERE org_id = %s)",
+        " || (SELECT string_agg(payload, '') FROM journal WHERE org_id = %s)",
         [gate.org_id, gate.org_id],
     ).fetchall()
     assert not any(one.replace("-", "") in rows[0].upper().replace("-", "") for one in codes)

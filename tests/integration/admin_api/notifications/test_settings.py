@@ -35,7 +35,7 @@ async def test_secrets_are_written_and_never_shown(gate, superuser) -> None:
     assert shown.json()["warnings"] == []
     stored = superuser.execute(
         "SELECT document FROM settings WHERE org_id = %(o)s UNION ALL SELECT document FROM setting_versions"
-        " WHERE org_id = %(o)s UNION ALL SELECT payload FROM audit_inbox WHERE org_id = %(o)s"
+        " WHERE org_id = %(o)s UNION ALL SELECT payload FROM journal WHERE org_id = %(o)s"
         " UNION ALL SELECT payload FROM audit_events WHERE org_id = %(o)s",
         {"o": gate.org_id},
     ).fetchall()

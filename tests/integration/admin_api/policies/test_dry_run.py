@@ -108,7 +108,7 @@ async def test_nothing_is_stored_and_nothing_counted(gate, second, superuser) ->
     def rows() -> list[object]:
         return [
             superuser.execute(f"SELECT count(*) FROM {table} WHERE org_id = %s", [gate.org_id]).fetchone()  # noqa: S608 - the names below
-            for table in ("actions", "approvals", "audit_inbox", "audit_events", "policies", "shadow_counts")
+            for table in ("actions", "approvals", "journal", "audit_events", "policies", "shadow_counts")
         ]
 
     async def decisions() -> list[str]:

@@ -99,8 +99,9 @@ async def test_an_erased_action_shows_that_it_was(gate, act, command) -> None:
     assert {one["id"] for one in listed.json()["data"]} == {action_id, open_one}
 
 
-async def test_what_was_put_away_is_opened_for_whoever_may_see_the_action(gate, act, worker_database) -> None:
+async def test_what_was_put_away_is_opened_for_whoever_may_see_the_action(gate, act, worker_database, applied) -> None:
     action_id = await act()
+    await applied()
     sweep = RetentionSweep(worker_database, gate.api.dependencies.vault, lambda: datetime.now(UTC) + timedelta(days=31))
     assert await sweep.sweep(gate.org_id) == 1
     shown = (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()

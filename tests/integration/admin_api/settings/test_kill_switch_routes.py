@@ -3,8 +3,8 @@
 import pytest
 
 from headgate.audit.model import EventFilter
-from headgate.audit.sealer import seal_before_reading
 from headgate.audit.store import list_events
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
@@ -42,7 +42,7 @@ async def test_what_is_stopped_is_refused_until_it_is_lifted(gate, new_gate, sco
     assert (await admin.put(PATH, json={**lifting, "reason": "fixed in v2"})).status_code == 409
 
     database = gate.api.dependencies.database
-    await seal_before_reading(database, gate.org_id)
+    await apply_before_reading(database, gate.org_id)
     async with database.transaction(gate.org_id) as connection:
         events = (await list_events(connection, gate.org_id, EventFilter())).events
     told = {event.event_type: event.data for event in events if event.event_type.startswith("stop.")}

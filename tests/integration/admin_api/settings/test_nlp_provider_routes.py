@@ -34,7 +34,7 @@ async def test_a_key_is_never_shown_or_logged_and_lies_encrypted(
     logged = capfd.readouterr()
     assert "nlp-providers" in logged.out + logged.err
     assert _KEY not in logged.out + logged.err
-    for table in ("settings", "vault_secrets", "audit_payloads", "audit_inbox"):
+    for table in ("settings", "vault_secrets", "audit_payloads", "journal"):
         found = superuser.execute("SELECT to_regclass(%s)", [table]).fetchone()
         if found is not None and found[0] is not None:
             rows = superuser.execute(f"SELECT * FROM {table} WHERE org_id = %s", [gate.org_id]).fetchall()  # noqa: S608

@@ -24,7 +24,7 @@ async def test_the_allowlist_is_404_until_it_was_set_and_then_itself(running_api
         '{"destinations":[{"host":"127.0.0.1","note":"","ports":[8443],"private":true}],"tools":[]}',
     )
     events = superuser.execute(
-        "SELECT count(*) FROM audit_inbox WHERE org_id = %s AND event_type = 'setting.changed'", [organization.org_id]
+        "SELECT count(*) FROM journal WHERE org_id = %s AND event_type = 'setting.changed'", [organization.org_id]
     ).fetchone()
     assert events == (2,)
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from headgate.audit.sealer import seal_before_reading
+from headgate.journal.apply import apply_before_reading
 from headgate.organizations.model import Role
 
 _PATH = "/admin/settings/siem"
@@ -22,7 +22,7 @@ async def test_it_is_set_and_shown_without_its_secret(gate) -> None:
     assert "s3cret" not in (await admin.get(_PATH)).text + answer.text
     assert (shown["hec"]["has_authorization"], shown["logs"]["has_authorization"]) == (True, False)
     assert (shown["hec"]["last_seq"], shown["hec"]["from"]) == (0, "beginning")
-    await seal_before_reading(gate.api.dependencies.database, gate.org_id)
+    await apply_before_reading(gate.api.dependencies.database, gate.org_id)
     later = (await admin.get(_PATH)).json()["destinations"]
     assert later["hec"]["behind"] > later["logs"]["behind"] >= 1
     # Left out, it stays; with another address, it does not.

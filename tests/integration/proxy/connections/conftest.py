@@ -25,6 +25,7 @@ from headgate.connections.open_credential import OpenCredentials
 from headgate.connections.service import create_connection
 from headgate.db.database import Database
 from headgate.gate.record_batch import GateRecorder
+from headgate.journal.apply import require_applied
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.service import put_allowlist
@@ -127,13 +128,17 @@ class Keeper:
         head = f"{method} {path} HTTP/1.1\r\nHost: {host}:{self.upstream.port}\r\nConnection: close\r\n"
         return await self.send(f"{head}{headers}{length}\r\n".encode() + body, host=host)
 
-    def outcomes(self) -> list[tuple[object, ...]]:
+    async def outcomes(self) -> list[tuple[object, ...]]:
+        """Of executions that have ended."""
+        await require_applied(self.database, self.org_id)
         return self.superuser.execute(
-            "SELECT succeeded, error FROM execution_outcomes WHERE org_id = %s", [self.org_id]
+            "SELECT status = 'succeeded', error FROM executions WHERE org_id = %s AND completed_at IS NOT NULL",
+            [self.org_id],
         ).fetchall()
 
-    def everything_stored(self) -> str:
+    async def everything_stored(self) -> str:
         """Every text and byte of every table, but for the vault's: where no secret may be."""
+        await require_applied(self.database, self.org_id)
         found: list[str] = []
         tables = self.superuser.execute(
             "SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"

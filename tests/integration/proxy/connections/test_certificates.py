@@ -136,7 +136,7 @@ async def test_the_certificate_is_shown_with_what_it_is_followed_by(keeper, plat
     assert [await _one(reader, writer, platform) for _ in range(3)] == ["robot"] * 3
     assert platform.asked == [(1, "robot")] * 3
     writer.close()
-    stored = keeper.everything_stored()
+    stored = await keeper.everything_stored()
     assert "PRIVATE KEY" not in stored
 
 
@@ -223,7 +223,7 @@ async def test_one_that_cannot_be_used_is_refused_in_words(keeper, platform, iss
     assert platform.asked == []
     # It was on record as begun: it ends there, with nothing sent and the reason.
     async with asyncio.timeout(60):
-        while not (outcomes := keeper.outcomes()):
+        while not (outcomes := await keeper.outcomes()):
             await asyncio.sleep(0.02)
     ((succeeded, why),) = outcomes
     assert succeeded is False and "certificate and its key" in str(why)

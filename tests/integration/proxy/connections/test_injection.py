@@ -44,10 +44,10 @@ async def test_a_call_to_the_connections_host_carries_the_credential(keeper, ans
         "SELECT uses, rejected FROM connection_uses WHERE connection_id = %s", [connection.connection_id]
     ).fetchall()
     assert (uses, rejected) == (1, 0)
-    stored = keeper.everything_stored()
+    stored = await keeper.everything_stored()
     assert SECRET not in stored and "s3cr3t" not in stored
     [(request, submitted)] = keeper.superuser.execute(
-        "SELECT a.request, i.payload FROM actions a JOIN audit_inbox i USING (org_id, action_id)"
+        "SELECT a.request, i.payload FROM actions a JOIN audit_events i USING (org_id, action_id)"
         " WHERE a.org_id = %s AND i.event_type = 'action.submitted'",
         [keeper.org_id],
     ).fetchall()
@@ -289,7 +289,7 @@ async def test_an_answer_that_is_no_http_does_not_show_it_either(keeper) -> None
     keeper.upstream.scripts[b"/echo"] = [f"{SECRET} is what you sent\r\n\r\n\n\n\n".encode()]
     received = await keeper.ask("/echo")
     assert b" 502 " in received and b"s3cr3t" not in received
-    assert "s3cr3t" not in keeper.everything_stored()
+    assert "s3cr3t" not in await keeper.everything_stored()
 
 
 async def test_a_redirect_to_another_host_does_not_carry_it(keeper, answer) -> None:
@@ -349,7 +349,7 @@ async def test_a_credential_that_has_expired_is_not_sent(keeper, answer) -> None
     assert got.status == 503 and b"expired" in got.body and keeper.upstream.heads == []
     # It was on record as begun: it ends there, with nothing sent and the reason.
     async with asyncio.timeout(30):
-        while not (ended := keeper.outcomes()):
+        while not (ended := await keeper.outcomes()):
             await asyncio.sleep(0.02)
     [(succeeded, error)] = ended
     assert not succeeded and error.startswith("not sent: ") and "expired" in error

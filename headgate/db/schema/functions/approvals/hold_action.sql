@@ -66,7 +66,7 @@ BEGIN
     END IF;
     IF newest.status = 'pending' THEN
         UPDATE approvals SET status = 'expired' WHERE org_id = p_org AND approval_id = newest.approval_id;
-        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
         VALUES (p_org, CASE WHEN p_superseded IS NULL THEN 'approval.expired' ELSE 'approval.superseded' END,
                 newest.action_id, p_agent, p_created,
                 coalesce(p_superseded, '{"actor":{"id":"headgate","type":"system"},"data":{"approval_id":"'
@@ -88,7 +88,7 @@ BEGIN
         INSERT INTO approval_assignees (org_id, name, approval_id)
         SELECT DISTINCT p_org, n.name, p_approval FROM jsonb_array_elements_text(p_names::jsonb) AS n(name);
     END IF;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'action.submitted', p_action, p_agent, p_created, p_submitted),
            (p_org, 'decision.made', p_action, p_agent, p_created, p_decided),
            (p_org, 'approval.requested', p_action, p_agent, p_created, p_requested);

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION record_retry(p_org text, p_approval text, p_agent text, p_at timestamptz, p_payload text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT a.org_id, 'action.retried', a.action_id, a.agent_id, p_at, p_payload
     FROM approvals a WHERE a.org_id = p_org AND a.approval_id = p_approval AND a.agent_id = p_agent;
     IF NOT FOUND THEN

@@ -26,7 +26,7 @@ BEGIN
     INSERT INTO executions (org_id, execution_id, action_id, instance_id, status, attempts, started_at)
     VALUES (p_org, p_execution, approval.action_id, p_instance, 'running', 1, p_at);
     UPDATE actions SET status = 'executing', updated_at = p_at WHERE org_id = p_org AND action_id = approval.action_id;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'decision.made', approval.action_id, p_agent, p_at, p_redecided),
            (p_org, 'execution.started', approval.action_id, p_agent, p_at, p_started);
     RETURN 'used';

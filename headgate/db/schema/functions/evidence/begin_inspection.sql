@@ -6,7 +6,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     target text;
 BEGIN
-    CREATE TRIGGER inspection_only BEFORE INSERT ON audit_inbox FOR EACH ROW EXECUTE FUNCTION refuse_in_inspection();
+    CREATE TRIGGER inspection_only BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION refuse_in_inspection();
     FOREACH target IN ARRAY ARRAY['organizations', 'agents', 'api_keys', 'actions', 'executions', 'approvals', 'policies',
                                   'settings', 'audit_chain', 'audit_events', 'vault_secrets'] LOOP
         EXECUTE format('CREATE TRIGGER inspection_only BEFORE INSERT OR UPDATE OR DELETE ON %I'

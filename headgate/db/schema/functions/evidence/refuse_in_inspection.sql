@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION refuse_in_inspection() RETURNS trigger
 LANGUAGE plpgsql AS $$
 BEGIN
     -- Reading is an event in other databases. Here it would become part of another instance's record.
-    IF TG_TABLE_NAME = 'audit_inbox' THEN
+    IF TG_TABLE_NAME = 'journal' THEN
         IF NEW.event_type = 'user.created' OR NEW.event_type ~ '[.](exported|read|viewed|opened|searched|downloaded)$' THEN
             RETURN NULL;
         END IF;

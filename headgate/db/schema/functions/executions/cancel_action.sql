@@ -28,7 +28,7 @@ BEGIN
     END IF;
     DELETE FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = p_action;
     DELETE FROM vault_secrets v WHERE v.org_id = p_org AND v.name = 'call/' || p_action;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'action.cancelled', p_action, p_agent, p_at, p_payload);
     RETURN 'cancelled';
 END $$;

@@ -74,7 +74,7 @@ BEGIN
         UPDATE approvals p SET used_at = coalesce(p.used_at, moment), used_by = p_execution
         WHERE p.org_id = p_org AND p.approval_id = approval.approval_id;
     END IF;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'decision.made', waiting.action_id, waiting.agent_id, p_at, p_redecided),
            (p_org, 'execution.started', waiting.action_id, waiting.agent_id, p_at, p_started);
     outcome := 'claimed'; wait_seconds := 0;

@@ -10,7 +10,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
            OR i.heartbeat_at < clock_timestamp() - p_dead_after
            OR e.started_at < least(i.oldest_in_flight_started_at, i.heartbeat_at) - p_grace)
       AND e.started_at < clock_timestamp() - p_grace
-      AND NOT EXISTS (SELECT FROM execution_outcomes o WHERE o.org_id = e.org_id AND o.execution_id = e.execution_id)
     LIMIT 1000
 $$;
 CALL callable_by('executions_orphaned_due', ARRAY['worker']);

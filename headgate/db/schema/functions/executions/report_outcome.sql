@@ -35,7 +35,7 @@ BEGIN
     IF action.body_state = 'kept' AND p_result IS NOT NULL THEN
         INSERT INTO retention_waiting (org_id, task, action_id) VALUES (p_org, 'encrypt', p_action) ON CONFLICT DO NOTHING;
     END IF;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'execution.started', p_action, p_agent, p_at, p_started),
            (p_org, CASE WHEN p_succeeded THEN 'execution.completed' ELSE 'execution.failed' END, p_action, p_agent, p_at, p_payload);
     RETURN 'reported';

@@ -23,7 +23,7 @@ BEGIN
     SELECT p_org, 'encrypt', a.action_id FROM actions a
     WHERE a.org_id = p_org AND a.action_id = kept.action_id AND a.body_state = 'kept'
     ON CONFLICT DO NOTHING;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, 'execution.retried', kept.action_id, kept.agent_id, p_at, p_payload);
     PERFORM defer_job('executions', 'action.execute', p_org, p_execution, kept.priority, NULL, NULL, 'execute ' || p_execution);
     RETURN 'queued';

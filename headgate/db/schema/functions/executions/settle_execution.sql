@@ -19,7 +19,7 @@ DECLARE
 BEGIN
     SELECT * INTO ended FROM execution_calls c
     WHERE c.org_id = p_org AND c.execution_id = p_execution AND c.state = p_state FOR UPDATE;
-    IF NOT FOUND OR EXISTS (SELECT FROM execution_outcomes o WHERE o.org_id = p_org AND o.execution_id = p_execution) THEN
+    IF NOT FOUND THEN
         RETURN false;
     END IF;
     -- A worker that stalled and was taken for dead ends its own attempt, never the next one.
@@ -38,10 +38,10 @@ BEGIN
           AND (NOT p_healthy OR d.failures > 0 OR d.open_until IS NOT NULL);
     END IF;
     IF p_withheld IS NOT NULL THEN
-        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
         VALUES (p_org, 'response.withheld', ended.action_id, ended.agent_id, p_at, p_withheld);
     END IF;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, CASE WHEN p_due IS NOT NULL THEN 'execution.rescheduled' WHEN p_succeeded THEN 'execution.completed'
                         ELSE 'execution.failed' END, ended.action_id, ended.agent_id, p_at, p_payload);
     IF p_due IS NOT NULL THEN

@@ -87,13 +87,13 @@ BEGIN
         INSERT INTO executions (org_id, execution_id, action_id, instance_id, status, attempts, started_at)
         VALUES (p_org, p_execution, p_action, p_instance, 'running', 1, p_created);
     END IF;
-    INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+    INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     SELECT p_org, e.event_type, p_action, p_agent, p_created, e.payload
     FROM (VALUES (1, 'action.submitted', p_submitted), (2, 'decision.made', p_decided), (3, verb, told),
                  (4, 'execution.started', p_started)) AS e(step, event_type, payload)
     WHERE e.payload IS NOT NULL ORDER BY e.step;
     IF pass.pass_id IS NULL AND (held.uses >= held.max_uses OR held.used_sum >= held.max_sum) THEN
-        INSERT INTO audit_inbox (org_id, event_type, action_id, agent_id, created_at, payload)
+        INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
         VALUES (p_org, 'grant.exhausted', p_action, p_agent, p_created, told);
     END IF;
     RETURN 'used';

@@ -12,7 +12,7 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE org_state SET generation = generation + 1 WHERE org_id = p_org;
-    INSERT INTO audit_inbox (org_id, event_type, created_at, payload)
+    INSERT INTO journal (org_id, event_type, created_at, payload)
     VALUES (p_org, 'policy.quarantined', clock_timestamp(),
             '{"actor":{"id":"headgate","type":"system"},"data":{"name":' || to_json(called) || ',"policy_id":"' || p_policy
             || '","reason":' || to_json(p_reason) || ',"version":' || p_version || '}}');

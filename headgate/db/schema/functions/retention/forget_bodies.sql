@@ -18,7 +18,7 @@ BEGIN
                                               AND e.payload IS NOT NULL AND e.event_type <> 'body.erased')))
             AND at_rest(p_org, a.action_id, a.status, a.approval_id) AND NOT under_hold(p_org, a.action_id, a.agent_id)
             -- An event that is not sealed would keep its payload.
-            AND NOT (p_everything AND EXISTS (SELECT FROM audit_inbox i WHERE i.org_id = p_org AND i.action_id = a.action_id))
+            AND NOT (p_everything AND EXISTS (SELECT FROM journal i WHERE i.org_id = p_org AND i.action_id = a.action_id))
           ORDER BY a.action_id FOR UPDATE) f;
     IF forgotten IS NULL THEN
         RETURN '{}';
@@ -28,7 +28,6 @@ BEGIN
     DELETE FROM execution_calls c WHERE c.org_id = p_org AND c.action_id = ANY (forgotten);
     DELETE FROM vault_secrets v WHERE v.org_id = p_org AND v.name IN (SELECT 'call/' || f FROM unnest(forgotten) f);
     UPDATE executions e SET result = NULL WHERE e.org_id = p_org AND e.action_id = ANY (forgotten);
-    UPDATE execution_outcomes o SET result = NULL WHERE o.org_id = p_org AND o.action_id = ANY (forgotten);
     UPDATE approvals p SET edited_request = body_stub(p_state)
     WHERE p.org_id = p_org AND p.approval_id = ANY (asked) AND p.edited_request IS NOT NULL;
     UPDATE actions a SET request = body_stub(p_state), body_state = p_state

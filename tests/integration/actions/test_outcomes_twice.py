@@ -1,16 +1,16 @@
-"""What is told while another process folds: an execution ends once, and an action as its last use did."""
+"""Outcomes that are repeated, late or of nothing: an execution ends once, and an action as its last use did."""
 
-import asyncio
 from datetime import UTC, datetime
 
 import psycopg
+import pytest
 
-from headgate.actions.folding_store import fold_outcomes
 from headgate.actions.store import get_action
 from headgate.approvals.gate_store import UseRow
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.gate.record_batch import OutcomeRow, Recorder
+from headgate.journal.apply import require_applied
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from tests.integration.conftest import Cluster, Execute, Hold, Organization
@@ -25,35 +25,55 @@ def _outcome(
     )  # fmt: skip
 
 
-async def test_an_outcome_told_again_while_it_is_folded_is_recorded_once(
+@pytest.mark.parametrize("applied_between", [False, True])
+async def test_an_outcome_that_is_repeated_is_recorded_once(
     cluster: Cluster,
     worker_database: Database,
     superuser: psycopg.Connection[tuple[object, ...]],
     organization: Organization,
     execute: Execute,
+    applied_between: bool,
 ) -> None:
     running = await execute(organization, "ins_1")
+    await require_applied(worker_database, organization.org_id)
     recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
     await recorder.open()
-    outcome = _outcome(organization, running.action_id, running.execution_id, succeeded=True)
     try:
-        await recorder.submit_outcome(outcome)
-        async with worker_database.transaction(organization.org_id) as connection:
-            assert await fold_outcomes(connection, organization.org_id) == 1
-            again = recorder.submit_outcome(outcome)
-            waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s"
-            async with asyncio.timeout(4):
-                while superuser.execute(waiting, ["SELECT record_outcomes%"]).fetchone() == (0,):
-                    await asyncio.sleep(0.01)
-        await again
+        await recorder.submit_outcome(_outcome(organization, running.action_id, running.execution_id, succeeded=True))
+        if applied_between:
+            await require_applied(worker_database, organization.org_id)
+        await recorder.submit_outcome(_outcome(organization, running.action_id, running.execution_id, succeeded=False))
     finally:
         await recorder.close()
+    await require_applied(worker_database, organization.org_id)
     told = superuser.execute(
-        "SELECT count(*) FROM audit_inbox WHERE org_id = %s AND event_type = 'execution.completed'",
+        "SELECT event_type FROM audit_events WHERE org_id = %s AND event_type LIKE 'execution.%%' ORDER BY seq",
         [organization.org_id],
-    ).fetchone()
-    left = superuser.execute("SELECT count(*) FROM execution_outcomes WHERE org_id = %s", [organization.org_id])
-    assert (told, left.fetchone()) == ((1,), (0,))
+    ).fetchall()
+    assert told == [("execution.started",), ("execution.completed",)]
+    status = superuser.execute("SELECT status FROM executions WHERE org_id = %s", [organization.org_id]).fetchall()
+    assert status == [("succeeded",)]
+
+
+async def test_an_outcome_of_a_call_that_was_never_recorded_leaves_nothing(
+    cluster: Cluster,
+    worker_database: Database,
+    superuser: psycopg.Connection[tuple[object, ...]],
+    organization: Organization,
+) -> None:
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    await recorder.open()
+    try:
+        await recorder.submit_outcome(
+            _outcome(organization, new_id(IdPrefix.ACTION), new_id(IdPrefix.EXECUTION), succeeded=True)
+        )
+    finally:
+        await recorder.close()
+    await require_applied(worker_database, organization.org_id)
+    for table in (b"audit_events", b"executions", b"journal", b"journal_set_aside"):
+        assert (
+            superuser.execute(b"SELECT 1 FROM " + table + b" WHERE org_id = %s", [organization.org_id]).fetchall() == []
+        )
 
 
 async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
@@ -83,9 +103,8 @@ async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
             assert answer == {"said": "used"}
         return execution_id
 
-    async def fold() -> str:
-        async with worker_database.transaction(organization.org_id) as connection:
-            assert await fold_outcomes(connection, organization.org_id) == 1
+    async def applied() -> str:
+        await require_applied(worker_database, organization.org_id)
         async with api_database.transaction(organization.org_id) as connection:
             return (await get_action(connection, organization.org_id, held.action_id)).action.status.value
 
@@ -96,9 +115,9 @@ async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
         await recorder.submit_outcome(
             _outcome(organization, held.action_id, first, succeeded=False, give_back=held.approval_id)
         )
-        second = await use()  # before anybody has folded the first
-        assert await fold() == "executing"
+        second = await use()  # before the outcome of the first is applied
+        assert await applied() == "executing"
         await recorder.submit_outcome(_outcome(organization, held.action_id, second, succeeded=True))
-        assert await fold() == "completed"
+        assert await applied() == "completed"
     finally:
         await recorder.close()

@@ -1,0 +1,169 @@
+"""The entries of the journal: a decided action, or how an execution ended, in the bytes that are appended.
+
+An entry is its kind, its length and its fields. A field is as PostgreSQL's binary array format writes an element (a
+length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays without
+decoding them. ``headgate.journal`` reads what this module writes.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from headgate.db.arrays import NULL, Column, Utf8, columns_of
+
+INDEXED_TEXT_BYTES_MAX: Final = 1_000
+"""Of a tool, and of an operation. They are indexed, and a B-tree refuses rows of more than 2,704 bytes."""
+
+_HEAD: Final = struct.Struct(">cI")
+_LENGTH: Final = struct.Struct(">i")
+_ACTION: Final = b"A"
+_OUTCOME: Final = b"O"
+
+
+class ActionRow(NamedTuple):
+    """One decided action. ``request`` and ``decision`` are canonical JSON; the last three are events' payloads."""
+
+    org_id: str
+    generation: int
+    action_id: str
+    agent_id: str
+    key_id: str | None
+    source: str
+    tool: str
+    operation: str
+    status: str
+    digest: bytes
+    request: Utf8
+    decision: Utf8
+    risk_level: str
+    parent_action_id: str | None
+    created_at: datetime
+    execution_id: str | None
+    instance_id: str | None
+    idempotency_key: str | None
+    request_digest: bytes | None
+    submitted: str
+    decided: str
+    started: str | None
+
+
+class OutcomeRow(NamedTuple):
+    """How one execution ended. ``give_back``: the approval, grant or break-glass pass whose use is given back, because
+    nothing was sent. ``withheld``: the payload of the event that the agent did not get the response."""
+
+    org_id: str
+    execution_id: str
+    action_id: str
+    agent_id: str
+    succeeded: bool
+    completed_at: datetime
+    error: str | None
+    result: Utf8 | None
+    payload: str
+    give_back: str | None
+    withheld: str | None = None
+
+
+class ActionEntry(NamedTuple):
+    """An action as it stands in the journal: the encoded fields of an ``ActionRow`` behind its generation."""
+
+    action_id: bytes
+    agent_id: bytes
+    key_id: bytes
+    source: bytes
+    tool: bytes
+    operation: bytes
+    status: bytes
+    digest: bytes
+    request: bytes
+    decision: bytes
+    risk_level: bytes
+    parent_action_id: bytes
+    created_at: bytes
+    execution_id: bytes
+    instance_id: bytes
+    idempotency_key: bytes
+    request_digest: bytes
+    submitted: bytes
+    decided: bytes
+    started: bytes
+
+
+class OutcomeEntry(NamedTuple):
+    """An outcome as it stands in the journal: the encoded fields of an ``OutcomeRow`` behind its organization."""
+
+    execution_id: bytes
+    action_id: bytes
+    agent_id: bytes
+    succeeded: bytes
+    completed_at: bytes
+    error: bytes
+    result: bytes
+    payload: bytes
+    give_back: bytes
+    withheld: bytes
+
+
+_ACTION_COLUMNS: Final = columns_of(ActionRow)[2:]
+_OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)[1:]
+
+
+def action_entry(row: ActionRow) -> bytes:
+    """Raises ValueError for what could not be applied: a NUL in a text, or a tool or operation that is too long."""
+    for name in (row.tool, row.operation):
+        if len(name.encode()) > INDEXED_TEXT_BYTES_MAX:
+            raise ValueError(f"a tool or operation has more than {INDEXED_TEXT_BYTES_MAX} bytes")
+    return _entry(_ACTION, _ACTION_COLUMNS, row[2:])
+
+
+def outcome_entry(row: OutcomeRow) -> bytes:
+    """Raises ValueError for a NUL in a text."""
+    return _entry(_OUTCOME, _OUTCOME_COLUMNS, row[1:])
+
+
+def _entry(kind: bytes, columns: Sequence[Column], values: Sequence[object]) -> bytes:
+    for value in values:
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("a text has a NUL character, which PostgreSQL does not store")
+    fields = b"".join(
+        NULL if value is None else column.element(value) for column, value in zip(columns, values, strict=True)
+    )
+    return _HEAD.pack(kind, len(fields)) + fields
+
+
+class UnreadableEntryError(ValueError):
+    """The bytes are not an entry. ``rest`` is all of the row from there on."""
+
+    def __init__(self, rest: bytes) -> None:
+        super().__init__(f"{len(rest)} bytes of a journal row are not an entry")
+        self.rest = rest
+
+
+def read_entries(entries: bytes) -> Iterator[ActionEntry | OutcomeEntry]:
+    """Raises UnreadableEntryError where the bytes stop being entries."""
+    at = 0
+    while at < len(entries):
+        try:
+            yield _read(entries, at)
+            at += _HEAD.size + _HEAD.unpack_from(entries, at)[1]
+        except (struct.error, TypeError, KeyError) as error:
+            raise UnreadableEntryError(entries[at:]) from error
+
+
+def _read(entries: bytes, at: int) -> ActionEntry | OutcomeEntry:
+    kind, length = _HEAD.unpack_from(entries, at)
+    at += _HEAD.size
+    end = at + length
+    fields: list[bytes] = []
+    while at < end:
+        (size,) = _LENGTH.unpack_from(entries, at)
+        after = at + _LENGTH.size + max(size, 0)
+        fields.append(entries[at:after])
+        at = after
+    if at != end or end > len(entries):
+        raise struct.error
+    return _KINDS[kind](*fields)
+
+
+_KINDS: Final[dict[bytes, type[ActionEntry | OutcomeEntry]]] = {_ACTION: ActionEntry, _OUTCOME: OutcomeEntry}

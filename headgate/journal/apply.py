@@ -1,0 +1,199 @@
+"""The applier: takes an organization's journal, in order, into actions, executions and the hash chain.
+
+The worker runs it for all organizations; the API runs it for one before it reads what must be current. One transaction
+writes what a round comes to and deletes the round from the journal, under the lock of the organization's chain. A round
+that is refused is tried again with fewer rows, down to one, then entry by entry: what is at fault is set aside with an
+error in the log, and everything else is applied.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+import psycopg
+import structlog
+
+from headgate.actions.recorded_entry import UnreadableEntryError, read_entries
+from headgate.db.database import Connection, Database
+from headgate.journal import store
+from headgate.journal.round import Entry, Round, outcomes_of_earlier_rounds, plan_round
+from headgate.journal.store import JournalRow
+from headgate.kernel.errors import UnavailableError
+
+_log = structlog.get_logger(__name__)
+
+_ROUND_ROWS: Final = 500
+_ROUNDS_OF_ONE_TURN: Final = 8
+"""Of one organization, before the others have theirs."""
+_ROUNDS_BEFORE_READING: Final = 20
+_LOCK_TIMEOUT: Final = "2s"
+
+# The content of a round is at fault. Anything else (a trigger, a damaged index, missing rights) can be mended, and
+# nothing is set aside for it.
+_OF_CONTENT: Final = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, ValueError)
+
+# A server that is gone, busy or full: fewer rows do not help. Other errors concern some rows only, or too many at once.
+_OF_THE_SERVER: Final = (psycopg.OperationalError, psycopg.InterfaceError)
+
+
+class Applied(NamedTuple):
+    """What one round has done: rows of the journal that it applied, and whether there may be more."""
+
+    rows: int
+    is_more: bool
+
+
+type _Apply = Callable[[Connection, str, Sequence[JournalRow]], Awaitable[None]]
+
+
+class RoundRefusedError(UnavailableError):
+    """The round cannot be applied as it is. ``is_of_content``: it never can be."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(f"the journal cannot be applied: {str(cause).strip()}")
+        self.is_of_content = isinstance(cause, _OF_CONTENT)
+
+
+async def apply_due(database: Database) -> int:
+    """Applies what all organizations have in the journal; returns how many of its rows.
+
+    An organization whose journal cannot be applied now does not delay the others. Raises UnavailableError if none
+    could be.
+    """
+    async with database.across_organizations() as connection:
+        due = await store.organizations_due(connection)
+    applied, failed = 0, 0
+    for org_id in due:
+        try:
+            for _ in range(_ROUNDS_OF_ONE_TURN):
+                rows, is_more = await _apply_some(database, org_id, wait=False)
+                applied += rows
+                if not is_more:
+                    break
+        except UnavailableError as error:
+            failed += 1
+            _log.error("journal_not_applied", org_id=org_id, cause=str(error.__cause__ or error))
+    if failed and failed == len(due):
+        raise UnavailableError("no organization's journal could be applied")
+    return applied
+
+
+async def require_applied(database: Database, org_id: str) -> None:
+    """Applies what is in the journal, so that a reader finds what was recorded before it asked.
+
+    Raises UnavailableError if another process applies for longer than two seconds, or if the backlog is longer than a
+    reader should wait for.
+    """
+    for _ in range(_ROUNDS_BEFORE_READING):
+        if not (await _apply_some(database, org_id, wait=True)).is_more:
+            return
+    raise UnavailableError("the record has a backlog; try again", retry_after_seconds=1)
+
+
+async def apply_before_reading(database: Database, org_id: str) -> None:
+    """As ``require_applied``, for readers of many events: if it cannot be done, they get what is sealed."""
+    try:
+        await require_applied(database, org_id)
+    except UnavailableError as error:
+        _log.warning("journal_not_applied_before_reading", org_id=org_id, cause=str(error.__cause__ or error))
+
+
+async def apply_if_free(database: Database, org_id: str) -> None:
+    """Applies one round, unless another process applies this organization's journal now. Raises UnavailableError."""
+    await _apply_some(database, org_id, wait=False)
+
+
+async def _apply_some(database: Database, org_id: str, *, wait: bool) -> Applied:
+    """One round, as large as the database takes it; raises RoundRefusedError."""
+    limit = _ROUND_ROWS
+    while True:
+        try:
+            return await _round(database, org_id, limit, _apply, wait=wait)
+        except RoundRefusedError as error:
+            if limit == 1 and not error.is_of_content:
+                raise
+            if limit == 1:
+                break
+            _log.warning("journal_round_refused", org_id=org_id, rows=limit, cause=str(error))
+            limit = max(limit // 8, 1)
+    return await _round(database, org_id, 1, _apply_by_entry, wait=wait)
+
+
+async def _round(database: Database, org_id: str, limit: int, apply: _Apply, *, wait: bool) -> Applied:
+    async with database.transaction(org_id) as connection:
+        if not await store.has_journal(connection, org_id):
+            return Applied(0, is_more=False)
+        if wait:
+            await connection.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
+        if not await store.lock_chain(connection, org_id, wait=wait):
+            return Applied(0, is_more=False)
+        rows, is_more = await store.read_journal(connection, org_id, limit)
+        if rows:
+            await apply(connection, org_id, rows)
+    return Applied(len(rows), is_more)
+
+
+async def _apply(connection: Connection, org_id: str, rows: Sequence[JournalRow]) -> None:
+    """Raises RoundRefusedError."""
+    with _refusals():
+        entries = [entry for row in rows for entry in _entries_of(row)]
+        await _write(connection, org_id, [row.journal_id for row in rows], entries)
+
+
+async def _apply_by_entry(connection: Connection, org_id: str, rows: Sequence[JournalRow]) -> None:
+    """One row that was refused, each of its entries by itself."""
+    (row,) = rows
+    entries, rest = _readable_entries(row)
+    for position, entry in enumerate(entries):
+        try:
+            with _refusals():
+                async with connection.transaction():
+                    await _write(connection, org_id, [], [entry])
+        except RoundRefusedError as error:
+            if not error.is_of_content:
+                raise
+            await _set_aside(connection, org_id, row, position, b"".join(entry), str(error))
+    if rest is not None:
+        await _set_aside(connection, org_id, row, len(entries), rest.rest, str(rest))
+    await store.apply_round(connection, org_id, [row.journal_id], Round())
+
+
+async def _set_aside(
+    connection: Connection, org_id: str, row: JournalRow, position: int, entry: bytes, failure: str
+) -> None:
+    await store.set_aside(connection, org_id, row.journal_id, position, entry, failure)
+    _log.error("journal_entry_set_aside", org_id=org_id, journal_id=row.journal_id, position=position, cause=failure)
+
+
+async def _write(connection: Connection, org_id: str, journal_ids: Sequence[int], entries: Sequence[Entry]) -> None:
+    ended = await store.end_executions(connection, org_id, outcomes_of_earlier_rounds(entries))
+    await store.apply_round(connection, org_id, journal_ids, plan_round(entries, ended))
+
+
+def _entries_of(row: JournalRow) -> Iterable[Entry]:
+    """Raises UnreadableEntryError."""
+    return [row.event] if row.entries is None else read_entries(row.entries)
+
+
+def _readable_entries(row: JournalRow) -> tuple[list[Entry], UnreadableEntryError | None]:
+    found: list[Entry] = []
+    try:
+        found.extend(_entries_of(row))
+    except UnreadableEntryError as error:
+        return found, error
+    return found, None
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raises RoundRefusedError for what PostgreSQL or the sealing refuses because of its content."""
+    try:
+        yield
+    except _OF_CONTENT as error:
+        raise RoundRefusedError(error) from error
+    except psycopg.errors.QueryCanceled as error:  # too many at once for the statement's time
+        raise RoundRefusedError(error) from error
+    except psycopg.Error as error:
+        if isinstance(error, _OF_THE_SERVER):
+            raise
+        raise RoundRefusedError(error) from error

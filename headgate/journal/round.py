@@ -1,0 +1,157 @@
+"""One round of the applier: what the entries of a journal come to. Pure.
+
+Fields are elements of PostgreSQL's binary arrays, as they stand in the journal: nothing is decoded that is only stored.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from headgate.actions.model import ActionStatus, ExecutionStatus
+from headgate.actions.recorded_entry import ActionEntry, OutcomeEntry
+from headgate.audit.model import EventType
+from headgate.db.arrays import NULL, element
+
+
+class EventEntry(NamedTuple):
+    """One event. A transaction that writes its rows itself appends it alone."""
+
+    event_type: bytes
+    action_id: bytes
+    agent_id: bytes
+    created_at: bytes
+    payload: bytes
+
+
+type Entry = EventEntry | ActionEntry | OutcomeEntry
+
+
+class NewAction(NamedTuple):
+    """A row of ``actions``, in its state at the end of the round."""
+
+    action_id: bytes
+    agent_id: bytes
+    key_id: bytes
+    source: bytes
+    tool: bytes
+    operation: bytes
+    status: bytes
+    digest: bytes
+    request: bytes
+    decision: bytes
+    risk_level: bytes
+    parent_action_id: bytes
+    created_at: bytes
+    updated_at: bytes
+
+
+class NewExecution(NamedTuple):
+    """A row of ``executions``, in its state at the end of the round."""
+
+    execution_id: bytes
+    action_id: bytes
+    instance_id: bytes
+    status: bytes
+    started_at: bytes
+    completed_at: bytes
+    error: bytes
+    result: bytes
+
+
+@dataclass(slots=True)
+class Round:
+    """The rows to write: new actions and executions, and all events in the order of the journal."""
+
+    actions: list[NewAction] = field(default_factory=list)
+    executions: list[NewExecution] = field(default_factory=list)
+    events: list[EventEntry] = field(default_factory=list)
+
+
+_SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD = (
+    element(one.value)
+    for one in (
+        EventType.ACTION_SUBMITTED,
+        EventType.DECISION_MADE,
+        EventType.EXECUTION_STARTED,
+        EventType.EXECUTION_COMPLETED,
+        EventType.EXECUTION_FAILED,
+        EventType.RESPONSE_WITHHELD,
+    )
+)
+_ACTION_ENDED = {True: element(ActionStatus.COMPLETED.value), False: element(ActionStatus.FAILED.value)}
+_EXECUTION_ENDED = {True: element(ExecutionStatus.SUCCEEDED.value), False: element(ExecutionStatus.FAILED.value)}
+_RUNNING = element(ExecutionStatus.RUNNING.value)
+_TRUE = element(True)
+
+
+def outcomes_of_earlier_rounds(entries: Iterable[Entry]) -> list[OutcomeEntry]:
+    """The first outcome of each execution that began in an earlier round, or that never was recorded."""
+    begun: set[bytes] = set()
+    found: dict[bytes, OutcomeEntry] = {}
+    for entry in entries:
+        if isinstance(entry, ActionEntry):
+            begun.add(entry.execution_id)
+        elif isinstance(entry, OutcomeEntry) and entry.execution_id not in begun:
+            found.setdefault(entry.execution_id, entry)
+    return list(found.values())
+
+
+def plan_round(entries: Sequence[Entry], ended_earlier: Collection[bytes]) -> Round:
+    """``ended_earlier``: executions of earlier rounds that ended with their outcome among ``entries``.
+
+    An execution ends once. Later outcomes, and those of executions that were never recorded, leave nothing.
+    """
+    planned = Round()
+    waiting = set(ended_earlier)
+    at: dict[bytes, tuple[int, int]] = {}
+    for entry in entries:
+        if isinstance(entry, EventEntry):
+            planned.events.append(entry)
+        elif isinstance(entry, ActionEntry):
+            _begin(planned, entry, at)
+        elif entry.execution_id in at:
+            _end(planned, entry, *at.pop(entry.execution_id))
+            planned.events += _outcome_events(entry)
+        elif entry.execution_id in waiting:
+            waiting.remove(entry.execution_id)
+            planned.events += _outcome_events(entry)
+    return planned
+
+
+def _begin(planned: Round, entry: ActionEntry, at: dict[bytes, tuple[int, int]]) -> None:
+    for event_type, payload in ((_SUBMITTED, entry.submitted), (_DECIDED, entry.decided), (_STARTED, entry.started)):
+        if payload != NULL:
+            planned.events.append(EventEntry(event_type, entry.action_id, entry.agent_id, entry.created_at, payload))
+    if entry.execution_id != NULL:
+        at[entry.execution_id] = len(planned.actions), len(planned.executions)
+        planned.executions.append(
+            NewExecution(
+                entry.execution_id, entry.action_id, entry.instance_id, _RUNNING, entry.created_at, NULL, NULL, NULL
+            )
+        )
+    planned.actions.append(
+        NewAction(
+            entry.action_id, entry.agent_id, entry.key_id, entry.source, entry.tool, entry.operation, entry.status,
+            entry.digest, entry.request, entry.decision, entry.risk_level, entry.parent_action_id, entry.created_at,
+            entry.created_at,
+        )
+    )  # fmt: skip
+
+
+def _end(planned: Round, outcome: OutcomeEntry, action: int, execution: int) -> None:
+    succeeded = outcome.succeeded == _TRUE
+    planned.actions[action] = planned.actions[action]._replace(
+        status=_ACTION_ENDED[succeeded], updated_at=outcome.completed_at
+    )
+    planned.executions[execution] = planned.executions[execution]._replace(
+        status=_EXECUTION_ENDED[succeeded],
+        completed_at=outcome.completed_at,
+        error=outcome.error,
+        result=outcome.result,
+    )
+
+
+def _outcome_events(outcome: OutcomeEntry) -> list[EventEntry]:
+    about = outcome.action_id, outcome.agent_id, outcome.completed_at
+    ended = EventEntry(_COMPLETED if outcome.succeeded == _TRUE else _FAILED, *about, outcome.payload)
+    return [ended] if outcome.withheld == NULL else [EventEntry(_WITHHELD, *about, outcome.withheld), ended]

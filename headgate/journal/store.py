@@ -1,0 +1,176 @@
+"""The journal in the database: reading it, and writing what a round of it comes to."""
+
+import os
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from psycopg.rows import tuple_row
+from regorus import seal_events
+
+from headgate.actions.recorded_entry import OutcomeEntry
+from headgate.audit.chain import genesis
+from headgate.db.arrays import (
+    BOOLEANS,
+    BYTEAS,
+    INSTANTS,
+    INTEGERS,
+    NULL,
+    TEXTS,
+    Column,
+    EncodedArray,
+    array_of,
+    element,
+)
+from headgate.db.database import Connection
+from headgate.journal.round import EventEntry, Round
+
+_ROUND_BYTES_MAX: Final = 4 << 20
+
+_LOCK_IF_FREE: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0)) AS locked"
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0))"
+
+# Times are bytes, too, as array elements are: microseconds since 2000.
+_ROWS: Final = """
+    SELECT j.journal_id, j.entries, convert_to(j.event_type, 'UTF8'), convert_to(j.action_id, 'UTF8'),
+           convert_to(j.agent_id, 'UTF8'), timestamptz_send(j.created_at), convert_to(j.payload, 'UTF8'), j.found
+    FROM (SELECT x.*, count(*) OVER () AS found, sum(x.bytes) OVER (ORDER BY x.journal_id) - x.bytes AS bytes_before
+          FROM (SELECT *, coalesce(octet_length(i.entries), octet_length(i.payload)) AS bytes
+                FROM journal i WHERE i.org_id = %s ORDER BY i.journal_id LIMIT %s) x) j
+    WHERE j.bytes_before < %s ORDER BY j.journal_id
+"""
+
+# A chain never goes back in time, whatever the clock does.
+_HEAD: Final = """
+    SELECT h.seq, h.hash, timestamptz_send(greatest(clock_timestamp(), h.sealed_at))
+    FROM (SELECT 1) AS always LEFT JOIN LATERAL (
+        SELECT c.seq, c.hash, c.sealed_at FROM audit_chain c WHERE c.org_id = %s ORDER BY c.seq DESC LIMIT 1) h ON true
+"""
+
+_END: Final = "SELECT convert_to(x, 'UTF8') FROM unnest(end_executions(%s, %s, %s, %s, %s, %s)) AS x"
+
+_EVENT: Final = (
+    ("event_type", TEXTS),
+    ("action_id", TEXTS),
+    ("agent_id", TEXTS),
+    ("created_at", INSTANTS),
+    ("payload", TEXTS),
+)
+_ACTION: Final = (
+    ("action_id", TEXTS), ("agent_id", TEXTS), ("key_id", TEXTS), ("source", TEXTS), ("tool", TEXTS),
+    ("operation", TEXTS), ("status", TEXTS), ("digest", BYTEAS), ("request", TEXTS), ("decision", TEXTS),
+    ("risk_level", TEXTS), ("parent_action_id", TEXTS), ("created_at", INSTANTS), ("updated_at", INSTANTS),
+)  # fmt: skip
+_EXECUTION: Final = (
+    ("execution_id", TEXTS), ("action_id", TEXTS), ("instance_id", TEXTS), ("status", TEXTS),
+    ("started_at", INSTANTS), ("completed_at", INSTANTS), ("error", TEXTS), ("result", TEXTS),
+)  # fmt: skip
+_OUTCOME: Final = (
+    ("execution_id", TEXTS), ("succeeded", BOOLEANS), ("completed_at", INSTANTS), ("error", TEXTS), ("result", TEXTS),
+)  # fmt: skip
+
+# journal_ids, first seq, sealed at; identifiers, headers, hashes, salts; events, actions, executions.
+_APPLY: Final = (
+    "SELECT apply_journal(%s, %s, %s, '2000-01-01 00:00Z'::timestamptz + %s * interval '1 microsecond', {})".format(
+        ", ".join(["%s"] * (4 + len(_EVENT) + len(_ACTION) + len(_EXECUTION)))
+    )
+)
+
+
+class JournalRow(NamedTuple):
+    """One row: one event, or encoded entries."""
+
+    journal_id: int
+    entries: bytes | None
+    event: EventEntry
+
+
+async def has_journal(connection: Connection, org_id: str) -> bool:
+    """Whether the organization has rows in the journal."""
+    cursor = await connection.execute("SELECT EXISTS (SELECT FROM journal WHERE org_id = %s) AS found", [org_id])
+    row = await cursor.fetchone()
+    return row is not None and bool(row["found"])
+
+
+async def lock_chain(connection: Connection, org_id: str, *, wait: bool) -> bool:
+    """Locks the organization's chain until the transaction ends. Without ``wait``: False if another process has it."""
+    if wait:
+        await connection.execute(_LOCK, [org_id])
+        return True
+    row = await (await connection.execute(_LOCK_IF_FREE, [org_id])).fetchone()
+    return row is not None and bool(row["locked"])
+
+
+async def read_journal(connection: Connection, org_id: str, limit: int) -> tuple[list[JournalRow], bool]:
+    """Up to ``limit`` rows, and about 4 MiB, oldest first; and whether there may be more."""
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(_ROWS, [org_id, limit, _ROUND_BYTES_MAX])
+        found = await cursor.fetchall()
+    rows = [JournalRow(row[0], row[1], EventEntry(*map(_element, row[2:7]))) for row in found]
+    return rows, bool(found) and (found[0][7] == limit or found[0][7] > len(found))
+
+
+async def end_executions(connection: Connection, org_id: str, outcomes: Sequence[OutcomeEntry]) -> set[bytes]:
+    """Ends executions that have their rows; returns those that had not ended before."""
+    if not outcomes:
+        return set()
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(_END, [org_id, *_arrays(_OUTCOME, outcomes)])
+        return {element(row[0]) for row in await cursor.fetchall()}
+
+
+async def apply_round(connection: Connection, org_id: str, journal_ids: Sequence[int], planned: Round) -> None:
+    """Seals the events and writes everything; deletes these rows of the journal. Raises ValueError for an event that
+    a header cannot describe."""
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(_HEAD, [org_id])
+        head = await cursor.fetchone()
+        if head is None:
+            raise RuntimeError("a row that is always there")
+        seq = 1 if head[0] is None else head[0] + 1
+        sealed = int.from_bytes(head[2], "big", signed=True)
+        count = len(planned.events)
+        previous = genesis(org_id) if head[1] is None else head[1]
+        ids, headers, hashes, salts = seal_events(
+            org_id.encode(), seq, previous, sealed, os.urandom(32), planned.events
+        )
+        await cursor.execute(
+            _APPLY,
+            [
+                org_id,
+                array_of(INTEGERS, len(journal_ids), b"".join(map(INTEGERS.element, journal_ids))),
+                seq,
+                sealed,
+                array_of(TEXTS, count, ids),
+                array_of(TEXTS, count, headers),
+                array_of(BYTEAS, count, hashes),
+                array_of(BYTEAS, count, salts),
+                *_arrays(_EVENT, planned.events),
+                *_arrays(_ACTION, planned.actions),
+                *_arrays(_EXECUTION, planned.executions),
+            ],
+        )
+
+
+async def set_aside(
+    connection: Connection, org_id: str, journal_id: int, position: int, entry: bytes, failure: str
+) -> None:
+    """Keeps an entry that cannot be applied, for a person to look at."""
+    await connection.execute(
+        "SELECT set_aside_entry(%s, %s, %s, %s, %s)", [org_id, journal_id, position, entry, failure]
+    )
+
+
+async def organizations_due(connection: Connection) -> list[str]:
+    """Organizations with rows in the journal."""
+    cursor = await connection.execute("SELECT org_id FROM journal_due()")
+    return [row["org_id"] for row in await cursor.fetchall()]
+
+
+def _element(value: bytes | None) -> bytes:
+    return NULL if value is None else element(value)
+
+
+def _arrays(fields: Sequence[tuple[str, Column]], rows: Sequence[tuple[bytes, ...]]) -> Iterator[EncodedArray]:
+    for name, column in fields:
+        yield array_of(column, len(rows), b"".join(map(attrgetter(name), rows)))

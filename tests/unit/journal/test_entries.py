@@ -1,0 +1,79 @@
+"""Entries are read as they were written, and torn ones are told from whole ones."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headgate.actions.recorded_entry import (
+    INDEXED_TEXT_BYTES_MAX,
+    ActionEntry,
+    ActionRow,
+    OutcomeEntry,
+    OutcomeRow,
+    UnreadableEntryError,
+    action_entry,
+    outcome_entry,
+    read_entries,
+)
+from headgate.db.arrays import NULL, element
+
+_ACTION = ActionRow(
+    "org_1", 1, "act_1", "agt_1", None, "proxy", "mail", "send", "denied", bytes(32), b'{"params":{}}', b"{}", "low",
+    None, datetime(2026, 11, 23, tzinfo=UTC), None, None, None, None, "{}", "{}", None,
+)  # fmt: skip
+_OUTCOME = OutcomeRow("org_1", "exe_1", "act_1", "agt_1", True, _ACTION.created_at, None, b"{}", "{}", None)
+
+
+def test_fields_are_those_of_the_rows() -> None:
+    assert ActionEntry._fields == ActionRow._fields[2:]
+    assert OutcomeEntry._fields == OutcomeRow._fields[1:]
+
+
+@given(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=100),
+    st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=100),
+)
+def test_entries_come_back(tool: str, parent: str | None) -> None:
+    row = _ACTION._replace(tool=tool, parent_action_id=parent)
+    found = list(read_entries(action_entry(row) + outcome_entry(_OUTCOME) + action_entry(_ACTION)))
+    assert [type(one) for one in found] == [ActionEntry, OutcomeEntry, ActionEntry]
+    first = found[0]
+    assert isinstance(first, ActionEntry)
+    assert (first.tool, first.request) == (element(tool), element(row.request))
+    assert first.parent_action_id == (NULL if parent is None else element(parent))
+
+
+@given(st.integers(1, len(action_entry(_ACTION)) - 1))
+def test_a_torn_entry_ends_the_reading(cut: int) -> None:
+    whole = outcome_entry(_OUTCOME)
+    reading = read_entries(whole + action_entry(_ACTION)[:cut])
+    assert isinstance(next(reading), OutcomeEntry)
+    with pytest.raises(UnreadableEntryError) as torn:
+        next(reading)
+    assert torn.value.rest == action_entry(_ACTION)[:cut]
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_entries_or_refused(data: bytes) -> None:
+    try:
+        list(read_entries(data))
+    except UnreadableEntryError as error:
+        assert data.endswith(error.rest)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tool": "a\0b"},
+        {"decided": "\0"},
+        {"tool": "x" * (INDEXED_TEXT_BYTES_MAX + 1)},
+        {"operation": "ä" * (INDEXED_TEXT_BYTES_MAX // 2 + 1)},
+        {"tool": "\ud800"},
+    ],
+)
+def test_what_could_not_be_applied_is_refused_before_it_is_appended(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"NUL|bytes|surrogates"):
+        action_entry(_ACTION._replace(**change))
