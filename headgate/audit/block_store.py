@@ -1,15 +1,23 @@
-"""The bitmap index over the record, read (``headgate.audit.blocks``); it is written by ``index_audit_due``."""
+"""The bitmap index over the record in the database (``headgate.audit.blocks``)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from psycopg import sql
+from psycopg.rows import tuple_row
 
-from headgate.audit.blocks import BLOCK_EVENTS, WHOLE, BlockMask, mask_of
+from headgate.audit.blocks import (
+    BLOCK_EVENTS,
+    WHOLE,
+    BlockAction,
+    BlockEvent,
+    BlockMask,
+    FacetMasks,
+    mask_of,
+)
 from headgate.db.database import Connection
-from headgate.db.rounds import Share
 
 type Facets = Mapping[str, Sequence[str]]
 """The values of each facet, any of which is meant; every facet must be met."""
@@ -32,10 +40,54 @@ _START: Final = sql.SQL("coalesce(%(start)s::timestamptz, '-infinity')")
 _END: Final = sql.SQL("coalesce(%(end)s::timestamptz, 'infinity')")
 
 
-async def index_due(connection: Connection, blocks: int) -> list[Share]:
-    """Index what every organization has full blocks of, up to about ``blocks`` in all."""
-    cursor = await connection.execute("SELECT org_id, indexed, failure FROM index_audit_due(%s)", [blocks])
-    return [Share(row["org_id"], int(row["indexed"]), row["failure"]) for row in await cursor.fetchall()]
+class BlocksDue(NamedTuple):
+    """Full blocks of an organization that are not indexed."""
+
+    org_id: str
+    first_block: int
+    blocks: int
+
+
+async def blocks_due(connection: Connection) -> list[BlocksDue]:
+    """Of all organizations, in random order."""
+    cursor = await connection.execute("SELECT org_id, first_block, blocks FROM audit_blocks_due()")
+    return [BlocksDue(row["org_id"], row["first_block"], row["blocks"]) for row in await cursor.fetchall()]
+
+
+async def load_block(
+    connection: Connection, org_id: str, block: int
+) -> tuple[list[BlockEvent], dict[str, BlockAction]]:
+    """The events of a block, and their actions by identifier."""
+    first = block * BLOCK_EVENTS
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(
+            "SELECT seq, event_type, agent_id, action_id FROM audit_events"
+            " WHERE org_id = %s AND seq > %s AND seq <= %s",
+            [org_id, first, first + BLOCK_EVENTS],
+        )
+        events = [BlockEvent(*row) for row in await cursor.fetchall()]
+        await cursor.execute(
+            "SELECT action_id, tool, operation, audit_verdict(decision), risk_level FROM actions"
+            " WHERE org_id = %s AND action_id = ANY (%s)",
+            [org_id, list({one.action_id for one in events if one.action_id is not None})],
+        )
+        return events, {row[0]: BlockAction(*row[1:]) for row in await cursor.fetchall()}
+
+
+async def add_block(connection: Connection, org_id: str, block: int, masks: FacetMasks) -> bool:
+    """Index it; False if another worker has."""
+    cursor = await connection.execute(
+        "SELECT index_audit_block(%s, %s, %s::text[], %s::text[], %s::text[]) AS added",
+        [
+            org_id,
+            block,
+            [facet for facet, _ in masks],
+            [value for _, value in masks],
+            [f"{mask:0{BLOCK_EVENTS}b}" for mask in masks.values()],
+        ],
+    )
+    row = await cursor.fetchone()
+    return row is not None and bool(row["added"])
 
 
 async def indexed_blocks(connection: Connection, org_id: str) -> int:
