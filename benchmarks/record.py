@@ -1,7 +1,8 @@
 """What the record of a forwarded call costs PostgreSQL and the worker, and how fast a backlog is applied.
 
 ``python -m benchmarks.record [--seconds 10] [--rounds 3] [--backlog 20000]``. The processor time is that of all
-processes of the server and of the worker, from the first call until the journal is empty again.
+processes of the server and of the worker, from the first call until the journal is empty again. The age of the
+journal's oldest row is how long an event waits to be readable by lists that do not apply it themselves.
 """
 
 import argparse
@@ -55,6 +56,16 @@ def spent(instance: Instance, server: "psycopg.Connection[tuple[int]]") -> Spent
     )
 
 
+def ages_until(client: "subprocess.Popen[str]", server: "psycopg.Connection[tuple[int]]") -> list[float]:
+    """Of the oldest row of the journal, in seconds, every 20 ms until the client has ended: no event waits longer."""
+    ages: list[float] = []
+    query = "SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 FROM journal"
+    while client.poll() is None:
+        ages.append(float(server.execute(query).fetchall()[0][0]))
+        time.sleep(0.02)
+    return ages
+
+
 def _children(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -78,7 +89,7 @@ def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -
     def applied() -> bool:
         return server.execute("SELECT count(*) FROM journal").fetchall() == [(0,)]
 
-    print("conns   calls/s   postgres µs   worker µs   WAL KB   (of one forwarded GET)")
+    print("conns   calls/s   postgres µs   worker µs   WAL KB   oldest p99 ms   (of one forwarded GET)")
     for connections in (1, 8, 64):
         found = []
         for _ in range(rounds):
@@ -88,20 +99,24 @@ def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -
             )  # fmt: skip
             actions, before = instance.count_actions(), spent(instance, server)
             command = [sys.executable, "-m", "benchmarks.load.client", json.dumps(load.__dict__)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+                ages = ages_until(client, server)
+                assert client.stdout is not None
+                rps = json.loads(client.stdout.read())["rps"]
             wait_for(applied)
             after = spent(instance, server)
             calls = instance.count_actions() - actions
             found.append(
                 (
-                    json.loads(done.stdout)["rps"],
+                    rps,
                     (after.postgres - before.postgres) / calls * 1e6,
                     (after.worker - before.worker) / calls * 1e6,
                     (after.wal_bytes - before.wal_bytes) / calls / 1e3,
+                    statistics.quantiles(ages, n=100)[98] * 1e3,
                 )
             )
-        rps, postgres, worker, wal = (statistics.median(one) for one in zip(*found, strict=True))
-        print(f"{connections:>5} {rps:>9.0f} {postgres:>13.0f} {worker:>11.0f} {wal:>8.1f}", flush=True)
+        rps, postgres, worker, wal, age = (statistics.median(one) for one in zip(*found, strict=True))
+        print(f"{connections:>5} {rps:>9.0f} {postgres:>13.0f} {worker:>11.0f} {wal:>8.1f} {age:>13.0f}", flush=True)
 
 
 def _entries(org_id: str, agent_id: str, calls: int) -> bytes:
