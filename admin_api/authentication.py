@@ -15,7 +15,7 @@ from admin_api.access import Access, Audience
 from admin_api.claims import ASSURANCE_LEVELS
 from admin_api.metrics import AUTHENTICATION_FAILURES
 from admin_api.principal import Principal
-from admin_api.sessions.cookies import Cookies, cookie_of
+from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.tokens import TokenVerifier, VerifiedToken
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.scopes import scopes_of_roles

@@ -8,17 +8,17 @@ from typing import Final
 import structlog
 
 from admin_api.authentication import Authenticator
-from admin_api.connections.work import connection_work
 from admin_api.dependencies import Dependencies
-from admin_api.health.slo_sampler import SloSampler
-from admin_api.health.vault_watch import VaultWatch
-from admin_api.integrations.work import inbound_work
 from admin_api.metrics import POLICIES, observe_batch
-from admin_api.mfa.work import factor_work
 from admin_api.people import open_people
 from admin_api.process_settings import ApiSettings
-from admin_api.sessions.cookies import cookies_of
-from admin_api.traffic.review import Review
+from admin_api.services.connection_work import connection_work
+from admin_api.services.cookies import cookies_of
+from admin_api.services.factor_work import factor_work
+from admin_api.services.inbound_work import inbound_work
+from admin_api.services.slo_sampler import SloSampler
+from admin_api.services.traffic_review import Review
+from admin_api.services.vault_watch import VaultWatch
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS

@@ -14,17 +14,17 @@ from redis.asyncio import Redis
 from starlette.requests import Request
 
 from admin_api.authentication import Authenticator
-from admin_api.connections.work import ConnectionWork
-from admin_api.health.slo_sampler import SloSampler
-from admin_api.health.vault_watch import VaultWatch
-from admin_api.integrations.work import InboundWork
-from admin_api.mfa.work import FactorWork
 from admin_api.principal import Principal
 from admin_api.request_state import request_state
-from admin_api.sessions.cookies import Cookies
-from admin_api.sign_in.browser_login import BrowserLogin
-from admin_api.sign_in.local_ticket import LocalTickets
-from admin_api.traffic.review import Review
+from admin_api.services.browser_login import BrowserLogin
+from admin_api.services.connection_work import ConnectionWork
+from admin_api.services.cookies import Cookies
+from admin_api.services.factor_work import FactorWork
+from admin_api.services.inbound_work import InboundWork
+from admin_api.services.local_tickets import LocalTickets
+from admin_api.services.slo_sampler import SloSampler
+from admin_api.services.traffic_review import Review
+from admin_api.services.vault_watch import VaultWatch
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.reassign import ReassignApproval

@@ -21,7 +21,7 @@ from admin_api.client_address import address_subject, client_address
 from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.metrics import FORBIDDEN, RATE_LIMITED
 from admin_api.request_state import request_state
-from admin_api.sessions.cookies import require_own_page
+from admin_api.services.cookies import require_own_page
 from headgate.agents.scopes import require_scope
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ForbiddenError, RateLimitedError, ValidationError

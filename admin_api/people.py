@@ -7,9 +7,9 @@ import httpx
 from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
 from admin_api.process_settings import ApiSettings, OidcSettings
 from admin_api.provider_metadata import DiscoveredMetadata, Documents
-from admin_api.sessions.cookies import cookies_of
-from admin_api.sign_in.browser_login import BrowserLogin, LoginProvider
-from admin_api.sign_in.local_ticket import LocalTickets
+from admin_api.services.browser_login import BrowserLogin, LoginProvider
+from admin_api.services.cookies import cookies_of
+from admin_api.services.local_tickets import LocalTickets
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock

@@ -32,8 +32,8 @@ from admin_api.health.schemas import (
     SlosAnswer,
     TableAnswer,
 )
-from admin_api.health.slo import PERIOD_DAYS, SloState, SloStatus
 from admin_api.health.viewer import administrator_of
+from admin_api.services.slo import PERIOD_DAYS, SloState, SloStatus
 from headgate.executions.limits import load_limits
 from headgate.executions.statistics_store import destination_states
 from headgate.judges.breaker import BreakerState

@@ -8,10 +8,10 @@ from redis.exceptions import RedisError
 from admin_api.dependencies import Dependencies
 from admin_api.health.breakers import BreakerSource, judges_breakers
 from admin_api.health.checks import Health, check_health
-from admin_api.health.registry import shared_registry
 from admin_api.health.remembered import Remembered
 from admin_api.health.schemas import RedisDetails
-from admin_api.health.slo_sampler import SloSampler
+from admin_api.services.registry import shared_registry
+from admin_api.services.slo_sampler import SloSampler
 from headgate.approvals.store import count_open
 from headgate.audit.store import JournalLag, journal_lag
 from headgate.db.figures import ServerFigures, TableFigures, server_figures, table_figures

@@ -13,9 +13,9 @@ from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.checks import Health, check_health
 from admin_api.health.record_metrics import measure_record
-from admin_api.health.registry import shared_registry
 from admin_api.health.schemas import BuildAnswer, HealthAnswer, LiveAnswer
 from admin_api.health.viewer import administrator_of
+from admin_api.services.registry import shared_registry
 from admin_api.unheard_proxy import UnheardProxy
 from headgate.agents.kill_switch import current_stops
 from headgate.configuration.build_information import build_information

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from admin_api.client_address import address_subject
 from admin_api.dependencies import Dependencies
 from admin_api.pages import page
-from admin_api.sessions.cookies import Cookies, cookie_of
+from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.sign_in.provider_logout import begin_provider_logout
 from admin_api.tokens import VerifiedLogin, VerifiedToken
 from headgate.db.database import Connection

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from admin_api.dependencies import Dependencies
-from admin_api.sign_in.browser_login import FinishedLogin
+from admin_api.services.browser_login import FinishedLogin
 from headgate.kernel.errors import ForbiddenError
 from headgate.organizations.store import memberships
 from headgate.workflows.manage_members import accept_invitation, find_open_invitation

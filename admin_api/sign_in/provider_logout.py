@@ -10,7 +10,7 @@ from typing import Final
 import httpx
 import structlog
 
-from admin_api.sign_in.browser_login import BrowserLogin
+from admin_api.services.browser_login import BrowserLogin
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.sessions.model import new_secret

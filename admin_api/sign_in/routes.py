@@ -15,9 +15,9 @@ from admin_api.description.parameters import FURTHER, in_path, in_query
 from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.pages import page, pages, require_own_form
-from admin_api.sessions.cookies import Cookies, cookie_of
+from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
+from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.sign_in.backchannel import end_sessions_of_provider
-from admin_api.sign_in.browser_login import BrowserLogin, FinishedLogin, Wanted
 from admin_api.sign_in.desk import Arrival, browser_of, let_in, log_out, one_of_each
 from admin_api.sign_in.organization import organization_of
 from admin_api.sign_in.return_address import HOME, own_path

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
+from admin_api.services.traffic_review import for_review
 from admin_api.traffic.filters import WantedTraffic
-from admin_api.traffic.review import for_review
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection

@@ -2,7 +2,7 @@
 
 import pytest
 
-from admin_api.sessions.cookies import Cookies, cookie_of
+from admin_api.services.cookies import Cookies, cookie_of
 from headgate.kernel.errors import UnauthorizedError
 
 _NAME = Cookies(is_secure=True).session

@@ -3,8 +3,8 @@
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from admin_api.health.objectives import OBJECTIVES, count_objectives
-from admin_api.health.slo import Counts, Objective, Sample, SloState, status_of
+from admin_api.services.objectives import OBJECTIVES, count_objectives
+from admin_api.services.slo import Counts, Objective, Sample, SloState, status_of
 
 GOAL = Objective("goal", "", 0.999)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from admin_api.services.traffic_review import for_review
 from admin_api.traffic.archive import archive_of
-from admin_api.traffic.review import for_review
 from headgate.traffic.mask_exchange import mask_exchange
 from headgate.traffic.model import Message
 from headgate.traffic.sealed_exchange import seal_exchange

@@ -8,7 +8,7 @@ import pytest
 
 from admin_api.process_settings import LoginClient
 from admin_api.provider_metadata import ProviderMetadata
-from admin_api.sign_in.browser_login import LoginProvider
+from admin_api.services.browser_login import LoginProvider
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role
 from headgate.sessions.model import SessionLimits

@@ -13,7 +13,7 @@ from jwt.algorithms import RSAAlgorithm
 
 from admin_api.process_settings import LoginClient
 from admin_api.provider_metadata import ProviderMetadata
-from admin_api.sign_in.browser_login import LoginProvider
+from admin_api.services.browser_login import LoginProvider
 from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
 from tests.free_port import free_port

@@ -8,9 +8,9 @@ from typing import Final
 
 import structlog
 
-from admin_api.health.objectives import OBJECTIVES, count_objectives
-from admin_api.health.registry import shared_registry
-from admin_api.health.slo import WINDOWS_SECONDS, Sample, SloStatus, status_of
+from admin_api.services.objectives import OBJECTIVES, count_objectives
+from admin_api.services.registry import shared_registry
+from admin_api.services.slo import WINDOWS_SECONDS, Sample, SloStatus, status_of
 
 _log = structlog.get_logger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from prometheus_client.metrics_core import Metric
 
-from admin_api.health.slo import Counts, Objective
+from admin_api.services.slo import Counts, Objective
 
 API_AVAILABILITY: Final = Objective(
     "api_availability", "API requests that are not answered with a status of 500 or above.", 0.999

@@ -1,0 +1,1 @@
+"""What routes work with and ``compose`` makes once for the process. Nothing here imports a route."""
