@@ -1,1 +1,1 @@
-"""Approvals: a held action, the votes on it, and what a retry of the same call may do with it."""
+"""Approvals: a held action, the votes on it, and what a retry of the same call may use."""

@@ -35,7 +35,7 @@ async def insert_absence(connection: Connection, org_id: str, absence: Absence) 
 
 
 async def absences_are_changed_one_at_a_time(connection: Connection, org_id: str, user_id: str) -> None:
-    """Until the transaction ends; for a check of overlaps, which sees no row that is not there yet."""
+    """Locks absences until the transaction ends. An overlap check cannot lock a row that does not exist yet."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended('headgate.absence ' || %s || %s, 0))", [org_id, user_id]
     )
@@ -44,7 +44,7 @@ async def absences_are_changed_one_at_a_time(connection: Connection, org_id: str
 async def overlapping(
     connection: Connection, org_id: str, user_id: str, starts_at: datetime, ends_at: datetime
 ) -> Absence | None:
-    """An absence of this person that shares a moment with the one from ``starts_at`` until ``ends_at``."""
+    """Returns an absence of this person that overlaps the time from ``starts_at`` until ``ends_at``."""
     cursor = await connection.execute(
         _SELECT + " AND user_id = %s AND starts_at < %s AND ends_at > %s ORDER BY starts_at LIMIT 1",
         [org_id, user_id, ends_at, starts_at],
@@ -60,7 +60,7 @@ async def find_absence(connection: Connection, org_id: str, absence_id: str) -> 
 
 
 async def end_absence(connection: Connection, org_id: str, absence_id: str, at: datetime) -> None:
-    """From ``at`` on the person decides for themselves again; one that has not begun never begins."""
+    """Ends the absence at ``at``; an absence that has not begun never begins."""
     await connection.execute(
         "UPDATE approver_absences SET ends_at = greatest(least(ends_at, %s), starts_at + interval '1 microsecond')"
         " WHERE org_id = %s AND absence_id = %s",
@@ -78,7 +78,8 @@ async def list_absences(
     offset: int,
     exact_total: bool = False,
 ) -> tuple[list[Absence], BoundedCount]:
-    """Those that are not over at ``since``, the next to begin first; of one person (away or standing in) or of all."""
+    """Lists absences that end after ``since``, earliest start first: of one person (as absentee or delegate) or of
+    all."""
     person = "" if user_id is None else " AND (user_id = %(user)s OR stand_in = %(user)s)"
     values = {"org": org_id, "since": since, "user": user_id}
     source = sql.SQL("approver_absences WHERE org_id = %(org)s AND ends_at > %(since)s" + person)
@@ -91,7 +92,7 @@ async def list_absences(
 
 
 async def stands_in_for(connection: Connection, org_id: str, user_id: str, now: datetime) -> tuple[Named, ...]:
-    """The people who are away at this moment and have named this one, with their names and groups of now."""
+    """Lists the people who are away now and have named this person as delegate, with their current names and groups."""
     cursor = await connection.execute(
         "SELECT user_id FROM approver_absences"
         " WHERE org_id = %s AND stand_in = %s AND starts_at <= %s AND ends_at > %s",

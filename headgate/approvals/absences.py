@@ -1,7 +1,7 @@
-"""Somebody is away and names who decides meanwhile: a stand-in, from one moment until another.
+"""An absence: a person is away for a period and names a delegate who decides meanwhile.
 
-No chains: whoever stands in for a person has that person's own assignments, and not those which the person has from a
-third. Nobody has two stand-ins at one time.
+Delegation does not chain. A delegate gets the absent person's own assignments, not those which that person holds as a
+delegate. A person has at most one delegate at a time.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NOTE_MAX_CHARACTERS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """``ends_at`` is moved to the moment at which it is called off."""
+    """Cancelling an absence moves ``ends_at`` to the moment of the cancellation."""
 
     absence_id: str
     user_id: str

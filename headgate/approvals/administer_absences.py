@@ -1,4 +1,4 @@
-"""A person names who decides in their place while they are away; an administrator may do it for them."""
+"""A person names a delegate for an absence; an administrator may do it for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,8 @@ from headgate.organizations.store import find_users, find_users_by_email
 
 @dataclass(frozen=True, slots=True)
 class AbsenceRequest:
-    """``user_id`` None: of the caller. ``stand_in`` is a user's id or e-mail address, ``starts_at`` None: from now."""
+    """Creates an absence of ``user_id`` (None: the caller). ``stand_in`` is the delegate's user id or e-mail address;
+    ``starts_at`` None means now."""
 
     stand_in: str
     starts_at: datetime | None
@@ -38,15 +39,16 @@ class AbsenceRequest:
 async def announce_absence(
     connection: Connection, change: Change, request: AbsenceRequest, *, is_admin: bool
 ) -> Absence:
-    """Raises ValidationError, ForbiddenError (of somebody else), ConflictError (there is a stand-in at that time)."""
+    """Raises ValidationError, ForbiddenError (not the caller's absence) or ConflictError (a delegate exists for that
+    time)."""
     user_id = request.user_id or change.user_id
     if user_id is None:
         raise ValidationError(
-            "a key that no user created is nobody: say whose absence this is",
+            "This key belongs to no user: name the user of the absence.",
             details={"field": "user_id", "reason": "required"},
         )
     if user_id != change.user_id and not is_admin:
-        raise ForbiddenError("only admin:* names a stand-in for somebody else")
+        raise ForbiddenError("Only admin:* may name a delegate for another person.")
     if user_id not in await find_users(connection, change.org_id, [user_id]):
         raise _unknown("user_id", user_id)
     await absences_are_changed_one_at_a_time(connection, change.org_id, user_id)
@@ -74,12 +76,12 @@ async def announce_absence(
 
 
 async def call_off_absence(connection: Connection, change: Change, absence_id: str, *, is_admin: bool) -> Absence:
-    """From now on the person decides alone again. Raises NotFoundError, ForbiddenError, ConflictError (it is over)."""
+    """Ends the absence now. Raises NotFoundError, ForbiddenError or ConflictError (the absence is over)."""
     absence = await find_absence(connection, change.org_id, absence_id)
     if absence is None:
         raise NotFoundError(f"there is no absence {absence_id}")
     if absence.user_id != change.user_id and not is_admin:
-        raise ForbiddenError("only the person who is away, or admin:*, calls an absence off")
+        raise ForbiddenError("Only the absent person or admin:* may end an absence.")
     if absence.ends_at <= change.at:
         raise ConflictError(f"the absence was over at {rfc3339(absence.ends_at)}")
     await end_absence(connection, change.org_id, absence_id, change.at)

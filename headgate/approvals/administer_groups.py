@@ -1,6 +1,6 @@
-"""Administrators change groups of approvers: the row and the event in one transaction, which is the caller's.
+"""Administrators change approver groups. The caller's transaction writes the row and the event together.
 
-No decision of a policy depends on a group, so no decision becomes stale: who is in it is looked up at each vote.
+No policy decision depends on a group, so no decision becomes stale. Each vote looks up the current members.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from headgate.policies.versions import ExpectedVersion
 async def create_group(
     connection: Connection, change: Change, name: str, description: str | None, members: Sequence[str]
 ) -> ApproverGroup:
-    """Raises ValidationError, ConflictError (there is one of that name, or too many)."""
+    """Raises ValidationError or ConflictError (the name is taken, or there are too many groups)."""
     group = ApproverGroup(parse_group_name(name), description, parse_members(members), 1, change.at, change.at)
     if await count_groups(connection, change.org_id) >= GROUPS_MAX:
         raise ConflictError(f"there are {GROUPS_MAX} groups already")
@@ -38,7 +38,7 @@ async def replace_group(
     members: Sequence[str],
     expected: ExpectedVersion | None,
 ) -> ApproverGroup:
-    """Raises NotFoundError, ValidationError, PreconditionFailedError or ConflictError (another version is there)."""
+    """Raises NotFoundError, ValidationError, PreconditionFailedError or ConflictError (the version has changed)."""
     before = await _locked(connection, change, name)
     if expected is not None:
         expected.require(before.version)
@@ -59,7 +59,7 @@ async def replace_group(
 
 
 async def remove_group(connection: Connection, change: Change, name: str) -> ApproverGroup:
-    """What still names it then names nobody. Raises NotFoundError."""
+    """Deletes the group. References that remain match no person. Raises NotFoundError."""
     group = await _locked(connection, change, name)
     await delete_group(connection, change.org_id, name)
     await _record(connection, change, EventType.APPROVER_GROUP_DELETED, _data(group))

@@ -1,6 +1,6 @@
-"""Telling the proxies that an approval was decided: a hint through Valkey, which may be gone.
+"""Notifies the proxies of a decision on an approval, through a hint in Valkey. The hint may be lost.
 
-Who hears it reads Postgres; who does not, polls (headgate.approvals.wake_ups).
+A proxy that receives the hint reads Postgres. A proxy that misses it polls (headgate.approvals.wake_ups).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _DEADLINE_SECONDS: Final = 0.5
 
 
 async def announce_decision(valkey: Redis | None, approval_id: str) -> None:
-    """Call it after the commit. Never raises: the decision stands without it."""
+    """Publishes the hint. Call it after the commit. It never raises: the decision is already stored."""
     if valkey is None:
         return
     try:

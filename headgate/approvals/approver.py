@@ -1,6 +1,6 @@
-"""Who votes, as the organization knows them now: still here, in which groups, in whose place, apart from whom.
+"""Resolves the voter: account status, groups, absences, and the people whose approvals the voter may not decide.
 
-Everything is read in the transaction that casts the vote, so that who was removed a moment ago is refused.
+All of it is read in the transaction that casts the vote, so a person who was removed a moment ago is refused.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from headgate.agents.store import find_agent
 from headgate.approvals.absence_store import stands_in_for
 from headgate.approvals.group_store import groups_of
 from headgate.approvals.model import Approval
-from headgate.approvals.standing import NOBODY, Parties
+from headgate.approvals.standing import NO_PARTIES, Parties
 from headgate.approvals.voting import Voter
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Connection
@@ -23,10 +23,10 @@ from headgate.policies.version_store import author_of
 
 
 async def approver_of_now(connection: Connection, org_id: str, voter: Voter, now: datetime) -> Voter:
-    """With the groups and absences of now. A key votes as the user who created it: an assignment by that user's e-mail
-    is the key's too, and what that user may no longer do, the key may not.
+    """Reads the current groups and absences. A key votes as the user who created it: assignments by that user's e-mail
+    apply to the key, and the key may do nothing that the user may not.
 
-    Raises ForbiddenError for a person who was deactivated, or whose newest token carries no right to decide.
+    Raises ForbiddenError for a deactivated person, or one whose newest token carries no right to decide.
     """
     if voter.user_id is None or voter.agent_id is not None:
         return voter
@@ -45,7 +45,7 @@ async def approver_of_now(connection: Connection, org_id: str, voter: Voter, now
 
 
 async def _also(connection: Connection, org_id: str, user_id: str, email: str | None) -> frozenset[str]:
-    """A person has one vote, and is kept apart, through however many issuers they sign in."""
+    """A person has one vote, and one separation of duties, across all issuers through which they sign in."""
     if email is None:
         return frozenset()
     same = await find_users_by_email(connection, org_id, email)
@@ -55,25 +55,25 @@ async def _also(connection: Connection, org_id: str, user_id: str, email: str | 
 def _check_still_here(user: User, voter: Voter) -> None:
     if user.deactivated_at is not None:
         raise ForbiddenError(
-            f"{user.user_id} was deactivated at {rfc3339(user.deactivated_at)} and decides nothing any more",
+            f"{user.user_id} was deactivated at {rfc3339(user.deactivated_at)} and may not decide approvals",
             details={"user_id": user.user_id, "deactivated_at": rfc3339(user.deactivated_at)},
         )
     if voter.key_id is None:
-        return  # the token that was shown says what they may do
+        return  # A token carries its own rights; only a key depends on its user's newest token.
     scopes = scopes_of_roles(user.roles)
     if Scope.ADMIN not in scopes and Scope.APPROVALS_WRITE not in scopes:
         raise ForbiddenError(
-            f"{user.user_id}, whose key this is, may not decide approvals any more",
+            f"{user.user_id}, the owner of this key, may no longer decide approvals",
             details={"user_id": user.user_id, "missing_scope": Scope.APPROVALS_WRITE.value},
         )
 
 
 async def parties_to(connection: Connection, approval: Approval, voter: Voter) -> Parties:
-    """The agent's owner and the policies' authors, where some policy keeps them apart from deciding; each that is the
-    voter, by another issuer's word, as the voter."""
+    """Finds the agent's owner and the policies' authors where a policy bars them from deciding. Another issuer's user
+    of the same person counts as the voter."""
     kept_apart = [one for one in approval.requirements if one.separation_of_duties]
     if not kept_apart:
-        return NOBODY
+        return NO_PARTIES
     agent = await find_agent(connection, approval.org_id, approval.agent_id)
     authors = {
         one.policy_id: await author_of(connection, approval.org_id, one.policy_id, one.policy_version)
@@ -90,7 +90,7 @@ async def parties_to(connection: Connection, approval: Approval, voter: Voter) -
 
 
 def actor_of(voter: Voter) -> Actor:
-    """A person, or a program whose key no user created."""
+    """The voter is a person, or a program whose key has no creating user."""
     if voter.user_id is not None:
         return Actor(ActorType.USER, voter.user_id, voter.email or voter.name, voter.address)
     return Actor(ActorType.SYSTEM, voter.voter_id, voter.name, voter.address)

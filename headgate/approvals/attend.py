@@ -1,7 +1,7 @@
-"""The clock looks after approvals that nobody decides: it escalates them once, and reminds the people who are asked.
+"""Escalates undecided approvals once, and reminds the people who are assigned.
 
-By the server's clock alone, so that several workers do each thing once whatever their own clocks say: the first to hold
-the row's lock does it, the others find it done.
+Only the database server's clock counts, so several workers do each step once even if their own clocks differ. The first
+worker to lock the row does the step; the others find it done.
 """
 
 from collections.abc import Awaitable, Callable
@@ -29,14 +29,14 @@ from headgate.kernel.clock import rfc3339
 
 
 async def escalate_due(database: Database) -> int:
-    """Escalate what nobody has decided in time; returns how many were. Raises UnavailableError."""
+    """Escalates approvals that were not decided in time; returns their number. Raises UnavailableError."""
     async with database.across_organizations() as connection:
         due = await due_escalations(connection)
     return await _each(database, due, _escalate)
 
 
 async def remind_due(database: Database) -> int:
-    """Remind of what still waits; returns of how many. Raises UnavailableError."""
+    """Reminds assignees of pending approvals; returns the number of approvals. Raises UnavailableError."""
     async with database.across_organizations() as connection:
         due = await due_reminders(connection)
     return await _each(database, due, _remind)

@@ -1,6 +1,6 @@
-"""When the clock looks after an approval that nobody decides: it is escalated once, and its people are reminded.
+"""The times at which an undecided approval is escalated (once) and its assignees are reminded.
 
-Pure. What nobody answers still has a defined end: ``expires_at``.
+Pure. An approval that no person answers still ends, at ``expires_at``.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from headgate.approvals.model import Approval
 from headgate.policies.model import Requirement, RiskLevel
 
 MOST_REMINDERS: Final = 10
-"""Of one approval: who has not looked after ten will not look after the eleventh."""
+"""The most reminders for one approval. A person who ignores ten is unlikely to read the eleventh."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Whom a new approval is assigned to (``approvals.store.assigned_names``), and when the clock looks after it."""
+    """The assignees of a new approval (``approvals.store.assigned_names``), and its escalation and reminder times."""
 
     names: tuple[str, ...]
     escalate_at: datetime | None
@@ -28,7 +28,8 @@ class Attention:
 def escalation_time(
     created_at: datetime, expires_at: datetime, risk_level: str, escalate_after_seconds: int | None
 ) -> datetime | None:
-    """What the policy says; else half the lifetime where the risk is critical. None: never, or not before its end."""
+    """Uses the policy's time; without one, half the lifetime if the risk is critical. None: no escalation before the
+    end."""
     if escalate_after_seconds is not None:
         at = created_at + timedelta(seconds=escalate_after_seconds)
     elif risk_level == RiskLevel.CRITICAL.value:
@@ -39,7 +40,7 @@ def escalation_time(
 
 
 def reminder_time(after: datetime, expires_at: datetime, remind_after_seconds: int | None) -> datetime | None:
-    """When people are next reminded; None: not before its end."""
+    """The time of the next reminder. None: no reminder before the end."""
     if remind_after_seconds is None:
         return None
     at = after + timedelta(seconds=remind_after_seconds)
@@ -47,19 +48,19 @@ def reminder_time(after: datetime, expires_at: datetime, remind_after_seconds: i
 
 
 def escalated(approval: Approval, now: datetime) -> Approval:
-    """From now on those of ``escalate_to`` are asked as well, wherever a requirement names anybody."""
+    """Adds the people of ``escalate_to`` to every requirement that names assignees."""
     asked = tuple(replace(one, is_escalated=True) for one in approval.requirements)
     return replace(approval, escalated_at=now, requirements=asked)
 
 
 def reminded(approval: Approval, now: datetime) -> Approval:
-    """Counted from now, so that what was missed while everything was down is not made up for in a burst."""
+    """Counts from now, so that an outage does not cause a burst of missed reminders."""
     reminders = approval.reminders + 1
     next_at = reminder_time(now, approval.expires_at, approval.remind_after_seconds)
     return replace(approval, reminders=reminders, remind_at=next_at if reminders < MOST_REMINDERS else None)
 
 
 def newly_asked(before: Sequence[Requirement], after: Sequence[Requirement]) -> list[str]:
-    """The names that are asked now and were not before."""
+    """The names that are assigned now and were not before."""
     known = {name for one in before for name in one.named}
     return sorted({name for one in after for name in one.named} - known)

@@ -4,7 +4,7 @@ from headgate.db.database import Connection
 
 
 async def pending_with(connection: Connection, org_id: str, connection_id: str) -> list[str]:
-    """Approvals that nobody has decided, oldest first. The connection is the first member of an action's request
+    """Lists pending approvals, oldest first. The connection is the first member of an action's request
     (``headgate.gate.candidate.with_connection``)."""
     cursor = await connection.execute(
         "SELECT p.approval_id FROM approvals p JOIN actions a USING (org_id, action_id)"

@@ -1,6 +1,6 @@
-"""What a person should know beside the request itself: who asks and on whose behalf, and what was decided before.
+"""The context of an approval request: the agent, its user, and earlier decisions on similar actions.
 
-Every question is bounded and answered by an index, however many approvals there are.
+Every query is bounded and uses an index, however many approvals exist.
 """
 
 import json
@@ -19,7 +19,8 @@ _SIMILAR_SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The action as it is stored, secrets masked; ``policies`` are those that spoke, ``nlp`` those about content."""
+    """The stored action with secrets masked. ``policies`` are the policies that decided; ``nlp`` are the content
+    policies."""
 
     action_id: str
     agent_id: str
@@ -36,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SimilarDecision:
-    """An earlier approval of the same agent, tool and operation. ``outcome`` is what became of its action."""
+    """An earlier approval of the same agent, tool and operation. ``outcome`` is the outcome of its action."""
 
     approval_id: str
     status: str
@@ -49,7 +50,7 @@ class SimilarDecision:
 
 @dataclass(frozen=True, slots=True)
 class SimilarDecisions:
-    """Counted over the newest ``looked_at``; ``newest`` are the last few of them."""
+    """Counts over the newest ``looked_at`` approvals; ``newest`` are the last few of them."""
 
     looked_at: int
     by_status: Counter[str]
@@ -84,7 +85,7 @@ async def asked_action(connection: Connection, org_id: str, action_id: str) -> A
 
 
 async def similar_decisions(connection: Connection, org_id: str, asked: Asked) -> SimilarDecisions:
-    """What was decided of this agent's calls of this operation before."""
+    """Returns earlier decisions on this agent's calls of this operation."""
     cursor = await connection.execute(
         "SELECT p.approval_id, p.decided_at, p.decided_by, p.comment, a.status AS outcome,"
         " a.digest = %(digest)s AS same_request,"

@@ -39,7 +39,7 @@ _ACTION_STATUS: Final = {
 class DecideApproval:
     """The use case behind approve, deny and the admin decision. ``valkey`` None: wake-ups by polling only.
 
-    ``sign_in_trust``: how long after signing in a person decides through links, chats and trackers.
+    ``sign_in_trust``: how long after a sign-in a person may decide through links, chats and trackers.
     """
 
     database: Database
@@ -59,17 +59,17 @@ class DecideApproval:
         denial_needs_reason: bool = True,
         then: Callable[[Connection, Outcome, Voter], Awaitable[None]] | None = None,
     ) -> Outcome:
-        """Durable when this returns; the approval may still be pending, where more votes are needed.
+        """Casts a vote. The vote is durable when this returns; the approval stays pending if it needs more votes.
 
-        ``seen_digest``: of the action that the voter looked at, where they say. ``then`` is done in the same
-        transaction: what it raises undoes the vote. Raises NotFoundError, ForbiddenError, ValidationError,
+        ``seen_digest``: the digest of the action that the voter reviewed, if they state it. ``then`` runs in the same
+        transaction: an exception from it undoes the vote. Raises NotFoundError, ForbiddenError, ValidationError,
         ConflictError, UnavailableError.
         """
         async with self.database.transaction(org_id) as connection:
-            # Locked before anything is looked at: of two decisions at the same moment the second sees the first.
+            # Lock before reading: of two simultaneous decisions, the second sees the first.
             approval = await lock_approval(connection, org_id, approval_id)
             votes = await votes_of(connection, org_id, approval_id)
-            # Neither clock alone: one that is behind would count a vote after the end.
+            # Check both clocks. Either one alone, if slow, would count a vote after the expiry.
             now = max(self.clock(), await server_now(connection))
             voter = await approver_of_now(connection, org_id, voter, now)
             outcome = cast_vote(
@@ -92,7 +92,8 @@ class DecideApproval:
 
 
 async def save_outcome(connection: Connection, outcome: Outcome, voter: Voter) -> None:
-    """The vote, what it made of the approval and its action, and the event; the caller holds the approval's lock."""
+    """Records the vote, the new state of the approval and its action, and the event. The caller holds the approval's
+    lock."""
     approval, vote = outcome.approval, outcome.vote
     await save_vote(connection, approval.org_id, vote)
     await save_state(connection, approval)

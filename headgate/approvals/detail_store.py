@@ -1,4 +1,4 @@
-"""One approval with everything that is shown of it: votes, steps, and the people behind its names."""
+"""Reads one approval with its votes, its steps and the people that its names stand for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from headgate.policies.terms import GROUP_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Who is behind the names of approvals: ``users`` by id, the members of ``groups`` by the group's name."""
+    """The people that the names of approvals stand for: ``users`` by id, the members of ``groups`` by group name."""
 
     users: Mapping[str, User]
     groups: Mapping[str, tuple[str, ...]]
 
     def asked(self, approval: Approval) -> list[str]:
-        """The people whom an approval asks, by id or e-mail address: those of its groups and roles, once each."""
+        """The assignees, by id or e-mail address, including members of groups and roles, without duplicates."""
         roles = [GROUP_PREFIX + slot.group for one in approval.requirements for slot in one.roles]
         names: dict[str, None] = {}
         for name in (*approval.assignees, *roles):
@@ -57,7 +57,7 @@ async def get_detail(connection: Connection, org_id: str, approval_id: str) -> A
 
 
 async def people_of(connection: Connection, org_id: str, approvals: Sequence[Approval]) -> People:
-    """The people behind all names of these approvals."""
+    """Reads the people that the names of these approvals stand for."""
     names = {name for one in approvals for name in one.assignees}
     groups = {name.removeprefix(GROUP_PREFIX) for name in names if name.startswith(GROUP_PREFIX)}
     groups |= {slot.group for one in approvals for requirement in one.requirements for slot in requirement.roles}

@@ -1,4 +1,4 @@
-"""What the clock has found due, one after the other: one that fails does not keep the others waiting."""
+"""Handles due approvals one by one, so that a failure of one does not block the others."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
@@ -11,11 +11,12 @@ from headgate.kernel.errors import HeadgateError, UnavailableError
 _log = structlog.get_logger(__name__)
 
 _UNAVAILABLE_IN_A_ROW: Final = 3
-"""So many in a row are the database's fault; fewer may be one row's, which would be the first again each time."""
+"""The number of failures in a row that indicates a database fault. Fewer may be one row's fault, and stopping for it
+would block the queue: the same row comes first each time."""
 
 
 async def each_due(due: Iterable[DueApproval], attend: Callable[[DueApproval], Awaitable[bool]]) -> int:
-    """How many were attended to. Raises UnavailableError where the database is out of reach."""
+    """Returns the number of approvals handled. Raises UnavailableError if the database is unreachable."""
     done = in_a_row = 0
     for one in due:
         try:

@@ -1,4 +1,4 @@
-"""What a reviewer made of an action, in the database; and the action as it was asked for, to make it of."""
+"""Stores a reviewer's edit of an action, and reads the submitted action that the edit starts from."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headgate.kernel.errors import NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class ActionToEdit:
-    """An explicit action as it was asked for, its secrets masked."""
+    """An explicit action as submitted, with its secrets masked."""
 
     action_id: str
     agent_id: str
@@ -22,7 +22,7 @@ class ActionToEdit:
     context: JsonObject
     delegation: JsonObject
     is_call: bool
-    """Whether Headgate carries it out itself."""
+    """Whether Headgate carries out the action itself."""
 
 
 async def action_to_edit(connection: Connection, approval: Approval) -> ActionToEdit:
@@ -50,7 +50,7 @@ async def action_to_edit(connection: Connection, approval: Approval) -> ActionTo
 
 
 async def save_edit(connection: Connection, approval: Approval, request: bytes, decision: bytes) -> None:
-    """Write the edit; the caller holds the row's lock. ``request`` is masked."""
+    """Writes the edit; the caller holds the row's lock. ``request`` is masked."""
     edit = approval.edit
     if edit is None:
         raise ValueError("there is no edit to save")

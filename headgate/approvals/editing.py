@@ -1,7 +1,7 @@
-"""A reviewer changes an explicit action's parameters and approves what they have made of it. Pure.
+"""A reviewer edits an explicit action's parameters and approves the result. Pure.
 
-Only an explicit action: an intercepted call is sent as its agent wrote it. Only before anybody has approved it as it
-was: what two people approve is one and the same action.
+Only explicit actions can be edited: an intercepted call is sent as its agent wrote it. An edit is possible only before
+the first approval vote, so that two approvers approve the same action.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,29 +17,28 @@ _EXPLICIT = "api"
 
 
 def check_editable(approval: Approval) -> None:
-    """Raises ConflictError for a call that was intercepted."""
+    """Raises ConflictError for an intercepted call."""
     if approval.source != _EXPLICIT:
         raise ConflictError(
-            "this call was intercepted, and is sent as its agent wrote it: approve it as it is, or deny it and say what"
-            " to change",
+            "an intercepted call cannot be edited: approve it as it is, or deny it and state what to change",
             details={"approval_id": approval.approval_id, "source": approval.source, "field": "params"},
         )
 
 
 def check_still_a_call(*, was_call: bool, is_call: bool, operation: str) -> None:
-    """Raises ValidationError where a call that Headgate would make has become one that it cannot: approving it would
-    leave to its agent what the reviewer believes to be sent."""
+    """Raises ValidationError if Headgate would carry out the submitted call but cannot carry out the edited one.
+    Otherwise the agent would have to send what the reviewer believes Headgate sends."""
     if was_call and not is_call:
         raise ValidationError(
-            f"params: no call of {operation} can be made of them any more; give all of the action's params, not only"
+            f"params: they do not make a call of {operation}; send all of the action's params, not only"
             " those that change",
             details={"field": "params", "reason": "no call"},
         )
 
 
 def check_shown(params: JsonObject, shown: JsonObject) -> None:
-    """Raises ValidationError where a secret is among the params, or the mask of one: the agent, and whoever approves
-    next, must see what was approved, and a mask is not to be sent for what it hides."""
+    """Raises ValidationError if the params contain a secret or a mask. The agent and later approvers must see what was
+    approved, and a mask must not be sent in place of the value that it hides."""
     for path, value in _texts(params, "params"):
         if MASK in value:
             raise ValidationError(
@@ -49,7 +48,7 @@ def check_shown(params: JsonObject, shown: JsonObject) -> None:
     if params != shown:
         path = next(changed_members(params, shown, "params"), "params")
         raise ValidationError(
-            f"{path} looks like a secret, and would be masked for everybody who has to see it",
+            f"{path} looks like a secret: it would be masked for the agent and for approvers",
             details={"field": path, "reason": "a secret"},
         )
 
@@ -57,12 +56,12 @@ def check_shown(params: JsonObject, shown: JsonObject) -> None:
 def edited(
     approval: Approval, votes: Sequence[Vote], *, digest: bytes, params: JsonObject, by: str, now: datetime
 ) -> Approval:
-    """The approval, about the action with these params. Raises ConflictError where somebody has approved already."""
+    """Returns the approval with the edited params. Raises ConflictError if it has an approval vote already."""
     approvals = [vote for vote in votes if vote.decision is VoteDecision.APPROVE]
     if approvals:
         who = ", ".join(vote.voter_id for vote in approvals)
         raise ConflictError(
-            f"{who} approved the action as it is now: nobody changes it any more; deny it, and say what to change",
+            f"{who} approved the action already: it can no longer be edited; deny it and state what to change",
             details={"approval_id": approval.approval_id, "status": approval.status.value, "approved_by": who},
         )
     return replace(approval, edit=Edit(digest, params, by, now))

@@ -1,6 +1,6 @@
-"""The clock ends approvals that nobody decided: the approval, its action and the event, each in one transaction.
+"""Expires undecided approvals. One transaction per approval writes the approval, its action and the event.
 
-Expiry does not wait for this: whoever reads an approval past ``expires_at`` finds it expired (approvals.model).
+Expiry does not wait for this job: every reader treats an approval past ``expires_at`` as expired (approvals.model).
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ from headgate.kernel.clock import Clock, rfc3339
 
 
 async def expire_due(database: Database, valkey: Redis | None, clock: Clock) -> int:
-    """End what is due; returns how many ended. Raises UnavailableError where the database is out of reach."""
+    """Expires due approvals; returns how many expired. Raises UnavailableError if the database is unreachable."""
     async with database.across_organizations() as connection:
         due = await due_approvals(connection)
 
@@ -38,7 +38,7 @@ async def _expire(database: Database, due: DueApproval, clock: Clock) -> bool:
         approval = await lock_approval(connection, due.org_id, due.approval_id)
         if approval.status is not ApprovalStatus.PENDING:
             return False  # decided in the meantime
-        # The server's clock found it due; this one may be a little behind.
+        # The server's clock found it due; this process's clock may be slightly behind.
         await end_undecided(connection, due.org_id, approval, max(clock(), approval.expires_at), SYSTEM, "expired")
     return True
 
@@ -46,7 +46,7 @@ async def _expire(database: Database, due: DueApproval, clock: Clock) -> bool:
 async def end_undecided(
     connection: Connection, org_id: str, approval: Approval, at: datetime, actor: Actor, reason: str
 ) -> None:
-    """A pending approval that is locked ends, with its action and the event."""
+    """Expires a locked pending approval, with its action and the event."""
     status = move(approval.approval_id, approval.status, ApprovalStatus.EXPIRED)
     await save_state(connection, replace(approval, status=status))
     await move_action(connection, org_id, approval.action_id, ActionStatus.PENDING_APPROVAL, ActionStatus.DENIED, at)

@@ -19,8 +19,8 @@ from headgate.kernel.secrets import Secret
 _ROOM_RETRY_AFTER_SECONDS: Final = 30
 
 MOST_OPEN_APPROVALS: Final = 100
-"""Of one agent: what a person can look through. An agent that is told to could ask for a thousand a minute, and the
-one that matters would be missed among them, or waved through."""
+"""The most open approvals of one agent that a person can review. A compromised agent (prompt injection) could request
+a thousand a minute, to hide one dangerous request or to have it approved without attention."""
 
 
 class HoldRow(NamedTuple):
@@ -71,8 +71,8 @@ class UseRow(NamedTuple):
 
 
 class HoldTerms(NamedTuple):
-    """What an approval is opened with besides, in the order of ``hold_action``'s last parameters. ``most``: how
-    many open approvals the agent may have, None: any number; ``names``: JSON, whom it is assigned to."""
+    """The remaining terms of a new approval, in the order of ``hold_action``'s last parameters. ``most``: how many
+    open approvals the agent may have, None: unlimited; ``names``: the assignees, as JSON."""
 
     most: int | None
     names: str
@@ -104,7 +104,7 @@ def use_approvals_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
 
 def too_many_open(most_open: int | None) -> RateLimitedError:
     return RateLimitedError(
-        f"{most_open} approvals of this agent wait for a person already: go on when some of them are decided",
+        f"{most_open} approvals of this agent are pending: retry when some of them are decided",
         details={"open_approvals": most_open},
         retry_after_seconds=_ROOM_RETRY_AFTER_SECONDS,
     )
@@ -113,9 +113,9 @@ def too_many_open(most_open: int | None) -> RateLimitedError:
 async def hold_action(
     connection: Connection, row: HoldRow, *, most_open: int | None, attention: Attention | None = None
 ) -> RecordingOutcome:
-    """Record the action with its approval; an open approval of the digest gives way only if superseded.
+    """Records the action with its approval. A superseded open approval of the same digest ends; any other one stays.
 
-    Raises RateLimitedError where the agent would have more than ``most_open`` open approvals (None: any number).
+    Raises RateLimitedError if the agent would have more than ``most_open`` open approvals (None: unlimited).
     """
     answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *hold_terms(most_open, attention))))
     if answer is RecordingOutcome.FULL:
@@ -126,19 +126,19 @@ async def hold_action(
 async def record_retry(
     connection: Connection, org_id: str, approval_id: str, agent_id: str, at: datetime, payload: str
 ) -> None:
-    """The same call again: one event, no new action."""
+    """Records a repeat of the same call: one event, no new action."""
     await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s)", [org_id, approval_id, agent_id, at, payload])
 
 
 async def held_decision(connection: Connection, org_id: str, approval_id: str, agent_id: str) -> str:
-    """How the action of this approval was decided when it was opened, as JSON; ``{}`` where there is none."""
+    """Returns the decision stored when the approval was opened, as JSON; ``{}`` if there is none."""
     cursor = await connection.execute("SELECT held_decision(%s, %s, %s) AS decision", [org_id, approval_id, agent_id])
     row = await cursor.fetchone()
     return "{}" if row is None or row["decision"] is None else str(row["decision"])
 
 
 async def decided_within(connection: Connection, back: timedelta) -> list[str]:
-    """Approvals that were decided not longer than ``back`` ago, over all organizations."""
+    """Lists approvals of all organizations that were decided within the last ``back``."""
     cursor = await connection.execute("SELECT approval_id FROM approvals_decided_within(%s)", [back])
     return [str(row["approval_id"]) for row in await cursor.fetchall()]
 

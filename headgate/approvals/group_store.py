@@ -1,4 +1,4 @@
-"""Groups of approvers in the database, and who is in which."""
+"""Approver groups in the database, and their members."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -12,7 +12,7 @@ _COLUMNS: Final = "name, description, members, version, created_at, updated_at"
 
 
 async def insert_group(connection: Connection, org_id: str, group: ApproverGroup) -> bool:
-    """False where there is one of that name."""
+    """Inserts the group; returns False if the name exists."""
     cursor = await connection.execute(
         f"INSERT INTO approver_groups (org_id, {_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",  # noqa: S608 - a constant of this file
         [
@@ -47,7 +47,7 @@ async def _one(connection: Connection, org_id: str, name: str, lock: str) -> App
 
 
 async def save_group(connection: Connection, org_id: str, group: ApproverGroup) -> None:
-    """Write the next version; the caller holds the row's lock."""
+    """Writes the next version; the caller holds the row's lock."""
     await connection.execute(
         "UPDATE approver_groups SET description = %s, members = %s, version = %s, updated_at = %s"
         " WHERE org_id = %s AND name = %s",
@@ -62,7 +62,7 @@ async def delete_group(connection: Connection, org_id: str, name: str) -> None:
 async def list_groups(
     connection: Connection, org_id: str, *, limit: int, offset: int
 ) -> tuple[list[ApproverGroup], int]:
-    """By name, with how many there are (they are few)."""
+    """Lists groups by name, with the total (organizations have few)."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM approver_groups WHERE org_id = %s ORDER BY name LIMIT %s OFFSET %s",  # noqa: S608 - a constant of this file
         [org_id, limit, offset],
@@ -77,7 +77,7 @@ async def count_groups(connection: Connection, org_id: str) -> int:
 
 
 async def groups_of(connection: Connection, org_id: str, user_id: str, email: str | None) -> frozenset[str]:
-    """The groups that this person is in now, by id or by e-mail address."""
+    """The groups that contain this person now, by user id or e-mail address."""
     known_as = [user_id.casefold()] if email is None else [user_id.casefold(), email.casefold()]
     cursor = await connection.execute(
         "SELECT name FROM approver_groups WHERE org_id = %s AND members && %s::text[]", [org_id, known_as]

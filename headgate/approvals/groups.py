@@ -1,4 +1,4 @@
-"""Groups of approvers: named once for the organization, so that policies need not name people."""
+"""Approver groups: an organization defines them once, so that policies need not name people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DESCRIPTION_MAX_CHARACTERS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ApproverGroup:
-    """``members`` are users' ids and e-mail addresses, in lower case, in order; a group has no groups in it."""
+    """``members`` are user ids and e-mail addresses, lower case and sorted. A group does not contain groups."""
 
     name: str
     description: str | None
@@ -46,7 +46,7 @@ def parse_members(members: Sequence[str]) -> tuple[str, ...]:
         if not member.strip() or "\0" in member or len(member) > ASSIGNEE_MAX_CHARACTERS:
             reason = "must be a user's id or an e-mail address"
         elif member.startswith(GROUP_PREFIX):
-            reason = "a group has people in it, no groups"
+            reason = "a group contains people, not groups"
         elif "@" not in member and not member.startswith("usr_"):
             reason = "must be a user's id (usr_…) or an e-mail address"
         if reason is not None:

@@ -1,4 +1,4 @@
-"""Everything that happened to an approval, in order (the specification leaves the entries of ``history`` open)."""
+"""The history of an approval in order (the specification leaves the entries of ``history`` open)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class HistoryVerb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happened to an approval beside votes and its use. ``by`` None: the clock."""
+    """A step of an approval other than a vote or its use. ``by`` None: the clock."""
 
     verb: HistoryVerb
     at: datetime
@@ -37,7 +37,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class EarlyEnd:
-    """It ended before its time: ``by_approval`` asked for more and took its place; None: its agent took it back."""
+    """The approval ended early. ``by_approval`` superseded it with stricter requirements; None: its agent withdrew
+    it."""
 
     at: datetime
     by_approval: str | None
@@ -45,8 +46,8 @@ class EarlyEnd:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """``by`` is a voter, the agent that asked, or the execution that used it; None: the clock. ``on_behalf_of``:
-    who was away, and whose assignment the vote used."""
+    """``by`` is a voter, the requesting agent, or the execution that used the approval; None: the clock.
+    ``on_behalf_of``: the absent user whose assignment the vote used."""
 
     verb: HistoryVerb
     at: datetime
@@ -64,7 +65,7 @@ def history(
     steps: Sequence[Step] = (),
     early_end: EarlyEnd | None = None,
 ) -> list[HistoryEntry]:
-    """Oldest first; at one moment, in the order in which it must have happened."""
+    """Sorts entries oldest first; entries of the same moment are in causal order."""
     entries = [HistoryEntry(HistoryVerb.REQUESTED, approval.created_at, approval.agent_id, reason=approval.reason)]
     entries += [HistoryEntry(one.verb, one.at, one.by, one.email, one.reason, data=one.data) for one in steps]
     for vote in votes:

@@ -16,15 +16,15 @@ from headgate.kernel.ids import IdPrefix, earliest_id
 
 _FEW_ASSIGNED: Final = 1_000
 _ASKED_TOTAL: Final = 500
-"""Up to where a total is exact for which each approval is asked whose it is."""
+"""The largest count that is exact when every candidate approval's assignees must be checked."""
 _CLOCK_SLACK: Final = timedelta(hours=1)
-"""By how much the moment in an id may differ from ``created_at``: clocks of processes differ, and are set."""
+"""The most that the time in an id may differ from ``created_at``: processes' clocks differ and get adjusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
-    """What to list; None means any. ``status`` is what the approval is now, not what its row says. ``assigned_to``
-    are a person's names in lower case, any of which may be assigned. The bounds of ``created_at`` are inclusive."""
+    """The filter of a list; None means any. ``status`` is the current status, not the row's. ``assigned_to`` are a
+    person's names in lower case; one match suffices. The bounds of ``created_at`` are inclusive."""
 
     status: ApprovalStatus | None = None
     agent_id: str | None = None
@@ -37,7 +37,7 @@ class ApprovalFilter:
 
     @property
     def is_more_than_assigned(self) -> bool:
-        """Somebody's, and something else is asked of them that their assignments do not tell."""
+        """Whether the filter names a person and another condition that the assignments table cannot answer."""
         others = (self.agent_id, self.risk_level, self.tool, self.policy_id, self.created_from, self.created_to)
         return bool(self.assigned_to) and any(one is not None for one in others)
 
@@ -62,7 +62,7 @@ async def list_approvals(
     cursor: str | None = None,
     exact_total: bool = False,
 ) -> ApprovalPage:
-    """Newest first. ``cursor`` is the id of the last approval already seen."""
+    """Returns a page, newest first. ``cursor`` is the id of the last approval already seen."""
     each = wanted.is_more_than_assigned and await _are_many(connection, org_id, wanted.assigned_to or frozenset())
     query, parameters = listing(org_id, wanted, limit=limit, offset=offset, cursor=cursor, each=each)
     rows = await (await connection.execute(query, parameters)).fetchall()
@@ -80,7 +80,7 @@ async def list_approvals(
 
 
 async def _are_many(connection: Connection, org_id: str, names: frozenset[str]) -> bool:
-    """Whether so much is assigned to these that finding it first costs more than asking each approval whose it is."""
+    """Whether the names have so many assignments that checking each approval's assignees costs less."""
     source = sql.SQL("approval_assignees WHERE org_id = %(org)s AND name = ANY (%(names)s)")
     values = {"org": org_id, "names": sorted(names)}
     return (await count_rows(connection, source, values, exact=False, most=_FEW_ASSIGNED)).is_minimum
@@ -89,7 +89,7 @@ async def _are_many(connection: Connection, org_id: str, names: frozenset[str]) 
 def listing(
     org_id: str, wanted: ApprovalFilter, *, limit: int, offset: int, cursor: str | None, each: bool = False
 ) -> tuple[sql.Composed, dict[str, object]]:
-    """The statement of one page. The page is found first, by approvals alone; then what it shows is read for it."""
+    """The statement for one page. It finds the page from approvals alone, then reads the rest of those rows."""
     after = sql.SQL("" if cursor is None else " AND p.approval_id < %(before)s")
     source, values = matching(org_id, wanted, after, each=each)
     query = sql.SQL(
@@ -105,11 +105,11 @@ def listing(
 def matching(
     org_id: str, wanted: ApprovalFilter, after: sql.SQL, *, each: bool = False
 ) -> tuple[sql.Composed, dict[str, object]]:
-    """``table p WHERE conditions``, in a form that each time has an index with the list's order.
+    """``table p WHERE conditions``, in a form that always uses an index in the list's order.
 
-    Expired by time and expired by the worker are two ordered lists to be merged, as are the lists of a person's
-    several names: an OR of them would be read through in the primary key's order. ``each``: an approval that the other
-    filters leave is asked whose it is; else what is assigned is found first, and asked for the rest.
+    Approvals expired by time and by the worker are two ordered lists to merge, as are the lists of a person's several
+    names. An OR of them would scan in primary key order. ``each``: checks the assignees of each approval that passes
+    the other filters. Otherwise the query starts from the assignments and checks the other filters.
     """
     conditions, values = _conditions(org_id, wanted, each=each)
     where = sql.Composed([sql.SQL(" AND ").join(conditions), after])
@@ -121,7 +121,7 @@ def matching(
     if wanted.assigned_to and not each and wanted.status is not ApprovalStatus.PENDING:
         assigned = _assigned(wanted.assigned_to, after, values, decided=wanted.status is not None)
         if len(conditions) == (1 if wanted.status is None else 2):
-            # Nothing else is asked of them: what is assigned need not be looked at to be counted.
+            # There is no other filter, so the count needs only the assignments.
             return sql.SQL("({}) p WHERE true").format(assigned), values
         joined = sql.SQL("({}) m JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = m.approval_id WHERE {}")
         return joined.format(assigned, where), values
@@ -129,7 +129,7 @@ def matching(
 
 
 def _assigned(names: frozenset[str], after: sql.SQL, values: dict[str, object], *, decided: bool) -> sql.Composed:
-    """What is assigned to any of these names; ``decided``: of the status that ``values`` has."""
+    """Selects the assignments of any of these names; ``decided``: with the status in ``values``."""
     branches: list[sql.Composable] = []
     for number, name in enumerate(sorted(names)):
         values[f"name_{number}"] = name
@@ -163,7 +163,7 @@ def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[lis
             values[column] = value
     few_wait = wanted.status in (ApprovalStatus.PENDING, ApprovalStatus.EXPIRED)
     if wanted.assigned_to is not None and (few_wait or each):
-        # OFFSET 0: one by one, in the list's order; as a join, everything that is assigned would be read first.
+        # OFFSET 0 forces one lookup per row in the list's order; a join would read all assignments first.
         parts.append(
             sql.SQL(
                 "EXISTS (SELECT FROM approval_assignees x WHERE x.org_id = %(org)s AND x.approval_id = p.approval_id"
@@ -176,7 +176,7 @@ def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[lis
 
 
 def _created(wanted: ApprovalFilter, parts: list[sql.Composable], values: dict[str, object]) -> None:
-    """An id begins with the moment of its making, so that a range of time is a stretch of the primary key."""
+    """An id starts with its creation time, so a time range is a range of the primary key."""
     if wanted.created_from is not None:
         parts.append(sql.SQL("p.created_at >= %(from)s AND p.approval_id >= %(from_id)s"))
         values["from"] = wanted.created_from

@@ -1,7 +1,8 @@
-"""Somebody decides without a credential of their provider's: through a link, a chat or a tracker, as the user to whom
-that is mapped. Their rights are those of their newest token, and it must be one of late: who has left a provider, where
-nobody has told Headgate, signs in no more, and so decides no more. How late is the operator's choice; the default is
-when a person is authenticated anew at the latest by NIST SP 800-63B-4, section 2.1.3 (30 days at AAL1).
+"""A person decides without an identity provider's credential (link, chat or tracker), as the user mapped to them.
+
+Their rights are those of their newest token, and it must be recent. A person who has left the identity provider cannot
+sign in, so they lose the right to decide even if the provider sends no deprovisioning. The operator sets the limit; the
+default is the longest reauthentication interval of NIST SP 800-63B-4, section 2.1.3 (30 days at AAL1).
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ DEFAULT_TRUST: Final = timedelta(days=30)
 
 
 def mapped_voter(user: User, *, now: datetime, trust: timedelta) -> Voter:
-    """``trust``: for how long after a person has signed in. Raises ForbiddenError, in words for that person."""
+    """``trust``: how long after a sign-in the person may decide. Raises ForbiddenError with a text for that person."""
     require_active(user.user_id, user.deactivated_at)
     scopes = scopes_of_roles(user.roles)
     if not scopes & {Scope.APPROVALS_WRITE, Scope.ADMIN}:

@@ -1,7 +1,7 @@
-"""An approval, its states, and what a retry of the call it was asked for gets.
+"""An approval, its states, and the answer to a retry of its call.
 
-The states are the specification's ("Approval status"); the answers to a retry are semantics.md's ("Retry,
-use, expiry"). Time is passed in: whatever a row says, an approval past ``expires_at`` is not pending.
+The states are the specification's ("Approval status"); the answers to a retry are semantics.md's ("Retry, use,
+expiry"). The caller passes in the time: an approval past ``expires_at`` is not pending, whatever its row says.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from headgate.policies.model import Requirement
 
 REASON_MAX_CHARACTERS: Final = 500
 USE_GRACE: Final = timedelta(minutes=15)
-"""An approval that was given late can still be used this long after the decision. In SQL: ``approval_use_ends``."""
+"""How long after a late approval the call can still use it. In SQL: ``approval_use_ends``."""
 
 
 class ApprovalStatus(StrEnum):
@@ -45,8 +45,8 @@ class VoteDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a reviewer made of an explicit action before it was approved: its digest, and its params with secrets
-    masked. The action keeps what was asked for."""
+    """A reviewer's edit of an explicit action before its approval: the digest, and the params with secrets masked. The
+    action itself keeps the submitted params."""
 
     digest: bytes
     params: JsonObject
@@ -56,10 +56,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One approval as its row says; ``state_at`` says what it is now.
+    """An approval as its row states it; ``state_at`` gives its current state.
 
-    ``decided_by`` is the voter whose vote decided; ``repeats`` names the earlier approval of the same call
-    that was used, has expired, or no longer covers what the policies ask; ``used_by`` is the execution.
+    ``decided_by`` is the voter whose vote decided. ``repeats`` names an earlier approval of the same call that was
+    used, has expired, or no longer satisfies the policies. ``used_by`` is the execution.
     """
 
     org_id: str
@@ -92,21 +92,21 @@ class Approval:
 
     @property
     def assignees(self) -> tuple[str, ...]:
-        """Everybody whom some requirement asks now, once each."""
+        """The current assignees of all requirements, without duplicates."""
         return tuple(dict.fromkeys(name for one in self.requirements for name in one.named))
 
     @property
     def approved_digest(self) -> bytes:
-        """Of the action that a vote of now is about: as it was asked for, or as a reviewer has edited it."""
+        """The digest that a new vote covers: of the submitted action, or of a reviewer's edit."""
         return self.digest if self.edit is None else self.edit.digest
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One approver's vote. ``voter_id`` is the user, or a key that no user created.
+    """One approver's vote. ``voter_id`` is the user, or a key without a creating user.
 
-    ``email``, ``as_admin`` and ``standing`` are what held when the vote was cast: what counts later is what was
-    checked. ``on_behalf_of`` is the absent user whose assignment it used; ``digest`` is of the action voted on.
+    ``email``, ``as_admin`` and ``standing`` are those at the time of the vote and stay so. ``on_behalf_of`` is the
+    absent user whose assignment it used; ``digest`` is of the action voted on.
     """
 
     approval_id: str
@@ -123,7 +123,7 @@ class Vote:
 
 
 def move(approval_id: str, current: ApprovalStatus, target: ApprovalStatus) -> ApprovalStatus:
-    """``target``, where the transition table allows it. Raises ConflictError."""
+    """Returns ``target`` if the transition table allows it. Raises ConflictError."""
     if target not in TRANSITIONS[current]:
         raise ConflictError(
             f"approval {approval_id} is {current} and cannot become {target}", details={"status": current.value}
@@ -132,34 +132,34 @@ def move(approval_id: str, current: ApprovalStatus, target: ApprovalStatus) -> A
 
 
 def state_at(approval: Approval, now: datetime) -> ApprovalStatus:
-    """What the approval is at this moment: expired by time even where the row still says pending."""
+    """The current state: expired by time even if the row still says pending."""
     if approval.status is ApprovalStatus.PENDING and now >= approval.expires_at:
         return ApprovalStatus.EXPIRED
     return approval.status
 
 
 def usable_until(approval: Approval) -> datetime | None:
-    """Until when an approved, unused approval lets its call through; None where it does not."""
+    """The time until which an approved, unused approval lets its call through; None if it does not."""
     if approval.status is not ApprovalStatus.APPROVED or approval.used_at is not None or approval.decided_at is None:
         return None
     return max(approval.expires_at, approval.decided_at + USE_GRACE)
 
 
 class RetryAnswer(StrEnum):
-    """What the same call, sent again by the same agent, gets."""
+    """The answer to the same call, sent again by the same agent."""
 
     HOLD = "hold"
     """Still pending: it attaches to the approval."""
     USE = "use"
-    """Approved and unused: it goes through, once."""
+    """Approved and unused: the call goes through, once."""
     DENIED = "denied"
-    """A person said no, and that holds until ``expires_at``."""
+    """Denied; the denial applies until ``expires_at``."""
     ANEW = "anew"
-    """Used, expired or never asked: a new action and approval, which name the old one."""
+    """Used, expired or absent: a new action and approval, which names the old approval."""
 
 
 def answer_for_retry(newest: Approval | None, now: datetime) -> RetryAnswer:
-    """The answer that the newest approval of the call's digest gives. The policies of now must agree as well."""
+    """The answer of the newest approval with the call's digest. The current policies must also accept it."""
     if newest is None:
         return RetryAnswer.ANEW
     match state_at(newest, now):

@@ -1,4 +1,4 @@
-"""An approval is given to other people: its requirements, the lists that it stands in, a step and an event."""
+"""Reassigns an approval: its requirements, the lists that show it, a step and an event."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class ReassignApproval:
 
 
 async def _check_known(connection: Connection, org_id: str, assignees: Assignees) -> None:
-    """An e-mail address may be somebody's who has not signed in yet; an id and a group are not to be mistyped."""
+    """An e-mail address may belong to a person who has not signed in yet. An unknown id or group is a typing error."""
     users = await find_users(connection, org_id, assignees.user_ids)
     unknown = [one for one in assignees.user_ids if one not in users]
     gone = [one.user_id for one in users.values() if one.deactivated_at is not None]

@@ -1,7 +1,7 @@
-"""Giving an approval to other people: who may, and what then stands. Pure.
+"""Who may reassign an approval, and what it then requires. Pure.
 
-The new assignees take the place of the ones before; what was voted stays as it was. What a policy demands of roles, of
-numbers and of keeping people apart stays too: it is about who may decide, not about who is asked.
+New assignees replace the previous ones; votes stay. Roles, quorum and separation of duties also stay: they determine
+who may decide, not who is assigned.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _USER_PREFIX: Final = "usr_"
 
 @dataclass(frozen=True, slots=True)
 class Assignees:
-    """The people and groups to ask: users by id, e-mail addresses as they were written, groups without prefix."""
+    """The new assignees: users by id, e-mail addresses as written, groups without prefix."""
 
     user_ids: tuple[str, ...]
     emails: tuple[str, ...]
@@ -70,10 +70,10 @@ def reassigned(
     parties: Parties,
     policy_id: str | None = None,
 ) -> Approval:
-    """The approval with these assignees, in the requirement of ``policy_id`` or (None) in all of them.
+    """Returns the approval with these assignees in the requirement of ``policy_id``, or in all of them (None).
 
-    Who may decide it may give it away. Raises ForbiddenError, ConflictError (decided already), ValidationError (a
-    reason that is too long; fewer people than are needed), NotFoundError (no such requirement).
+    A person who may decide an approval may reassign it. Raises ForbiddenError, ConflictError (already decided),
+    ValidationError (reason too long, or fewer assignees than the quorum), NotFoundError (no such requirement).
     """
     checked_reason(reason, is_required=False)
     check_right(approval, votes, voter, parties, VoteDecision.DENY)

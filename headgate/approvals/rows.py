@@ -1,4 +1,4 @@
-"""Approvals as their rows hold them: the columns, and what they say."""
+"""Columns of approvals and how to read their rows."""
 
 import json
 from typing import Final
@@ -59,7 +59,7 @@ def _edit(row: DictRow) -> Edit | None:
 
 
 def requirements_from(text: str) -> tuple[Requirement, ...]:
-    """Requirements as ``Requirement.record`` wrote them."""
+    """Reads requirements that ``Requirement.record`` wrote."""
     return tuple(
         Requirement(
             policy_id=one["policy_id"],

@@ -1,8 +1,8 @@
-"""For what a vote counts: which of an approval's requirements, and which of their slots (docs/guides/approvals.md).
+"""The standing of a vote: the requirements and slots that it counts for (docs/guides/approvals.md).
 
-Each approval that a requirement asks for is a slot. A role's slots take members of its group only; the others take
-whoever the requirement names, or anybody where it names nobody. A vote fills at most one slot of each requirement, so
-that a person in two groups does not stand for two people. Pure: names and groups are what held when it was asked.
+Each vote that a requirement needs is a slot. A role's slot takes a member of its group only. Any other slot takes an
+assignee, or any approver if the requirement names no assignee. A vote fills at most one slot of each requirement, so a
+person in two groups does not count twice. Pure: names and groups are those at the time of the vote.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +16,8 @@ from headgate.policies.terms import GROUP_PREFIX, Duty
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a vote counts for in the requirement of one policy: ``is_free``, for slots that need no role; ``roles``,
-    for those of these groups."""
+    """The standing of a vote in one policy's requirement: ``is_free`` for slots without a role, ``roles`` for slots of
+    these groups."""
 
     policy_id: str
     is_free: bool
@@ -29,7 +29,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A person as approvals name people: by id, by e-mail address, by group. ``groups`` are names without prefix."""
+    """A person by every name that approvals use: id, e-mail address, groups. ``groups`` are names without prefix."""
 
     user_id: str
     email: str | None = None
@@ -44,14 +44,14 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who may have to be kept apart from deciding: the agent's owner, and each policy's author, by policy. None, or
-    absent: nobody is known, so nobody is kept out."""
+    """People whom separation of duties may bar: the agent's owner, and each policy's author, by policy. None or
+    absent: unknown, so the rule bars no person."""
 
     agent_owner: str | None = None
     policy_authors: Mapping[str, str | None] = field(default_factory=dict)
 
     def kept_out(self, requirement: Requirement) -> dict[str, Duty]:
-        """The people who may not decide what this requirement is about, and why."""
+        """The people who may not decide this requirement, and why."""
         people: dict[str, Duty] = {}
         for duty in requirement.separation_of_duties:
             person = self.agent_owner if duty is Duty.AGENT_OWNER else self.policy_authors.get(requirement.policy_id)
@@ -60,11 +60,11 @@ class Parties:
         return people
 
 
-NOBODY: Final = Parties()
+NO_PARTIES: Final = Parties()
 
 
 def standing_in(requirement: Requirement, person: Named, *, is_admin: bool = False) -> Standing:
-    """``admin:*`` stands for anybody whom a requirement names, and for no member of a role's group."""
+    """``admin:*`` counts for any assignee slot, and for no role's slot."""
     named = {name.casefold() for name in requirement.named}
     return Standing(
         policy_id=requirement.policy_id,
@@ -74,12 +74,12 @@ def standing_in(requirement: Requirement, person: Named, *, is_admin: bool = Fal
 
 
 def can_fill(standing: Standing, requirement: Requirement) -> bool:
-    """Whether an approval with this standing fills any slot that the requirement has."""
+    """Whether an approval with this standing fills any slot of the requirement."""
     return bool(standing.roles) or (standing.is_free and requirement.free_slots > 0)
 
 
 def can_refuse(standing: Standing) -> bool:
-    """Whether a denial with this standing counts: to stop something is everybody's whom it was put to."""
+    """Whether a denial with this standing counts: any assignee may deny."""
     return standing.is_free or bool(standing.roles)
 
 
@@ -108,6 +108,6 @@ def _place(
 
 
 def is_refused(requirement: Requirement, denials: Iterable[Standing]) -> bool:
-    """Whether so many denials count for it as it takes to refuse."""
+    """Whether the denials reach the number that this requirement needs to refuse."""
     counted = [one for one in denials if one.policy_id == requirement.policy_id and can_refuse(one)]
     return len(counted) >= requirement.denials_required

@@ -1,4 +1,4 @@
-"""The steps of approvals in the database: what happened beside votes and use. Rows are added, never changed."""
+"""The steps of approvals in the database: history other than votes and use. Rows are added, never changed."""
 
 import json
 
@@ -9,7 +9,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 
 
 async def add_step(connection: Connection, org_id: str, approval_id: str, step: Step) -> None:
-    """The caller holds the approval's lock, which is what numbers the steps."""
+    """Inserts a step. The caller holds the approval's lock, which makes step numbers unique."""
     await connection.execute(
         "INSERT INTO approval_steps (org_id, approval_id, step, verb, at, by, email, reason, data)"
         " SELECT %(org)s, %(approval)s, coalesce(max(s.step), 0) + 1, %(verb)s, %(at)s, %(by)s, %(email)s, %(reason)s,"
@@ -28,7 +28,7 @@ async def add_step(connection: Connection, org_id: str, approval_id: str, step: 
 
 
 async def steps_of(connection: Connection, org_id: str, approval_id: str) -> list[Step]:
-    """In the order in which they happened."""
+    """Lists steps in the order in which they happened."""
     cursor = await connection.execute(
         "SELECT verb, at, by, email, reason, data FROM approval_steps"
         " WHERE org_id = %s AND approval_id = %s ORDER BY step",
@@ -41,7 +41,7 @@ async def steps_of(connection: Connection, org_id: str, approval_id: str) -> lis
 
 
 async def early_end_of(connection: Connection, approval: Approval) -> EarlyEnd | None:
-    """How and when it ended before its time, where it did: its action's last change is that moment."""
+    """How and when the approval ended early, if it did. The time is its action's last change."""
     if approval.status is not ApprovalStatus.EXPIRED:
         return None
     cursor = await connection.execute(

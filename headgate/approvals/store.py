@@ -1,4 +1,4 @@
-"""Approvals in the database: read, locked, moved (lists: ``list_store``, votes: ``vote_store``)."""
+"""Reads, locks and updates approvals in the database (lists: ``list_store``, votes: ``vote_store``)."""
 
 import json
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from headgate.policies.terms import GROUP_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class HeldAction:
-    """What the approval is about, as it is shown: tool, operation and the masked params; ``http`` of a call as it was
-    sent, masked too."""
+    """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
+    intercepted call."""
 
     tool: str
     operation: str
@@ -29,14 +29,14 @@ class HeldAction:
 
 @dataclass(frozen=True, slots=True)
 class DueApproval:
-    """An approval that the clock has something to do with."""
+    """An approval that is due for expiry, escalation or a reminder."""
 
     org_id: str
     approval_id: str
 
 
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
-    """With what it is about. Raises NotFoundError."""
+    """Reads the approval and its action. Raises NotFoundError."""
     query = sql.SQL(
         "SELECT {}, a.tool, a.operation, a.request FROM approvals p"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
@@ -58,7 +58,7 @@ async def lock_approval(connection: Connection, org_id: str, approval_id: str) -
 
 
 async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, digest: bytes) -> Approval | None:
-    """The newest approval of an intercepted call. One of an explicit action never serves it (the digest differs)."""
+    """The newest approval of an intercepted call. An explicit action's approval never applies (the digest differs)."""
     query = sql.SQL(
         "SELECT {} FROM approvals p WHERE p.org_id = %s AND p.agent_id = %s AND p.digest = %s AND p.source = 'proxy'"
         " ORDER BY p.approval_id DESC LIMIT 1"
@@ -68,7 +68,7 @@ async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, 
 
 
 async def save_state(connection: Connection, approval: Approval) -> None:
-    """Write what a vote or the clock changed; the caller holds the row's lock."""
+    """Writes a change by a vote or the clock; the caller holds the row's lock."""
     await connection.execute(
         "UPDATE approvals SET status = %s, current_approvals = %s, decided_at = %s, decided_by = %s, comment = %s"
         " WHERE org_id = %s AND approval_id = %s",
@@ -85,7 +85,7 @@ async def save_state(connection: Connection, approval: Approval) -> None:
 
 
 async def save_requirements(connection: Connection, approval: Approval) -> None:
-    """Write whom the approval asks now, and in whose lists it stands; the caller holds the row's lock."""
+    """Writes the assignees and the lists that show the approval; the caller holds the row's lock."""
     records = [one.record() for one in approval.requirements]
     await connection.execute(
         "UPDATE approvals SET requirements = %s WHERE org_id = %s AND approval_id = %s",
@@ -102,7 +102,7 @@ async def save_requirements(connection: Connection, approval: Approval) -> None:
 
 
 async def save_attention(connection: Connection, approval: Approval) -> None:
-    """Write what the clock has told people; the caller holds the row's lock."""
+    """Writes escalation and reminder times; the caller holds the row's lock."""
     await connection.execute(
         "UPDATE approvals SET escalated_at = %s, remind_at = %s, reminders = %s WHERE org_id = %s AND approval_id = %s",
         [approval.escalated_at, approval.remind_at, approval.reminders, approval.org_id, approval.approval_id],
@@ -110,31 +110,31 @@ async def save_attention(connection: Connection, approval: Approval) -> None:
 
 
 def assigned_names(requirements: Sequence[Requirement]) -> list[str]:
-    """In whose lists an approval stands: whom it names, and the groups of its roles, in lower case."""
+    """The names whose lists show an approval: assignees and the groups of its roles, in lower case."""
     named = {name.casefold() for one in requirements for name in one.named}
     return sorted(named | {GROUP_PREFIX + slot.group for one in requirements for slot in one.roles})
 
 
 async def due_approvals(connection: Connection) -> list[DueApproval]:
-    """What the clock has ended, over all organizations."""
+    """Lists approvals of all organizations that are due to expire."""
     cursor = await connection.execute("SELECT org_id, approval_id FROM approvals_due()")
     return [DueApproval(row["org_id"], row["approval_id"]) for row in await cursor.fetchall()]
 
 
 async def due_escalations(connection: Connection) -> list[DueApproval]:
-    """What nobody has decided in the time that its policy gave, over all organizations."""
+    """Lists undecided approvals of all organizations that are due for escalation."""
     cursor = await connection.execute("SELECT org_id, approval_id FROM escalations_due()")
     return [DueApproval(row["org_id"], row["approval_id"]) for row in await cursor.fetchall()]
 
 
 async def due_reminders(connection: Connection) -> list[DueApproval]:
-    """Whose people are to be reminded, over all organizations."""
+    """Lists approvals of all organizations that are due for a reminder."""
     cursor = await connection.execute("SELECT org_id, approval_id FROM reminders_due()")
     return [DueApproval(row["org_id"], row["approval_id"]) for row in await cursor.fetchall()]
 
 
 async def count_open(connection: Connection) -> int:
-    """How many approvals wait for a person, over all organizations."""
+    """Counts pending approvals of all organizations."""
     row = await (await connection.execute("SELECT approvals_open() AS approvals")).fetchone()
     return 0 if row is None else int(row["approvals"])
 

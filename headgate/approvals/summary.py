@@ -1,4 +1,4 @@
-"""One plain sentence of what an action does, for the person who decides it."""
+"""Describes an action in one plain sentence for its approver."""
 
 import json
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ def summary(
 
 
 def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
-    """``POST https://api.example.com`` of a call that no catalogue names, else ``github.delete_repo``."""
+    """``POST https://api.example.com`` for a call without a catalogue entry, else ``github.delete_repo``."""
     return _call(http) if tool == _GENERIC and http is not None else f"{tool}.{operation}"
 
 
 def for_a_channel(http: JsonObject | None) -> JsonObject | None:
-    """Where it goes, and nothing of what it says: whoever reads a channel sees neither path, query nor params."""
+    """The destination without the content: readers of a channel see neither path, query nor params."""
     return None if http is None else {**http, "path": "", "query": None}
 
 
@@ -62,7 +62,7 @@ def _call(http: JsonObject) -> str:
 
 
 def _named(params: JsonObject) -> str:
-    """The first few params that are no structures; how many there are besides."""
+    """The first few scalar params, and the number of the other params."""
     plain = [name for name, value in params.items() if not isinstance(value, list | dict | NoneType)]
     named = [f"{_short(name)} {_value(params[name])}" for name in plain[:_NAMED_MAX]]
     rest = len(params) - len(named)

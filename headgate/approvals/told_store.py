@@ -1,4 +1,4 @@
-"""What messages about an action or its approval say, for many at a time."""
+"""Reads what notifications about actions and approvals state, for many at a time."""
 
 import json
 from collections.abc import Collection
@@ -12,8 +12,8 @@ from headgate.kernel.canonical_json import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An action with its approval, where it has one. ``status`` is the approval's of now; ``http``: a call of no
-    catalogue as it was sent, masked."""
+    """An action with its approval, if any. ``status`` is the approval's current status; ``http`` is the masked request
+    of a call without a catalogue entry."""
 
     action_id: str
     agent_id: str

@@ -1,6 +1,6 @@
-"""What an agent asked for, as a person must see it: each text with what hides in it written out, and where it was.
+"""Shows agents' text to a person with hidden characters written out, and lists where they were.
 
-JSON writes control characters out by itself, so that line breaks and tabs may stay what they are.
+JSON escapes control characters itself, so line breaks and tabs may stay.
 """
 
 from typing import Final
@@ -17,7 +17,8 @@ def shown_text(text: str) -> str:
 
 
 def shown_value(value: JsonValue, hidden: list[str], pointer: str = "") -> JsonValue:
-    """The value with all its texts shown, names too; ``hidden`` gets the place (RFC 6901) of each that was not."""
+    """Returns the value with all texts and names shown; ``hidden`` receives the place (RFC 6901) of each hidden
+    character."""
     match value:
         case str():
             text = shown_text(value)
@@ -32,7 +33,7 @@ def shown_value(value: JsonValue, hidden: list[str], pointer: str = "") -> JsonV
 
 
 def shown_object(value: JsonObject, hidden: list[str], pointer: str = "") -> JsonObject:
-    """As ``shown_value``. Names that are shown alike keep apart by a number."""
+    """Like ``shown_value``. Names that look alike get a number."""
     shown: JsonObject = {}
     for name, member in value.items():
         text = shown_text(name)

@@ -1,6 +1,7 @@
-"""What keeps a vote from being cast, whoever casts it: the approval is over, they have voted, it is another action now.
+"""Checks before every vote: the approval is open, the voter has not voted, and the action is the one that they
+reviewed.
 
-Each says what the state is and who made it so, when. Pure.
+Each error states the state and who caused it, when. Pure.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from headgate.kernel.errors import ConflictError, ValidationError
 
 
 def check_open(approval: Approval, now: datetime) -> None:
-    """Raises ConflictError, which says what it is instead, and who made it so, and when."""
+    """Raises ConflictError with the current state, who caused it, and when."""
     state = state_at(approval, now)
     if state is ApprovalStatus.PENDING:
         return
@@ -31,7 +32,7 @@ def check_open(approval: Approval, now: datetime) -> None:
 def check_first_vote(
     approval: Approval, votes: Sequence[Vote], voter_id: str, also: frozenset[str] = frozenset()
 ) -> None:
-    """Raises ConflictError where this person has voted, as whichever of their users, or somebody in their place."""
+    """Raises ConflictError if this person has voted, as any of their users or through a delegate."""
     people = also | {voter_id}
     for vote in votes:
         if people.isdisjoint({vote.voter_id, vote.on_behalf_of}):
@@ -54,7 +55,7 @@ def check_first_vote(
 
 
 def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
-    """Nobody approves what somebody else has made of the action meanwhile without having seen it."""
+    """A vote on an edited action needs the edited action's digest, so that no person approves an edit unseen."""
     if seen_digest == approval.approved_digest or (seen_digest is None and approval.edit is None):
         return
     digest = "sha256:" + approval.approved_digest.hex()
@@ -71,7 +72,7 @@ def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
 
 
 def checked_reason(reason: str | None, *, is_required: bool) -> str | None:
-    """Without surrounding space; None where there is none. Raises ValidationError."""
+    """Strips surrounding space; None if empty. Raises ValidationError."""
     reason = reason.strip() if reason is not None else None
     if is_required and not reason:
         raise ValidationError(

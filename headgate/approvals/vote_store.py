@@ -31,7 +31,7 @@ async def votes_of_many(connection: Connection, org_id: str, approval_ids: Seque
 
 
 async def save_vote(connection: Connection, org_id: str, vote: Vote) -> None:
-    """Insert one vote; a second of the same approver breaks the primary key (ConstraintError)."""
+    """Inserts one vote; a second vote of the same approver violates the primary key (ConstraintError)."""
     await connection.execute(
         "INSERT INTO approval_votes"
         " (org_id, approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin, standing,"

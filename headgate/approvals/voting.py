@@ -1,8 +1,8 @@
-"""Who may vote on an approval, and what a vote makes of it (semantics.md, "Combining and voting").
+"""Who may vote on an approval, and the effect of a vote (semantics.md, "Combining and voting").
 
-One vote per approver; as many denials as a policy says end it (one, where it says nothing); it is approved once every
-requirement has its approvals, from the people that it names. What a vote counts for is found when it is cast and stays
-so. Pure: the caller holds the row's lock and passes in the votes cast so far.
+Each approver has one vote. The number of denials that a policy sets ends the approval (default: one). It is approved
+once every requirement has its quorum from the people that it names. A vote's standing is fixed when it is cast. Pure:
+the caller holds the row's lock and passes in the earlier votes.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from datetime import datetime
 
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision, move
 from headgate.approvals.standing import (
-    NOBODY,
+    NO_PARTIES,
     Named,
     Parties,
     Standing,
@@ -29,12 +29,12 @@ from headgate.policies.terms import GROUP_PREFIX, Duty
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """Who votes. ``user_id`` is None for a key that no user created; ``agent_id`` is set for an agent's key.
+    """The voter. ``user_id`` is None for a key without a creating user; ``agent_id`` is set for an agent's key.
 
-    ``is_admin``: the credential carries admin:*. ``email`` is what the identity provider vouches for. ``groups`` are
-    the approver groups of now, ``stands_in_for`` the people who have named this one while they are away.
-    ``also``: the users as which the same verified address signs in through other issuers. ``address``: where the vote
-    came from, for the record.
+    ``is_admin``: the credential carries admin:*. ``email`` is the address that the identity provider verified.
+    ``groups`` are the current approver groups; ``stands_in_for`` the absent people who have named this delegate.
+    ``also``: the users of the same verified address at other issuers. ``address``: the client's address, for the audit
+    log.
     """
 
     user_id: str | None
@@ -50,7 +50,7 @@ class Voter:
 
     @property
     def voter_id(self) -> str:
-        """Whose one vote this is: a user's, through whatever credential; else the key's own."""
+        """The id that owns the vote: the user's, through whatever credential; else the key's own."""
         voter_id = self.user_id or self.key_id
         if voter_id is None:
             raise ForbiddenError("a vote needs a user or a key")
@@ -81,14 +81,14 @@ def cast_vote(
     decision: VoteDecision,
     reason: str | None,
     now: datetime,
-    parties: Parties = NOBODY,
+    parties: Parties = NO_PARTIES,
     seen_digest: bytes | None = None,
     denial_needs_reason: bool = True,
 ) -> Outcome:
-    """What this vote makes of the approval. ``seen_digest``: of the action that the voter has seen, where they say.
+    """Applies the vote. ``seen_digest``: the digest of the action that the voter reviewed, if stated.
 
-    Raises ValidationError (reason), ForbiddenError (not this voter's to decide) and ConflictError (decided
-    or expired already, this approver has voted, or has seen another action than what is asked about now).
+    Raises ValidationError (reason), ForbiddenError (not this voter's to decide) and ConflictError (already decided or
+    expired, this approver has voted, or the action has changed since the voter reviewed it).
     """
     reason = checked_reason(reason, is_required=decision is VoteDecision.DENY and denial_needs_reason)
     cast = check_right(approval, votes, voter, parties, decision)
@@ -132,7 +132,7 @@ def _counted(approval: Approval, votes: Sequence[Vote], last: Vote) -> Approval:
 
 
 def all_met(approval: Approval, approvals: Sequence[Vote]) -> bool:
-    """Whether every requirement has its approvals. One without any requirement is never met: fail closed."""
+    """Whether every requirement has its approvals. An approval without requirements is never met: fail closed."""
     standings = [standing for vote in approvals for standing in vote.standing]
     return (
         bool(approval.requirements)
@@ -142,7 +142,7 @@ def all_met(approval: Approval, approvals: Sequence[Vote]) -> bool:
 
 
 def refused(approval: Approval, denials: Sequence[Vote]) -> bool:
-    """Whether any requirement has as many denials as its policy says end it. One without any: by the first."""
+    """Whether any requirement has the denials that its policy sets. Without requirements, one denial suffices."""
     if not approval.requirements:
         return bool(denials)
     standings = [standing for vote in denials for standing in vote.standing]
@@ -158,14 +158,14 @@ class _Cast:
 def check_right(
     approval: Approval, votes: Sequence[Vote], voter: Voter, parties: Parties, decision: VoteDecision
 ) -> _Cast:
-    """What this voter's vote would count for. Raises ForbiddenError where that is nothing, or may be nothing."""
+    """The standing of this voter's vote. Raises ForbiddenError if it is none or cannot be established."""
     if voter.agent_id is not None:
         raise ForbiddenError("an agent's key never decides an approval")
     needed = max([approval.required_approvals, *(one.required_approvals for one in approval.requirements)])
     against = max([1, *(one.denials_required for one in approval.requirements)])
     if voter.user_id is None and max(needed, against) > 1:
-        # Nobody could tell two such keys of one person apart.
-        raise ForbiddenError(f"{needed} approvals are needed, and a key that no user created has no vote among them")
+        # Two such keys of one person cannot be told apart.
+        raise ForbiddenError(f"{needed} approvals are needed, and a key without a user has no vote")
     for one in approval.requirements:
         _check_kept_apart(approval, one, voter, parties)
     cast = _cast(approval, votes, voter, parties, decision)
@@ -179,9 +179,9 @@ def _check_kept_apart(approval: Approval, requirement: Requirement, voter: Voter
         return
     duties = [duty.value for duty in requirement.separation_of_duties]
     if voter.user_id is None:
-        # Whose key it is nobody can tell, and so not that it is somebody else's.
+        # The key's owner is unknown, so separation of duties cannot be checked.
         raise ForbiddenError(
-            "duties are kept apart here, and a key that no user created may be anybody's",
+            "separation of duties applies, and a key without a user cannot be checked",
             details={"separation_of_duties": list(duties), "policy_id": requirement.policy_id},
         )
     duty = parties.kept_out(requirement).get(voter.user_id)
@@ -191,13 +191,13 @@ def _check_kept_apart(approval: Approval, requirement: Requirement, voter: Voter
             Duty.POLICY_AUTHOR: f"the author of policy {requirement.policy_id}, which asks",
         }[duty]
         raise ForbiddenError(
-            f"somebody else must decide this: you are {who}",
+            f"another person must decide this: you are {who}",
             details={"separation_of_duties": duty.value, "policy_id": requirement.policy_id},
         )
 
 
 def _cast(approval: Approval, votes: Sequence[Vote], voter: Voter, parties: Parties, decision: VoteDecision) -> _Cast:
-    """The voter's own standing, and where that is none the standing of at most one person who is away."""
+    """The voter's own standing, or else the standing of at most one absent person."""
     own = tuple(standing_in(one, voter.named, is_admin=voter.is_admin) for one in approval.requirements)
     others = [vote for vote in votes if vote.voter_id != voter.voter_id]
     spoken_for = {vote.voter_id for vote in others} | {vote.on_behalf_of for vote in others}

@@ -1,7 +1,7 @@
 """Held calls wait here; a decision on their approval wakes them.
 
-A wake-up is a hint: whoever wakes reads the approval again. Hints come through Valkey at once and through a
-poll of Postgres all the same, so that a message lost, or Valkey gone, costs half a second and nothing else.
+A wake-up is a hint: the woken call reads the approval again. Hints arrive through Valkey at once, and through a poll of
+Postgres. A lost message or a Valkey outage therefore costs half a second and nothing else.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _log = structlog.get_logger(__name__)
 
 CHANNEL: Final = "headgate.approvals"
 _POLL_SECONDS: Final = 0.5
-# A decision is dated before its transaction commits; looking back this far finds those that were slow to.
+# A decision is dated before its transaction commits; this overlap finds decisions that committed late.
 _OVERLAP: Final = timedelta(seconds=6)
 _RECONNECT_SECONDS: Final = 1.0
 
@@ -40,7 +40,7 @@ class Waiter:
         self._event.set()
 
     async def wait(self, seconds: float) -> None:
-        """Returns at a wake-up or when the time is over; which of the two it was is read from the approval."""
+        """Returns at a wake-up or at the deadline; the caller reads the approval to learn which."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -48,7 +48,7 @@ class Waiter:
 
 
 class WakeUps:
-    """The waiters of this process by approval, in the order in which they came."""
+    """The waiters of this process by approval, in order of arrival."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,12 +57,12 @@ class WakeUps:
 
     @property
     def held(self) -> int:
-        """Calls that are held now."""
+        """The number of calls held now."""
         return sum(len(waiters) for waiters in self._waiters.values())
 
     @asynccontextmanager
     async def waiting(self, approval_id: str, waiter: Waiter) -> AsyncIterator[None]:
-        """Registered for as long as the block runs."""
+        """Registers the waiter while the block runs."""
         self._waiters.setdefault(approval_id, deque()).append(waiter)
         try:
             yield
@@ -74,7 +74,8 @@ class WakeUps:
                 self._turns.pop(approval_id, None)
 
     def turn(self, approval_id: str) -> asyncio.Lock:
-        """Taken by one waiter of an approval at a time, first come first: the first still connected uses it."""
+        """Lets one waiter of an approval proceed at a time, in order of arrival: the first that is still connected
+        uses it."""
         return self._turns.setdefault(approval_id, asyncio.Lock())
 
     def wake(self, approval_id: str) -> None:
@@ -86,7 +87,7 @@ class WakeUps:
             self.wake(approval_id)
 
     async def poll(self) -> None:
-        """Ask Postgres for what was decided lately, for ever; after an outage, for all of its time."""
+        """Polls Postgres for recent decisions, without end; after an outage, for decisions since the outage began."""
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
@@ -106,7 +107,7 @@ class WakeUps:
             self.wake(approval_id)
 
     async def listen(self, valkey: Redis) -> None:
-        """Wake at once what Valkey's messages name, for ever; without Valkey the poll does it."""
+        """Wakes the calls that Valkey's messages name, without end; without Valkey the poll does it."""
         while True:
             try:
                 async with valkey.pubsub() as subscription:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
-from headgate.approvals.standing import NOBODY, Named, Parties, is_met, standing_in
+from headgate.approvals.standing import NO_PARTIES, Named, Parties, is_met, standing_in
 from headgate.grants.conditions import Condition, amount_of, param_of
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.model import Requirement
@@ -91,7 +91,7 @@ class Grant:
     revoked_at: datetime | None = None
     revoked_by: str | None = None
     revoke_reason: str | None = None
-    parties: Parties = NOBODY
+    parties: Parties = NO_PARTIES
 
     def status(self, now: datetime) -> GrantStatus:
         """Revocation outranks the rest: it is what a person did."""

@@ -110,8 +110,8 @@ def test_what_votes_make_of_an_approval(
     ("requirements", "before", "voter", "error", "says"),
     [
         ([], [], AGENT_KEY, ForbiddenError, "an agent's key never decides"),
-        ([_needs(2)], [], OWNERLESS_KEY, ForbiddenError, "no user created"),
-        ([_needs(1, "usr_bob"), _needs(2, policy="pol_2")], [], OWNERLESS_KEY, ForbiddenError, "no user created"),
+        ([_needs(2)], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
+        ([_needs(1, "usr_bob"), _needs(2, policy="pol_2")], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
         ([_needs(1, "usr_bob")], [], ALICE, ForbiddenError, "only the assignees"),
         ([_needs(1, "bob@example.com")], [], CAROL, ForbiddenError, "only the assignees"),
         ([_needs(2)], [ALICE], ALICE, ConflictError, "you have voted on approval apr_1 already: approve"),

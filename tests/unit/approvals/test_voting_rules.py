@@ -8,7 +8,7 @@ import pytest
 from headgate.approvals.attention import MOST_REMINDERS, escalated, escalation_time, reminded, reminder_time
 from headgate.approvals.model import Approval, ApprovalStatus, Edit, Vote, VoteDecision
 from headgate.approvals.reassigning import parse_assignees, reassigned
-from headgate.approvals.standing import NOBODY, Named, Parties
+from headgate.approvals.standing import NO_PARTIES, Named, Parties
 from headgate.approvals.voting import Voter, cast_vote
 from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError, ValidationError
 from headgate.policies.model import Requirement
@@ -46,7 +46,7 @@ def asked(*requirements: Requirement) -> Approval:
 
 
 def play(
-    approval: Approval, *steps: tuple[Voter, VoteDecision], parties: Parties = NOBODY
+    approval: Approval, *steps: tuple[Voter, VoteDecision], parties: Parties = NO_PARTIES
 ) -> tuple[Approval, list[Vote]]:
     votes: list[Vote] = []
     for voter, decision in steps:
@@ -90,15 +90,15 @@ OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
 @pytest.mark.parametrize(
     ("requirement", "before", "voter", "parties", "error", "says"),
     [
-        (ONE_OF_EACH, [], ALICE, NOBODY, ForbiddenError, "only members of group:owners, group:security"),
-        (ONE_OF_EACH, [], ADMIN, NOBODY, ForbiddenError, "only members of"),
+        (ONE_OF_EACH, [], ALICE, NO_PARTIES, ForbiddenError, "only members of group:owners, group:security"),
+        (ONE_OF_EACH, [], ADMIN, NO_PARTIES, ForbiddenError, "only members of"),
         (APART, [], ALICE, OWNED, ForbiddenError, "you are the owner of agent agt_1"),
         (APART, [], BOB, OWNED, ForbiddenError, "you are the author of policy pol_1"),
         (APART, [], replace(ALICE, is_admin=True), OWNED, ForbiddenError, "you are the owner"),
         (APART, [], replace(ALICE, key_id="key_2"), OWNED, ForbiddenError, "you are the owner"),
-        (APART, [], KEY, NOBODY, ForbiddenError, "may be anybody's"),
-        (TWO_DENIALS, [], KEY, NOBODY, ForbiddenError, "no user created"),
-        (FOR_ALICE, [], BOB, NOBODY, ForbiddenError, "only the assignees"),
+        (APART, [], KEY, NO_PARTIES, ForbiddenError, "separation of duties applies"),
+        (TWO_DENIALS, [], KEY, NO_PARTIES, ForbiddenError, "a key without a user"),
+        (FOR_ALICE, [], BOB, NO_PARTIES, ForbiddenError, "only the assignees"),
         # Whoever may not decide has no stand-in for it either.
         (replace(APART, assignees=("usr_alice",)), [], BOB_FOR_ALICE, Parties("usr_alice"), ForbiddenError, "only the"),
         # Not twice: not as oneself and in another's place, and not a person and their stand-in.
@@ -106,16 +106,16 @@ OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
             replace(FOR_ALICE, required_approvals=2),
             [BOB_FOR_ALICE],
             BOB_FOR_ALICE,
-            NOBODY,
+            NO_PARTIES,
             ConflictError,
             "you have voted",
         ),
-        (replace(FOR_ALICE, required_approvals=2), [BOB_FOR_ALICE], ALICE, NOBODY, ConflictError, "in your place"),
+        (replace(FOR_ALICE, required_approvals=2), [BOB_FOR_ALICE], ALICE, NO_PARTIES, ConflictError, "in your place"),
         (
             replace(FOR_ALICE, required_approvals=2),
             [ALICE],
             BOB_FOR_ALICE,
-            NOBODY,
+            NO_PARTIES,
             ForbiddenError,
             "only the assignees",
         ),
@@ -172,7 +172,7 @@ def test_reassigning_takes_the_place_of_the_assignees_and_of_nothing_else() -> N
         parse_assignees(["bob@example.com", "group:owners"]),
         reason="away",
         now=NOW,
-        parties=NOBODY,
+        parties=NO_PARTIES,
     )
     (one,) = given.requirements
     assert (one.assignees, one.named) == (("alice@example.com",), ("bob@example.com", "group:owners"))
@@ -199,7 +199,7 @@ def test_what_reassigning_refuses(
 ) -> None:
     with pytest.raises(error, match=says):
         reassigned(
-            asked(FOR_ALICE), [], voter, parse_assignees(names), reason=reason, now=NOW, parties=NOBODY,
+            asked(FOR_ALICE), [], voter, parse_assignees(names), reason=reason, now=NOW, parties=NO_PARTIES,
             policy_id=policy_id,
         )  # fmt: skip
 
@@ -207,10 +207,10 @@ def test_what_reassigning_refuses(
 def test_an_approval_is_not_given_to_fewer_than_it_needs() -> None:
     two = replace(FOR_ALICE, required_approvals=2)
     with pytest.raises(ValidationError, match="2 people are needed"):
-        reassigned(asked(two), [], ALICE, parse_assignees(["usr_sam"]), reason="away", now=NOW, parties=NOBODY)
+        reassigned(asked(two), [], ALICE, parse_assignees(["usr_sam"]), reason="away", now=NOW, parties=NO_PARTIES)
     with pytest.raises(ConflictError, match="already expired"):
         reassigned(
-            asked(FOR_ALICE), [], ALICE, parse_assignees(["usr_sam"]), reason="late", now=NOW + HOUR, parties=NOBODY
+            asked(FOR_ALICE), [], ALICE, parse_assignees(["usr_sam"]), reason="late", now=NOW + HOUR, parties=NO_PARTIES
         )
 
 

@@ -277,7 +277,7 @@ async def test_duties_are_kept_apart_as_for_any_vote(board: Board, jira: FakeJir
     assert (await board.send(*moved(issue, "Approved", "ada"))).json() == {"outcome": "refused"}
     assert await asked.status() == "pending"
     await board.work()
-    assert "somebody else must decide this" in jira.texts(issue["id"])[-1]
+    assert "another person must decide this" in jira.texts(issue["id"])[-1]
 
 
 @pytest.mark.parametrize("forgery", [{"secret": "another"}, {"age_seconds": 7500}, {"age_seconds": -600}])
