@@ -14,7 +14,7 @@ from headgate.retention.model import MOST_DAYS
 from headgate.siem.model import FROM, MOST_DESTINATIONS
 from headgate.traffic.model import CaptureLevel
 from headgate.traffic.rules import BODY_LIMIT_MOST_BYTES
-from headgate.workflows.kept_things import KINDS
+from headgate.workflows.retained_kinds import KINDS
 
 type _Schema = dict[str, Any]
 

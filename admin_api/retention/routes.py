@@ -32,7 +32,7 @@ from headgate.retention.hold_store import list_holds
 from headgate.retention.holds import lift_hold, place_hold
 from headgate.retention.model import policy_document
 from headgate.retention.settings import load_policy, put_policy
-from headgate.workflows.kept_things import BESIDE_ACTIONS, KINDS
+from headgate.workflows.retained_kinds import BESIDE_ACTIONS, KINDS
 
 router = APIRouter(route_class=GuardedRoute, tags=["retention"])
 

@@ -1,1 +1,1 @@
-"""Trackers, chats and source hosts in which approvals are asked for, shown and decided."""
+"""Trackers, chats and source hosts that show approval requests and take decisions on them."""

@@ -1,4 +1,4 @@
-"""The adapter of each integration that is asked, by its settings' type."""
+"""Creates the adapter of each integration from the type of its settings."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,7 +37,7 @@ from headgate.outgoing.clear_text import rules_for
 from headgate.outgoing.client import OutgoingClient
 
 SETTLING_SECONDS: Final[Mapping[Integration, float]] = {Integration.JIRA: JIRA_SETTLING_SECONDS}
-"""For how long what was opened may not be found."""
+"""How long a new item may be missing from the platform's search."""
 
 
 def tracker_of(
@@ -47,7 +47,7 @@ def tracker_of(
     rules: DestinationRules,
     clock: Clock,
 ) -> Tracker:
-    """Raises PlatformError where a secret is missing, NotFoundError where there is nothing to ask."""
+    """Raises PlatformError if a secret is missing, NotFoundError if the integration has no adapter."""
     match settings:
         case JiraSettings():
             token = required(secrets, "api_token")
@@ -77,7 +77,7 @@ async def account_of(
     rules: DestinationRules,
     clock: Clock,
 ) -> str:
-    """What the platform calls the account that we use: the connection's test. Raises PlatformError."""
+    """The platform's name of the account in use: the connection test. Raises PlatformError."""
     if isinstance(settings, GitHubActionsSettings):
         keys = await WorkflowTokens(client, clock).fetch(settings.issuer, rules)
         return f"{settings.issuer}: {len(keys)} keys"
@@ -91,7 +91,8 @@ def transition_of(
     secrets: Mapping[str, Secret],
     now: datetime,
 ) -> Transition | None:
-    """What a tracker sent. Raises UnauthorizedError, ValidationError, NotFoundError where none sends anything here."""
+    """Parses a tracker's webhook. Raises UnauthorizedError, ValidationError, NotFoundError if the integration takes
+    none."""
     secret = secrets.get("webhook_secret")
     if secret is None:
         raise UnauthorizedError("the webhook secret of this connection is not set")
@@ -107,7 +108,7 @@ def transition_of(
 
 
 def required(secrets: Mapping[str, Secret], name: str) -> Secret:
-    """Raises PlatformError: without it nothing can be asked, until somebody gives it."""
+    """Raises PlatformError: without the secret no request is possible until someone sets it."""
     secret = secrets.get(name)
     if secret is None:
         raise PlatformError("no_secret", excerpt=f"{name} is not set")

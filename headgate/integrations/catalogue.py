@@ -1,4 +1,4 @@
-"""Which integrations there are: one row each, from which routes, settings and tests are made."""
+"""The list of integrations: routes, settings and tests are made from its rows."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,5 @@
-"""A button in Discord: whose account it is an administrator has said, whose rights and one vote these are."""
+"""Decides by a button in Discord. An administrator has linked the account to a user; rights and the vote are the
+user's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class DecideFromDiscord:
     decide_approval: DecideApproval
 
     async def interact(self, connection_id: str, headers: Mapping[str, str], body: bytes) -> JsonObject:
-        """Discord's answer. Raises NotFoundError, UnauthorizedError, ValidationError."""
+        """Returns Discord's answer. Raises NotFoundError, UnauthorizedError, ValidationError."""
         connected = await connected_to(self.database, self.vault, Integration.DISCORD, connection_id)
         settings = connected.settings
         if not isinstance(settings, DiscordSettings):
@@ -44,7 +45,7 @@ class DecideFromDiscord:
             case Press.PING:
                 return pong()
             case Press.OTHER:
-                return said("Headgate knows no such button.")
+                return said("Unknown button.")
             case Press.DENY:
                 return ask_for_reason(interaction.approval_id)
             case Press.APPROVE | Press.SUBMIT_DENIAL:
@@ -67,7 +68,7 @@ class DecideFromDiscord:
             raise NotFoundError("this was not asked here")
         user = users.get(linked or "")
         if user is None:
-            raise ForbiddenError("This account is nobody's user in Headgate. An administrator can link it.")
+            raise ForbiddenError("This account is not linked to a Headgate user. An administrator can link it.")
         voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
         decision = VoteDecision.APPROVE if interaction.press is Press.APPROVE else VoteDecision.DENY
 

@@ -1,7 +1,7 @@
-"""A button in Slack: who pressed it is mapped to a user, whose rights and whose one vote these are.
+"""Decides by a button in Slack, as the Headgate user linked to the Slack account: rights and the vote are the user's.
 
-Nobody's user decides nothing (semantics.md, "Tenancy and roles"). Slack waits three seconds for an answer, so that what
-is said to the person alone is said afterwards (https://docs.slack.dev/interactivity/handling-user-interaction).
+An unlinked account decides nothing (semantics.md, "Tenancy and roles"). Slack waits three seconds for an answer, so the
+private message to the person follows after the answer (https://docs.slack.dev/interactivity/handling-user-interaction).
 """
 
 from collections.abc import Awaitable, Callable
@@ -46,7 +46,7 @@ _NOT_ACTED_UPON: Final = frozenset({Press.OTHER})
 
 @dataclass(frozen=True, slots=True)
 class SlackReply:
-    """``body`` is the answer to Slack's request; ``afterwards`` is to be awaited once that has been sent."""
+    """``body`` answers Slack's request; await ``afterwards`` after sending it."""
 
     body: JsonObject | None = None
     afterwards: Callable[[], Awaitable[None]] | None = None
@@ -74,7 +74,7 @@ class DecideFromSlack:
     async def interact(
         self, connection_id: str, timestamp: str | None, signature: str | None, body: bytes
     ) -> SlackReply:
-        """Raises NotFoundError (no such connection), UnauthorizedError (not Slack's), ValidationError."""
+        """Raises NotFoundError (unknown connection), UnauthorizedError (not signed by Slack), ValidationError."""
         connected = await self._connected(connection_id)
         secret = connected.secrets.get("signing_secret")
         if secret is None:
@@ -111,7 +111,7 @@ class DecideFromSlack:
         return _Connection(org_id, settings, channel, secrets, rules)
 
     async def _integrated(self, connection_id: str) -> _Connection:
-        """The app of /admin/settings/slack, as if it were a channel of that name. Raises NotFoundError."""
+        """Presents the app of /admin/settings/slack as a channel of that name. Raises NotFoundError."""
         found = await connected_to(self.database, self.vault, Integration.SLACK, connection_id)
         settings = found.settings
         if not isinstance(settings, SlackSettings):
@@ -132,7 +132,8 @@ class DecideFromSlack:
         await self.decide_approval.decide(connected.org_id, approval_id, voter, decision, interaction.reason)
 
     async def _user(self, connected: _Connection, account: str) -> User:
-        """By an explicit link, else by the address that Slack has verified. Raises ForbiddenError, SlackError."""
+        """Finds the user by an explicit link, else by the address that Slack has verified. Raises ForbiddenError,
+        SlackError."""
         linked = connected.settings.people.get(f"slack:{account}")
         if linked is not None:
             async with self.database.transaction(connected.org_id) as connection:
@@ -145,9 +146,7 @@ class DecideFromSlack:
                 async with self.database.transaction(connected.org_id) as connection:
                     users = await find_users_by_email(connection, connected.org_id, email)
         if len(users) != 1:
-            raise ForbiddenError(
-                "Headgate does not know who you are: your account is nobody's user. An administrator can link it."
-            )
+            raise ForbiddenError("Your account is not linked to a Headgate user. An administrator can link it.")
         return users[0]
 
     async def _ask_for_reason(self, connected: _Connection, interaction: Interaction) -> None:
@@ -181,7 +180,7 @@ class DecideFromSlack:
 
 
 def _is_slacks(url: str, channel: Channel) -> bool:
-    """Slack's own, or where the channel's calls go anyway."""
+    """Slack's own address, or the base address of the channel's calls."""
     try:
         parts, own = urlsplit(url), urlsplit(channel.api_url or "")
     except ValueError:

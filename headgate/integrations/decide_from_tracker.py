@@ -1,7 +1,8 @@
-"""A ticket that somebody moved: who they are here is found out, whose rights and whose one vote these are.
+"""Decides by a ticket's move, as the Headgate user linked to the platform's account: rights and the vote are the
+user's.
 
-Nobody's user decides nothing, and that is said in the ticket (semantics.md, "Tenancy and roles"). What is received
-twice counts once; what Headgate itself moved comes back as a ticket whose approval has ended so already.
+An unlinked account decides nothing, and a comment in the ticket says so (semantics.md, "Tenancy and roles"). A repeated
+webhook counts once. A move by Headgate itself returns as a webhook for an approval that has ended.
 """
 
 from collections.abc import Mapping
@@ -47,7 +48,7 @@ _ENDED: Final = {VoteDecision.APPROVE: ApprovalStatus.APPROVED, VoteDecision.DEN
 
 
 class _RepeatedError(Exception):
-    """Another request with the same delivery was faster: its vote is the one."""
+    """A parallel request with the same delivery was recorded first; its vote counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ class DecideFromTracker:
     async def receive(
         self, integration: Integration, connection_id: str, headers: Mapping[str, str], body: bytes
     ) -> str:
-        """What became of it, in a word. Raises NotFoundError, UnauthorizedError, ValidationError; UnavailableError
-        where it should be sent again."""
+        """Returns the outcome in one word. Raises NotFoundError, UnauthorizedError, ValidationError; UnavailableError
+        if the platform should send the webhook again."""
         connected = await connected_to(self.database, self.vault, integration, connection_id)
         settings = connected.settings
         if not isinstance(settings, TrackerSettings):
@@ -122,8 +123,8 @@ class DecideFromTracker:
         )  # fmt: skip
 
     async def _user(self, connected: Connected, settings: TrackerSettings, account: str) -> User:
-        """By an explicit link, else by the address that the platform has verified. Raises ForbiddenError,
-        PlatformError."""
+        """Finds the user by an explicit link, else by the address that the platform has verified. Raises
+        ForbiddenError, PlatformError."""
         users: list[User] = []
         if account in settings.people:
             async with self.database.transaction(connected.org_id) as connection:
@@ -134,7 +135,7 @@ class DecideFromTracker:
                 async with self.database.transaction(connected.org_id) as connection:
                     users = await find_users_by_email(connection, connected.org_id, email)
         if len(users) != 1:
-            raise ForbiddenError("This account is nobody's user in Headgate. An administrator can link it.")
+            raise ForbiddenError("This account is not linked to a Headgate user. An administrator can link it.")
         return users[0]
 
     def _tracker(self, connected: Connected) -> Tracker:
@@ -143,12 +144,12 @@ class DecideFromTracker:
     async def _is_so_already(
         self, connection: Connection, connected: Connected, item: Item, decision: VoteDecision
     ) -> bool:
-        """Our own mirror, come back; or somebody who moved a ticket to where it belongs anyway."""
+        """The webhook mirrors Headgate's own move, or a person moved the ticket to the state it should have anyway."""
         approval, _ = await get_approval(connection, connected.org_id, item.approval_id)
         return approval.status is _ENDED[decision]
 
     async def _require_unknown(self, connection: Connection, connected: Connected, transition: Transition) -> None:
-        """A ticket that names one of our approvals was opened, and is about to be known. Raises UnavailableError."""
+        """Whether the ticket names an approval of ours whose opening is not recorded yet. Raises UnavailableError."""
         if transition.hint is None:
             return
         try:
@@ -160,7 +161,7 @@ class DecideFromTracker:
     async def _refuse(
         self, connected: Connected, transition: Transition, item: Item, decision: VoteDecision, error: HeadgateError
     ) -> str:
-        """Nothing was decided, and the ticket says so: unless it was decided just so a moment ago, or this very
+        """Comments in the ticket that nothing was decided, unless the same decision was just made or this very
         delivery was answered meanwhile."""
         org_id = connected.org_id
         async with self.database.transaction(org_id) as connection:
@@ -226,7 +227,7 @@ async def _voted_so(
 
 
 def _reason(connected: Connected, transition: Transition, item: Item, decision: VoteDecision) -> str | None:
-    """A denial needs one: what was written with the transition, else the transition itself."""
+    """The reason that a denial requires: the comment of the transition, else the transition's name."""
     if transition.comment is not None:
         return visible(transition.comment, kept="\n")[:REASON_MAX_CHARACTERS]
     if decision is VoteDecision.APPROVE:

@@ -1,7 +1,7 @@
-"""One thing that is opened or told in a tracker, a chat or a check: the target's part of ``workflows.deliver``.
+"""Delivers one item or notice to a tracker, a chat or a check: the target's part of ``workflows.deliver``.
 
-A worker may be killed after the platform has answered and before that is written down: whatever was attempted before
-is looked for there first, by the mark that it carries, and where the platform may not show it yet that is waited for.
+A worker may be killed after the platform's answer and before it is recorded. The next attempt therefore searches for
+the earlier one by its mark, and waits where the platform's search may lag.
 """
 
 from collections.abc import Callable
@@ -36,13 +36,13 @@ from headgate.vault.service import Vault
 _log = structlog.get_logger(__name__)
 
 _UNSURE: Final = frozenset({INTERRUPTED, "deadline", "broken", "unexpected_answer", None})
-"""Failures after which nobody knows whether the platform did it."""
+"""Failures that leave unknown whether the platform carried out the request."""
 _SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class IntegrationTarget:
-    """``public_api_url``: where links lead."""
+    """``public_api_url``: the base of links."""
 
     client: OutgoingClient
     vault: Vault
@@ -50,7 +50,7 @@ class IntegrationTarget:
     public_api_url: str
 
     async def prepare(self, connection: Connection, delivery: Delivery) -> Send | None:
-        """None where the integration is switched off. Raises UnavailableError."""
+        """Returns None if the integration is disabled. Raises UnavailableError."""
         org_id, integration = delivery.org_id, Integration(delivery.target_id)
         stored = await load_stored(connection, org_id, integration, self.vault)
         if stored is None or not stored.settings.enabled or delivery.subject_id is None:
@@ -71,7 +71,7 @@ class IntegrationTarget:
     async def conclude(
         self, connection: Connection, delivery: Delivery, result: SendResult, status: DeliveryStatus | None
     ) -> None:
-        """What was opened, or found again, is remembered with the attempt that says so."""
+        """Records the opened or recovered item with the attempt that reports it."""
         if not result.succeeded or result.reference is None or delivery.subject_id is None:
             return
         opened = _document(result.reference)
@@ -90,8 +90,8 @@ class IntegrationTarget:
             _log.info("item_opened", org_id=delivery.org_id, integration=delivery.target_id, key=opened["key"])
 
     async def _link(self, connection: Connection, delivery: Delivery) -> str | None:
-        """It only shows: who decides from here is known by their own account. The attempts of an hour write the same
-        one, so that a ticket is known again by its text."""
+        """A read-only link: deciding people are known by their own accounts. The attempts within one hour use the same
+        link, so that a recovered ticket can be recognized by its text."""
         key = await link_key(connection, delivery.org_id, self.vault)
         if key is None or delivery.subject_id is None:
             return None
@@ -103,7 +103,7 @@ class IntegrationTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Sending:
-    """One attempt. ``unsure_since``: when an earlier one began whose outcome is not known."""
+    """Makes one attempt. ``unsure_since``: the start of an earlier attempt with an unknown outcome."""
 
     integration: Integration
     delivery: Delivery
@@ -155,7 +155,7 @@ class _Sending:
         if item is None:
             found = await tracker.find(self.delivery.subject_id or "")
             if found is None:
-                return SendResult(True, message="nothing was opened there: nobody is to be told")
+                return SendResult(True, message="no item was opened for this approval: nothing to update")
             item = Item(self.delivery.subject_id or "", found, b"")
         notice = notice_of(self.payload, self.delivery.delivery_id)
         await tracker.tell(item, notice, again=self.delivery.attempts > 0)
@@ -169,7 +169,8 @@ class _Sending:
 
 
 async def _with_text(tracker: Tracker, opened: Opened) -> Opened:
-    """With what it says, to be compared when somebody decides by it. Raises PlatformError: it may be there already."""
+    """Opens the item and returns it with its text, to compare when someone decides by it. Raises PlatformError: the
+    item may exist nevertheless."""
     try:
         digest = await text_digest(tracker, opened.external_id)
     except PlatformError as error:

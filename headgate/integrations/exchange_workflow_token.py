@@ -1,13 +1,13 @@
-"""A workflow's token for an agent's key: for a quarter of an hour, once for each token (after RFC 8693, section 1).
+"""Exchanges a workflow's token for an agent key: valid for fifteen minutes, once per token (after RFC 8693, section 1).
 
-Which agent, the organization's bindings say: the first whose patterns fit what the token claims. No binding: no key.
+The organization's bindings select the agent: the first whose patterns match the token's claims. No match: no key.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from headgate.agents.agent_key_for import agent_key_for
+from headgate.agents.issue_agent_key import issue_agent_key
 from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Database
@@ -67,7 +67,7 @@ class ExchangeWorkflowToken:
         async with self.database.transaction(connected.org_id) as connection:
             if not await insert_receipt(connection, connected.org_id, receipt):
                 raise UnauthorizedError("this token was used before: ask for another")
-            issued = await agent_key_for(connection, change, binding.agent_id, _name(claims), KEY_LIFETIME)
+            issued = await issue_agent_key(connection, change, binding.agent_id, _name(claims), KEY_LIFETIME)
         return ExchangedKey(binding.agent_id, issued.key, now + KEY_LIFETIME)
 
 

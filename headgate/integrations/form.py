@@ -1,4 +1,4 @@
-"""From a document to an integration's settings and back, by the table that their class is (``members``)."""
+"""Converts between a document and an integration's settings, by the table of the settings class (``members``)."""
 
 from collections.abc import Collection
 from dataclasses import Field, dataclass, fields
@@ -13,7 +13,7 @@ SECRET_MAX_CHARACTERS = 16_384
 
 
 class IntegrationSettings(Protocol):
-    """What every settings class has. ``SECRETS``: members that are written and never shown, and what they are."""
+    """The base of every settings class. ``SECRETS``: write-only members and their descriptions."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     SECRETS: ClassVar[dict[str, str]]
@@ -24,7 +24,7 @@ class IntegrationSettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Draft[Settings: IntegrationSettings]:
-    """``secrets``: those that were given; None forgets one, and what is left out stays as it was."""
+    """``secrets``: those submitted. None deletes a secret; an omitted one stays."""
 
     settings: Settings
     secrets: dict[str, Secret | None]
@@ -33,7 +33,7 @@ class Draft[Settings: IntegrationSettings]:
 def parse_draft[Settings: IntegrationSettings](
     cls: type[Settings], document: JsonValue, before: Settings | None, kept: Collection[str]
 ) -> Draft[Settings]:
-    """``kept``: the secrets that are there already. Raises ValidationError, which names the member and no secret."""
+    """``kept``: the existing secrets. Raises ValidationError, which names the member and no secret."""
     if not isinstance(document, dict):
         raise ValidationError("an object is expected", details={"reason": "not an object"})
     members = members_of(cls)
@@ -51,14 +51,14 @@ def parse_draft[Settings: IntegrationSettings](
 
 
 def parse_stored[Settings: IntegrationSettings](cls: type[Settings], document: JsonValue) -> Settings:
-    """What ``record`` wrote; a member that is new since then has its default."""
+    """Reads what ``record`` wrote; a newer member gets its default."""
     known = members_of(cls)
     given = document if isinstance(document, dict) else {}
     return _settings(cls, {name: value for name, value in given.items() if name in known})
 
 
 def record(settings: IntegrationSettings) -> JsonObject:
-    """As it is stored and shown: without secrets."""
+    """The stored and shown form, without secrets."""
     found: JsonObject = {}
     for name, one in members_of(type(settings)).items():
         value = getattr(settings, name)
@@ -67,7 +67,7 @@ def record(settings: IntegrationSettings) -> JsonObject:
 
 
 def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
-    """Of PUT's body."""
+    """The JSON schema of PUT's body."""
     properties: JsonObject = {
         name: {**or_null(one.kind.schema), "description": one.meaning} for name, one in members_of(cls).items()
     }
@@ -93,7 +93,7 @@ def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
 
 
 def or_null(schema: JsonObject) -> JsonObject:
-    """Null stands for what is left out."""
+    """Null means omitted."""
     if "enum" in schema:
         return {"anyOf": [schema, {"type": "null"}]}
     return {**schema, "type": [schema["type"], "null"]}
@@ -130,7 +130,7 @@ def _complete(cls: type[IntegrationSettings], settings: IntegrationSettings, sec
 
 
 def require_members(settings: IntegrationSettings, reason: str) -> None:
-    """Raises ValidationError for a member without a default that is not set, as a disabled integration may leave it."""
+    """Raises ValidationError for an unset member without a default. A disabled integration may omit it."""
     for name, one in members_of(type(settings)).items():
         if one.default is REQUIRED and getattr(settings, name) is None:
             raise _fault(name, reason)

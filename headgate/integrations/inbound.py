@@ -1,4 +1,4 @@
-"""Addresses at which platforms tell of what happened there: whose they are, with what their organization has set."""
+"""Inbound webhook addresses, with their organization and its settings."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +21,7 @@ REPEATED: Final = "repeated"
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """An inbound address, with what its organization has set."""
+    """An inbound address with the settings of its organization."""
 
     org_id: str
     connection_id: str
@@ -32,7 +32,7 @@ class Connected:
 
 
 async def connected_to(database: Database, vault: Vault, integration: Integration, connection_id: str) -> Connected:
-    """Raises NotFoundError: no such address, of another integration, or switched off."""
+    """Raises NotFoundError: unknown address, another integration's, or disabled."""
     parsed = addressed_id(IdPrefix.CONNECTION, connection_id)
     async with database.across_organizations() as connection:
         owner = await connection_owner(connection, parsed)

@@ -1,7 +1,7 @@
-"""How one member of an integration's settings is written, checked and described: the rows of the table.
+"""The table rows of a settings class: how each member is parsed, checked, stored and described.
 
-A settings class is a frozen dataclass whose fields are made by ``member``; parsing, the stored document and the JSON
-schema (draft 2020-12) follow from them, so that what is described is what is checked.
+A settings class is a frozen dataclass whose fields come from ``member``. Parsing, the stored document and the JSON
+schema (draft 2020-12) all derive from them, so the description matches the check.
 """
 
 import re
@@ -19,7 +19,7 @@ _MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``check`` raises ValueError, whose text says what is expected; ``show`` is the way back into the document."""
+    """``check`` raises ValueError, whose text states what is expected; ``show`` converts back for the document."""
 
     schema: JsonObject
     check: Callable[[JsonValue], object]
@@ -28,8 +28,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """``default`` REQUIRED: it must be there once the integration is enabled. ``is_destination``: secrets are sent
-    there, so that whoever changes it gives them again."""
+    """``default`` REQUIRED: an enabled integration must set the member. ``is_destination``: secrets are sent there, so
+    changing it requires submitting them again."""
 
     kind: Kind
     default: Any
@@ -43,7 +43,7 @@ def member(kind: Kind, meaning: str, default: Any = REQUIRED, *, is_destination:
 
 
 def text(most: int = 200, pattern: str | None = None, example: str | None = None) -> Kind:
-    """Printable; nothing unless it matches in full."""
+    """Printable text that fully matches the pattern."""
     schema: JsonObject = {"type": "string", "minLength": 1, "maxLength": most}
     if pattern is not None:
         schema["pattern"] = f"^(?:{pattern})$"
@@ -62,7 +62,7 @@ def text(most: int = 200, pattern: str | None = None, example: str | None = None
 
 
 def url() -> Kind:
-    """An address to send to, without a slash at its end."""
+    """A base address without a trailing slash."""
 
     def check(value: JsonValue) -> str:
         if not isinstance(value, str) or len(value) > 500:
@@ -88,7 +88,7 @@ def flag() -> Kind:
 
 
 def names(allowed: tuple[str, ...] | None = None) -> Kind:
-    """A list of texts, each once."""
+    """A list of texts without duplicates."""
     item: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200}
     if allowed is not None:
         item = {"enum": list[JsonValue](allowed)}
@@ -106,7 +106,7 @@ def names(allowed: tuple[str, ...] | None = None) -> Kind:
 
 
 def people() -> Kind:
-    """The platform's accounts, and whose they are here."""
+    """The platform's accounts and the users that they are linked to."""
     schema: JsonObject = {
         "type": "object",
         "additionalProperties": {"type": "string", "pattern": "^usr_[0-9a-f-]{36}$"},

@@ -1,4 +1,4 @@
-"""What an integration opens for an approval, what is told there, and what comes back. Frozen types, no I/O."""
+"""Integration items, notices and inbound events. Frozen types, no I/O."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +9,7 @@ from headgate.kernel.canonical_json import JsonObject
 
 
 class Integration(StrEnum):
-    """A name is part of addresses and is stored: it is never changed."""
+    """Names are stored and part of addresses: never change one."""
 
     JIRA = "jira"
     LINEAR = "linear"
@@ -23,8 +23,8 @@ class Integration(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A ticket, message or check as the platform calls it. ``external_id``: by which it names it when it calls us;
-    ``external_key``: what people call it; ``detail``: what the platform needs to be answered."""
+    """A ticket, message or check in the platform's terms. ``external_id``: its id in webhooks; ``external_key``: its
+    name for people; ``detail``: what the platform needs for an answer."""
 
     external_id: str
     external_key: str
@@ -34,7 +34,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What stands for an approval in one integration. ``digest``: of the action that it shows."""
+    """The item of an approval in one integration. ``digest``: of the action that it shows."""
 
     approval_id: str
     opened: Opened
@@ -43,9 +43,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is told: ``mark`` is unique to it, so that one that has arrived already can be recognised.
+    """A notice about an approval. ``mark`` is unique, so that one that has arrived already can be recognized.
 
-    ``outcome``: the approval's end (approved, denied, expired), where this tells of it.
+    ``outcome``: the approval's end (approved, denied, expired), if the notice reports it.
     """
 
     mark: str
@@ -56,8 +56,8 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for. ``summary``: a line for each fact, ``params`` as people read them, ``link`` leads to the
-    approval's page."""
+    """An approval request as the platform shows it. ``summary``: one line per fact, ``params`` as people read them,
+    ``link`` leads to the approval's page."""
 
     approval_id: str
     title: str
@@ -67,7 +67,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The whole description; what may be cut is last."""
+        """The whole description; the part that may be cut comes last."""
         opened = None if self.link is None else f"Open: {self.link}"
         params = None if self.params is None else f"Parameters:\n{self.params}"
         return "\n\n".join(part for part in (self.summary, opened, params) if part is not None)
@@ -75,9 +75,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A ticket that somebody moved. ``receipt_id`` is the same when the platform sends this once more.
+    """A ticket that a person moved. ``receipt_id`` is the same for a repeated webhook.
 
-    ``status``: what it is called now. ``hint``: the approval that the ticket itself claims to stand for.
+    ``status``: the ticket's current state. ``hint``: the approval that the ticket itself claims.
     """
 
     receipt_id: str
@@ -90,7 +90,7 @@ class Transition:
 
 
 class ReceiptOutcome(StrEnum):
-    """What became of what came in; stored."""
+    """The stored outcome of a webhook."""
 
     DECIDED = "decided"
     REFUSED = "refused"
@@ -101,7 +101,7 @@ class ReceiptOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """``account``: who did it, as the platform calls them; ``message``: why nothing was decided."""
+    """``account``: the acting account, as the platform names it; ``message``: why nothing was decided."""
 
     connection_id: str
     receipt_id: str
@@ -114,13 +114,13 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class DecidingStates:
-    """The tracker's states that decide; compared without regard to case."""
+    """The tracker's states that decide; compared case-insensitively."""
 
     approve: tuple[str, ...]
     deny: tuple[str, ...]
 
     def decision(self, status: str) -> VoteDecision | None:
-        """None: a state that says nothing."""
+        """None: the state decides nothing."""
         wanted = status.casefold()
         if wanted in {one.casefold() for one in self.deny}:
             return VoteDecision.DENY
@@ -129,5 +129,5 @@ class DecidingStates:
         return None
 
     def of_outcome(self, outcome: str | None) -> tuple[str, ...]:
-        """The states in which an item may be once its approval has ended so; none: it stays where it is."""
+        """The states that an item may have after this outcome; none: it stays."""
         return {"approved": self.approve, "denied": self.deny}.get(outcome or "", ())

@@ -1,4 +1,4 @@
-"""Agents and users that settings name: they are this organization's own, or the settings are refused."""
+"""Checks that agents and users named by settings belong to the organization."""
 
 from headgate.agents.store import find_agent
 from headgate.db.database import Connection

@@ -1,10 +1,11 @@
-"""What a ticket says, without the ways in which a platform writes it: to compare what is found with what was meant.
+"""Reduces a ticket's text to a form independent of the platform's notation, to compare the read text with the written
+one.
 
-White space is one space however much of it there is. Of Markdown's escapes (CommonMark 0.31, section 2.4) one before an
-underscore within a word may be missing, which marks nothing there, and a backslash at a line's end is a break like two
-spaces; without another escape the same letters could show struck out, or as a link. Of a document (Atlassian Document
-Format) the text of its nodes counts, and where its links lead. What Headgate never writes there, such as a mark that
-strikes text out, makes it no text at all: nothing is equal to it.
+Any amount of white space counts as one space. Two of Markdown's escapes (CommonMark 0.31, section 2.4) may change: one
+before an underscore within a word, which has no effect there, and a backslash at a line's end, which equals two spaces.
+Any other missing escape could show the letters struck out or as a link. Of a document (Atlassian Document Format) the
+text of its nodes and the targets of its links count. Anything that Headgate never writes, such as a strike-through
+mark, makes the text unequal to every other.
 """
 
 import re
@@ -26,7 +27,7 @@ def same_texts(found: Sequence[JsonValue], meant: Sequence[JsonValue], *, markdo
 
 
 def _plain(value: JsonValue, *, markdown: bool) -> str | None:
-    """None: it is no text of ours."""
+    """None: Headgate cannot have written this text."""
     if isinstance(value, dict):
         parts = list(_of_node(value))
         if None in parts:
@@ -59,6 +60,6 @@ def _of_node(node: JsonObject) -> Iterator[str | None]:
 
 
 def _link_of(mark: JsonValue) -> str | None:
-    """Where it leads; None for another mark."""
+    """The link's target; None for another mark."""
     leads_to = text_at(mark, "attrs", "href")
     return f" <{leads_to}>" if text_at(mark, "type") == "link" and leads_to is not None else None

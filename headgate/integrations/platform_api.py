@@ -1,4 +1,4 @@
-"""Calls to a platform's interface: JSON both ways, through the client that every outgoing call goes through."""
+"""Calls a platform's JSON API through the shared outgoing client."""
 
 import time
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from headgate.outgoing.retry_after import retry_after_seconds
 
 _LONGEST_WAIT_SECONDS: Final = 3600.0
 _AGAIN: Final = frozenset({401, 403, 408, 409, 423, 425, 429})
-"""Refusals that somebody may mend, or that time does: a token is renewed, a right is given."""
+"""Refusals that an administrator or time can fix: a renewed token, a granted right."""
 _PLAIN: Final = ("content-type", "application/json")
 
 
 class PlatformError(Exception):
-    """``failure`` is the outgoing client's word, or ``status``. ``is_final``: asking again is of no use."""
+    """``failure`` is the outgoing client's code, or ``status``. ``is_final``: a retry is useless."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def members(self) -> JsonObject:
-        """Raises PlatformError where it is no object."""
+        """Raises PlatformError if the body is not an object."""
         if not isinstance(self.document, dict):
             raise PlatformError("unexpected_answer", status=self.status)
         return self.document
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PlatformApi:
-    """``base_url`` without a slash at its end; ``headers`` carry the credential."""
+    """``base_url`` without a trailing slash; ``headers`` carry the credential."""
 
     client: OutgoingClient
     base_url: str
@@ -97,7 +97,7 @@ class PlatformApi:
 
 
 def _refused(response: OutgoingResponse) -> PlatformError:
-    """A client error is final unless it says to wait; a server's is not (RFC 9110, section 15)."""
+    """A client error is final unless it asks to wait; a server error is not (RFC 9110, section 15)."""
     is_final = 400 <= response.status < 500 and response.status not in _AGAIN
     return PlatformError(
         "status",
@@ -109,7 +109,7 @@ def _refused(response: OutgoingResponse) -> PlatformError:
 
 
 def _wait_seconds(response: OutgoingResponse) -> float | None:
-    """What Retry-After says; else until an exhausted quota is whole again, as GitHub says it
+    """Retry-After; else the reset time of an exhausted quota, as GitHub reports it
     (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
     reset = response.header("x-ratelimit-reset") or ""
     is_used_up = response.header("x-ratelimit-remaining") == "0" and not response.header("retry-after")
@@ -119,7 +119,7 @@ def _wait_seconds(response: OutgoingResponse) -> float | None:
 
 
 def text_at(document: JsonValue, *path: str) -> str | None:
-    """The text at the end of this path of members, where there is one."""
+    """The text at this path of members, if any."""
     found = document
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
@@ -127,7 +127,7 @@ def text_at(document: JsonValue, *path: str) -> str | None:
 
 
 def list_at(document: JsonValue, *path: str) -> list[JsonValue]:
-    """The list at the end of this path of members; empty where there is none."""
+    """The list at this path of members; empty if there is none."""
     found = document
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None

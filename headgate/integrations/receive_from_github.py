@@ -1,7 +1,7 @@
-"""A deployment or a pull request becomes an action of the agent that the settings name; its outcome is told to GitHub.
+"""Submits a deployment or a pull request as an action of the configured agent, and reports the outcome to GitHub.
 
-The same delivery, sent again, finds its action by the idempotency key and changes nothing. What policies allow or deny
-at once is told at once; what waits is told again when its approval ends.
+A repeated webhook finds its action by the idempotency key and changes nothing. An immediate verdict is reported
+immediately; a held action is reported when its approval ends.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from typing import Final
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import ActionSubmission, draft_of
 from headgate.actions.store import get_action
-from headgate.agents.agent_key_for import agent_key_for
 from headgate.agents.authenticate import KeyRing
+from headgate.agents.issue_agent_key import issue_agent_key
 from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Database
@@ -34,7 +34,7 @@ from headgate.kernel.errors import NotFoundError, UnauthorizedError
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
-TOLD: Final = "integration.answered"
+ANSWERED: Final = "integration.answered"
 _KEY_LIFETIME: Final = timedelta(minutes=5)
 _OUTCOMES: Final = {
     ActionStatus.ALLOWED: "approved",
@@ -55,8 +55,8 @@ class ReceiveFromGitHub:
     catalogue: CatalogueIndex
 
     async def receive(self, connection_id: str, headers: Mapping[str, str], body: bytes) -> str:
-        """What became of it, in a word. Raises NotFoundError, UnauthorizedError, ValidationError, ConflictError (the
-        agent is not active), UnavailableError."""
+        """Returns the outcome in one word. Raises NotFoundError, UnauthorizedError, ValidationError, ConflictError
+        (the agent is not active), UnavailableError."""
         connected = await connected_to(self.database, self.vault, Integration.GITHUB, connection_id)
         settings, secret = connected.settings, connected.secrets.get("webhook_secret")
         if not isinstance(settings, GitHubSettings):
@@ -77,7 +77,7 @@ class ReceiveFromGitHub:
         change = Change(connected.org_id, actor, None, self.clock())
         async with self.database.transaction(connected.org_id) as connection:
             name = f"GitHub {point.opened.external_key}"
-            key = (await agent_key_for(connection, change, settings.agent_id, name, _KEY_LIFETIME)).key
+            key = (await issue_agent_key(connection, change, settings.agent_id, name, _KEY_LIFETIME)).key
         identity = await self.keys.authenticate(key.reveal(), fresh=True)
         context: JsonObject = {"github": {"sender": point.sender, "item": point.opened.external_key}}
         submission = ActionSubmission(
@@ -112,19 +112,21 @@ class ReceiveFromGitHub:
                 return REPEATED
             if await insert_item(connection, org_id, Integration.GITHUB, Item(subject, point.opened, b"")):
                 payload: JsonObject = {
-                    "event": TOLD,
+                    "event": ANSWERED,
                     "approval_id": subject,
                     "action_id": action_id,
                     "outcome": _OUTCOMES.get(action.status),
                     "message": f"{action.decision.reason} ({action_id})",
                 }
-                delivery = new_delivery(change, Integration.GITHUB, TOLD, payload, event_id=None, subject_id=subject)
+                delivery = new_delivery(
+                    change, Integration.GITHUB, ANSWERED, payload, event_id=None, subject_id=subject
+                )
                 await put_delivery(connection, Integration.GITHUB, delivery)
         return ReceiptOutcome.REQUESTED
 
 
 def _idempotency_key(point: ApprovalPoint) -> str:
-    """A reopened pull request at the same commit is the same question."""
+    """A pull request reopened at the same commit is the same request."""
     return f"github {_digest(point).hex()}"
 
 

@@ -1,11 +1,11 @@
-"""Recorded events become what is opened and told in trackers, chats and checks, in the cursor's own transaction."""
+"""Turns recorded events into items and notices in trackers, chats and checks, in the cursor's own transaction."""
 
 import json
 from collections.abc import Sequence
 from typing import Final
 
+from headgate.approvals.message_facts_store import MessageFacts, message_facts
 from headgate.approvals.store import get_approval
-from headgate.approvals.told_store import Told, told_of
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Connection
@@ -38,21 +38,21 @@ INTEGRATION_TYPES: Final = frozenset(
 
 
 async def relay_integrations(connection: Connection, org_id: str, events: Sequence[RecordedEvent], clock: Clock) -> int:
-    """How many deliveries that made."""
+    """Returns the number of deliveries made."""
     enabled = await enabled_integrations(connection, org_id)
     if not enabled or not events:
         return 0
-    about = await told_of(connection, org_id, {one.action_id for one in events if one.action_id is not None})
+    about = await message_facts(connection, org_id, {one.action_id for one in events if one.action_id is not None})
     change = Change(org_id, SYSTEM, None, clock())
     made = 0
     for event in events:
-        told = None if event.action_id is None else about.get(event.action_id)
-        if told is None or (approval_id := event.approval_id or told.approval_id) is None:
+        facts = None if event.action_id is None else about.get(event.action_id)
+        if facts is None or (approval_id := event.approval_id or facts.approval_id) is None:
             continue
         for integration, settings in enabled.items():
-            if not await _is_told(connection, org_id, integration, settings, event, told, approval_id):
+            if not await _is_delivered(connection, org_id, integration, settings, event, facts, approval_id):
                 continue
-            payload = await _payload(connection, org_id, settings, event, told, approval_id)
+            payload = await _payload(connection, org_id, settings, event, facts, approval_id)
             delivery = new_delivery(
                 change, integration, event.event_type, payload, event_id=event.event_id, subject_id=approval_id
             )
@@ -61,7 +61,7 @@ async def relay_integrations(connection: Connection, org_id: str, events: Sequen
 
 
 async def put_delivery(connection: Connection, integration: Integration, delivery: Delivery) -> bool:
-    """With its job, behind those of the same approval. False where this event was told there already."""
+    """Queues a delivery behind those of the same approval. False if this event was delivered there already."""
     if not await insert_delivery(connection, delivery):
         return False
     lock = sequence_of(delivery.org_id, integration, delivery.subject_id or delivery.delivery_id)
@@ -69,21 +69,21 @@ async def put_delivery(connection: Connection, integration: Integration, deliver
     return True
 
 
-async def _is_told(
+async def _is_delivered(
     connection: Connection,
     org_id: str,
     integration: Integration,
     settings: IntegrationSettings,
     event: RecordedEvent,
-    told: Told,
+    facts: MessageFacts,
     approval_id: str,
 ) -> bool:
     if event.event_type != REQUESTED:
         return await is_followed(connection, org_id, integration, approval_id)
     if not isinstance(settings, AskingSettings):
         return False
-    # One that was decided before anybody could be asked opens nothing.
-    return told.status == "pending" and (not settings.risk_levels or told.risk_level in settings.risk_levels)
+    # An approval decided before its request could be sent opens no item.
+    return facts.status == "pending" and (not settings.risk_levels or facts.risk_level in settings.risk_levels)
 
 
 async def _payload(
@@ -91,10 +91,10 @@ async def _payload(
     org_id: str,
     settings: IntegrationSettings,
     event: RecordedEvent,
-    told: Told,
+    facts: MessageFacts,
     approval_id: str,
 ) -> JsonObject:
-    payload = message_payload(event, told)
+    payload = message_payload(event, facts)
     if event.event_type in {"approval.voted", "approval.edited"} and event.actor is not None:
         payload["by"] = event.actor.name or event.actor.id
     for name in ("vote", "current_approvals"):
@@ -102,7 +102,7 @@ async def _payload(
             payload[name] = event.data[name]
     if event.event_type == REQUESTED:
         approval, action = await get_approval(connection, org_id, approval_id)
-        payload["digest"] = "sha256:" + approval.digest.hex()  # of the params below: one that was edited is not
+        payload["digest"] = "sha256:" + approval.digest.hex()  # of the submitted params
         if isinstance(settings, AskingSettings) and settings.include_params:
             payload["params"] = json.loads(json.dumps(action.params))
     return payload

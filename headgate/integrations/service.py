@@ -1,4 +1,4 @@
-"""Setting and loading an organization's integrations: the same for all of them."""
+"""Sets and loads the settings of an organization's integrations, the same way for all of them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from headgate.relay.model import Consumer
 from headgate.relay.store import start_at_the_end, stop
 from headgate.vault.service import Vault
 
-# The handler plans and counts its attempts itself.
+# The handler plans and counts its own attempts.
 INTEGRATE: Final = Job(
     "integration.deliver", queue="integrations", backoff=Backoff(first_seconds=5, most_attempts=1_000_000)
 )
@@ -38,7 +38,7 @@ INTEGRATE: Final = Job(
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """``connection_id``: part of the address at which the platform calls; ``secrets``: which are kept, by name."""
+    """``connection_id``: part of the platform's webhook address; ``secrets``: the names of the stored secrets."""
 
     settings: IntegrationSettings
     setting: Setting
@@ -55,7 +55,7 @@ def setting_name(integration: Integration) -> SettingName:
 
 
 async def load_stored(connection: Connection, org_id: str, integration: Integration, vault: Vault) -> Stored | None:
-    """None where it was never set."""
+    """None if it was never set."""
     setting = await get_setting(connection, org_id, setting_name(integration))
     if setting is None:
         return None
@@ -67,7 +67,7 @@ async def load_stored(connection: Connection, org_id: str, integration: Integrat
 async def load_secrets(
     connection: Connection, org_id: str, integration: Integration, vault: Vault
 ) -> dict[str, Secret]:
-    """By member. Raises UnavailableError where one does not open."""
+    """Secrets by member. Raises UnavailableError if one cannot be decrypted."""
     named = {vault_name(integration, member): member for member in SETTINGS[integration].SECRETS}
     return {named[name]: secret for name, secret in (await vault.open(connection, org_id, named)).items()}
 
@@ -85,7 +85,7 @@ async def enabled_integrations(connection: Connection, org_id: str) -> dict[Inte
 async def put_integration(
     connection: Connection, change: Change, integration: Integration, document: JsonValue, vault: Vault
 ) -> Stored:
-    """In place of what was set; a version that stays, and an event. Raises ValidationError, UnavailableError."""
+    """Replaces the settings, with a kept version and an event. Raises ValidationError, UnavailableError."""
     org_id = change.org_id
     await lock_integration(connection, org_id, integration)
     before = await load_stored(connection, org_id, integration, vault)
@@ -120,7 +120,7 @@ async def put_integration(
 async def _follow(
     connection: Connection, change: Change, integration: Integration, settings: IntegrationSettings, vault: Vault
 ) -> None:
-    """The record is followed as long as some integration wants to hear of it."""
+    """Follows the audit log while any integration needs it."""
     if not settings.enabled:
         await cancel_pending(connection, change.org_id, TargetKind.INTEGRATION, integration.value, change.at)
     if await enabled_integrations(connection, change.org_id):
@@ -137,7 +137,7 @@ async def _kept(connection: Connection, org_id: str, integration: Integration, v
 
 
 async def redeliver(connection: Connection, change: Change, integration: Integration, delivery_id: str) -> Delivery:
-    """Once more, with a day's time. Raises NotFoundError, ConflictError where it waits already."""
+    """Repeats a delivery with a day's time. Raises NotFoundError, ConflictError if it is waiting already."""
     delivery = await get_delivery(connection, change.org_id, TargetKind.INTEGRATION, delivery_id, lock=True)
     if delivery.target_id != integration.value:
         raise NotFoundError(f"there is no delivery {delivery_id}")
@@ -166,5 +166,5 @@ def new_delivery(
 
 
 def sequence_of(org_id: str, integration: Integration, approval_id: str) -> str:
-    """The queue's lock: what is told of one approval in one place is told in order."""
+    """The queue's lock: notices about one approval in one place keep their order."""
     return f"integrate {org_id} {integration.value} {approval_id}"

@@ -1,7 +1,7 @@
-"""What proves that a platform sent something: a MAC over the body's bytes, and a time that is not long ago.
+"""Verifies that a platform sent a webhook: a MAC over the body's bytes, and a recent time.
 
-A delivery's own identifier is a header that the MAC does not cover, so that whoever has seen one could send it again
-under another: what is remembered is the digest of the signed bytes.
+The MAC does not cover the header with the delivery's id, so an attacker who captured a webhook could replay it under
+another id. Headgate therefore remembers the digest of the signed bytes.
 """
 
 import hashlib
@@ -33,5 +33,5 @@ def require_fresh(seconds: float | None, now: datetime, most: timedelta, platfor
 
 
 def digest_of(signed: bytes) -> str:
-    """By which the same delivery is known again."""
+    """Identifies a repeated delivery."""
     return "sha256:" + hashlib.sha256(signed).hexdigest()

@@ -1,4 +1,4 @@
-"""All SQL of integrations. But for ``connection_owner`` and ``forget_receipts``, every function runs inside a
+"""All SQL of integrations. Except for ``connection_owner`` and ``forget_receipts``, every function runs inside a
 transaction of the organization."""
 
 import json
@@ -12,7 +12,8 @@ from headgate.kernel.canonical_json import canonical_bytes
 
 
 async def lock_integration(connection: Connection, org_id: str, integration: Integration) -> None:
-    """Changes of one are ordered. Not by the organization's generation: no decision depends on who is told."""
+    """Serializes changes of one integration's settings. It leaves the generation: no decision depends on
+    integrations."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended('headgate.integration ' || %s || ' ' || %s, 0))",
         [org_id, integration.value],
@@ -20,7 +21,7 @@ async def lock_integration(connection: Connection, org_id: str, integration: Int
 
 
 async def connection_owner(connection: Connection, connection_id: str) -> tuple[str, Integration] | None:
-    """Whose an inbound address is; reaches across organizations."""
+    """The owner of an inbound address; reads across organizations."""
     cursor = await connection.execute(
         "SELECT org_id, integration FROM integration_connection_owner(%s)", [connection_id]
     )
@@ -29,7 +30,7 @@ async def connection_owner(connection: Connection, connection_id: str) -> tuple[
 
 
 async def ensure_connection(connection: Connection, org_id: str, integration: Integration, proposed: str) -> str:
-    """The integration's connection, ``proposed`` where it has none; it stays the same for ever."""
+    """The integration's connection, or ``proposed`` if it has none; it never changes afterwards."""
     await connection.execute(
         "INSERT INTO integration_connections (org_id, connection_id, integration) VALUES (%s, %s, %s)"
         " ON CONFLICT DO NOTHING",
@@ -51,7 +52,7 @@ _ITEM = "approval_id, external_id, external_key, url, digest, detail"
 
 
 async def insert_item(connection: Connection, org_id: str, integration: Integration, item: Item) -> bool:
-    """False where one stands for this approval already."""
+    """False if the approval has an item already."""
     opened = item.opened
     inserted = await connection.execute(
         "INSERT INTO integration_items (org_id, integration, approval_id, external_id, external_key, url, digest,"
@@ -91,7 +92,7 @@ async def find_item_by_external(
 
 
 async def is_followed(connection: Connection, org_id: str, integration: Integration, approval_id: str) -> bool:
-    """Whether something was, or is about to be, opened there for this approval."""
+    """Whether an item for this approval is open or queued in this integration."""
     cursor = await connection.execute(
         "SELECT FROM deliveries WHERE org_id = %(org)s AND subject_id = %(approval)s AND target_kind = 'integration'"
         " AND target_id = %(integration)s AND event = 'approval.requested'"
@@ -103,7 +104,7 @@ async def is_followed(connection: Connection, org_id: str, integration: Integrat
 
 
 async def insert_receipt(connection: Connection, org_id: str, receipt: Receipt) -> bool:
-    """False where it was received before."""
+    """False if it was received before."""
     inserted = await connection.execute(
         "INSERT INTO integration_receipts (org_id, connection_id, receipt_id, received_at, outcome, approval_id,"
         " account, message) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
@@ -141,7 +142,7 @@ async def list_receipts(connection: Connection, org_id: str, connection_id: str,
 
 
 async def forget_receipts(connection: Connection) -> int:
-    """Those of which no platform speaks any more, over all organizations."""
+    """Deletes receipts that no platform repeats any more, over all organizations."""
     cursor = await connection.execute("SELECT forget_integration_receipts() AS gone")
     row = await cursor.fetchone()
     return 0 if row is None else int(row["gone"])

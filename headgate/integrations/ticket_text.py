@@ -1,7 +1,7 @@
-"""What a ticket says, as its platform gives it back: whoever moves it has read this, and somebody may have edited it.
+"""Detects edits of a ticket's text: the person who moves a ticket has read this text, and someone may have edited it.
 
-A digest of the title and the description is kept from when the ticket was made; an approval counts only while both
-still have it. It is taken of what the platform gives back: platforms write Markdown and documents in their own way.
+At opening, Headgate stores a digest of the title and the description. A move approves only while both still match. The
+digest covers the text as the platform returns it, because platforms store Markdown and documents in their own form.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.errors import ConflictError
 
 TEXT_DIGEST: Final = "text_digest"
-"""The member of an item's detail."""
+"""The name of the digest in an item's detail."""
 
 
 def is_editable(tracker: Tracker) -> bool:
-    """Whether anybody but us can change what is opened there: nobody can a message in a chat, or a check."""
+    """Whether others can edit the item on the platform. Chat messages and checks cannot be edited by others."""
     return isinstance(tracker, JiraTracker | LinearTracker | ServiceNowTracker)
 
 
 async def text_digest(tracker: Tracker, external_id: str) -> str | None:
-    """None where nobody but us can edit it. Raises PlatformError."""
+    """None if only Headgate can edit the item. Raises PlatformError."""
     match tracker:
         case JiraTracker() | LinearTracker() | ServiceNowTracker():
             return _digest(await tracker.texts(external_id))
@@ -35,8 +35,8 @@ async def text_digest(tracker: Tracker, external_id: str) -> str | None:
 
 
 async def digest_as_written(tracker: Tracker, external_id: str, request: Request) -> str | None:
-    """Of a ticket that is found after nobody knew whether it was made: somebody may have edited it since. None where it
-    does not say what was meant to be written; nothing is approved by it then. Raises PlatformError."""
+    """For a ticket recovered after an unknown outcome, which someone may have edited since. None if the text is not
+    the one that Headgate meant to write; a move then approves nothing. Raises PlatformError."""
     match tracker:
         case JiraTracker() | LinearTracker() | ServiceNowTracker():
             texts = await tracker.texts(external_id)
@@ -51,7 +51,7 @@ def _digest(texts: list[JsonValue]) -> str:
 
 
 async def refuse_edited(tracker: Tracker, item: Item) -> None:
-    """Raises ConflictError where the ticket says something else than when it was made, PlatformError."""
+    """Raises ConflictError if the ticket's text has changed since it was opened, PlatformError."""
     known = item.opened.detail.get(TEXT_DIGEST)
     if known is None:
         raise ConflictError(

@@ -1,7 +1,7 @@
-"""What Headgate asks of a tracker, a chat or a check: each platform's adapter answers it.
+"""The interface of a tracker, a chat or a check; each platform has an adapter.
 
-Everything may be asked twice: a worker may be killed between the platform's answer and its record. Each method raises
-PlatformError.
+Every method may be called twice for one delivery: a worker may be killed between the platform's answer and its record.
+Each method raises PlatformError.
 """
 
 from typing import Protocol
@@ -11,20 +11,20 @@ from headgate.integrations.model import Item, Notice, Opened, Request
 
 class Tracker(Protocol):
     async def find(self, approval_id: str) -> Opened | None:
-        """What was opened for this approval, by the mark that it carries there."""
+        """Finds the item of this approval by its mark."""
         ...
 
     async def open(self, request: Request) -> Opened: ...
 
     async def tell(self, item: Item, notice: Notice, *, again: bool) -> None:
-        """``again``: it may have arrived already. Where ``notice.outcome`` ends the approval, so does its item."""
+        """``again``: an earlier attempt may have arrived. If ``notice.outcome`` ends the approval, its item ends
+        too."""
         ...
 
     async def verified_email(self, account: str) -> str | None:
-        """The address that the platform has verified for this account, which is a person's and in use; None: it says
-        none."""
+        """The verified address of this account, which belongs to an active person; None: the platform provides none."""
         ...
 
     async def who_am_i(self) -> str:
-        """What the platform calls the account that we use: the connection's test."""
+        """The platform's name of the account in use: the connection test."""
         ...

@@ -1,4 +1,4 @@
-"""What a ticket, a comment or a chat message says. Pure; whatever others wrote is shown with its characters visible."""
+"""The texts of tickets, comments and chat messages. Pure; hidden characters in others' text are made visible."""
 
 import json
 from typing import Final
@@ -14,13 +14,13 @@ _OUTCOMES: Final = {"approval.approved": "approved", "approval.denied": "denied"
 _ANSWERED: Final = {"": "Waiting for approval", "approved": "Allowed", "denied": "Denied"}
 _TITLES: Final = {
     "approval.voted": "Somebody has voted",
-    "approval.edited": "The action was edited: look at it again, and decide it in Headgate",
+    "approval.edited": "The action was edited: review it and decide in Headgate",
     "integration.refused": "Nothing was decided",
 }
 
 
 def request_of(payload: JsonObject, link: str | None) -> Request:
-    """Of a delivery of ``approval.requested``."""
+    """The text of an ``approval.requested`` delivery."""
     message = message_of(payload, None)
     digest, params = payload.get("digest"), payload.get("params")
     summary = message.text + (f"\nDigest of the action: {digest}" if isinstance(digest, str) else "")
@@ -29,13 +29,13 @@ def request_of(payload: JsonObject, link: str | None) -> Request:
 
 
 def notice_of(payload: JsonObject, mark: str) -> Notice:
-    """Of any other delivery."""
+    """The text of any other delivery."""
     event = str(payload.get("event"))
     message = message_of(payload, None)
     title = _TITLES.get(event, message.title)
     lines = [message.text]
     vote, current = payload.get("vote"), payload.get("current_approvals")
-    # The vote that decides is the decision, which the title tells.
+    # The deciding vote is the decision, which the title states.
     if isinstance(vote, str) and event == "approval.voted":
         needed = payload.get("required_approvals")
         of_all = f" of {needed}" if isinstance(needed, int) else ""
@@ -50,5 +50,5 @@ def notice_of(payload: JsonObject, mark: str) -> Notice:
 
 
 def shown_params(params: object) -> str:
-    """For people; the beginning, where it is long."""
+    """Text for people; the beginning of a long one."""
     return cut(visible(json.dumps(params, ensure_ascii=False, indent=2, sort_keys=True), kept="\n"), _PARAMS_CHARACTERS)

@@ -1,1 +1,1 @@
-"""Telling people that something waits for them, where they already are."""
+"""Notifications about approvals and incidents, in the channels that people use."""

@@ -1,11 +1,12 @@
-"""The process in which Apprise runs: one JSON line in, one JSON line out, again and again.
+"""The process in which Apprise runs: one JSON line in, one JSON line out, repeatedly.
 
-It holds no secret but the address in use, and no environment. Apprise makes its own connections, so the rules of
-destinations stand where no library passes them by: an audit hook (PEP 578) sees every ``connect`` before it is made,
-and names are remembered as they are resolved, so that what is connected to is judged under the name that was asked for.
-Programs are not started, files are not written, and only those of the installation are read.
+It holds no secret except the address in use, and no environment. Apprise opens its own connections, so the destination
+rules apply where no library can bypass them: an audit hook (PEP 578) sees every ``connect`` before it happens. The hook
+remembers name resolutions, so it checks each connection under the requested name. The process starts no programs,
+writes no files, and reads only files of the installation.
 
-In:  ``{"url", "title", "body", "rules": those of destinations}``
+In:  ``{"url", "title", "body", "rules": destination rules}``
+
 Out: ``{"succeeded": bool, "blocked": [host, …], "said": text}``
 """
 
@@ -37,7 +38,7 @@ _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class Fence:
-    """What this process may do from ``close`` on."""
+    """What this process may do once ``close`` was called."""
 
     def __init__(self) -> None:
         self._rules: DestinationRules = PUBLIC_ONLY
@@ -46,7 +47,7 @@ class Fence:
         self.blocked: list[str] = []
 
     def close(self) -> None:
-        """There is no way to open it again: hooks cannot be taken away."""
+        """The restriction is permanent: audit hooks cannot be removed."""
         certificates = (certifi.where(), *filter(None, (os.environ.get("REQUESTS_CA_BUNDLE"),)))
         system = ("/etc/hosts", "/etc/resolv.conf", "/etc/ssl/", "/etc/localtime", "/usr/share/zoneinfo", "/dev/null")
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path)}
@@ -102,7 +103,7 @@ def _answers(lines: Iterable[str], fence: Fence) -> Iterable[str]:
     from apprise import Apprise, AppriseAsset, LogCapture  # noqa: PLC0415 - after the limits are set
 
     asset = AppriseAsset(app_id="Headgate", app_desc="Headgate", app_url="", secure_logging=True, plugin_paths=[])
-    Apprise.instantiate("ntfy://warm", asset=asset)  # loads the services once, while files may still be read
+    Apprise.instantiate("ntfy://warm", asset=asset)  # Load the services once, while files can still be read.
     fence.close()
     yield json.dumps({"ready": True})
     for line in lines:
@@ -122,7 +123,7 @@ def _answers(lines: Iterable[str], fence: Fence) -> Iterable[str]:
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is not an answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # Output that a library prints is not an answer.
     for answer in _answers(sys.stdin, Fence()):
         answers.write(answer + "\n")
         answers.flush()

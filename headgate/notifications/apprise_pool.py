@@ -1,7 +1,7 @@
-"""A few of Apprise's processes, so that a service that is slow keeps one of them and not everybody's messages.
+"""A few Apprise processes, so that a slow service blocks one of them and not all messages.
 
-A process starts with half a second of a processor and sends a message with three milliseconds: a burst is over sooner
-by the one that runs than by others that are started for it, and another is started only where nothing comes free.
+A process needs half a second of CPU time to start and three milliseconds to send a message. A running process therefore
+finishes a burst sooner than new processes would; the pool starts another one only if none becomes free.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from headgate.organizations.destinations import Allowlist
 
 _PROCESSES: Final = 3
 _PATIENCE_SECONDS: Final = 0.25
-"""How long a message waits for those that run, or for one that is being started, before another is started."""
+"""How long a message waits for a running or starting process before the pool starts another."""
 
 
 class ApprisePool:
-    """Started as they are needed: one that runs already is taken first."""
+    """Starts processes on demand and prefers one that runs already."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ApprisePool:
         self._patience_seconds = patience_seconds
 
     async def send(self, url: Secret, title: str, body: str, rules: Allowlist) -> AppriseAnswer:
-        """As AppriseProcess.send, by the first that is free."""
+        """Like AppriseProcess.send, through the first free process."""
         chosen = await self._take()
         try:
             return await chosen.send(url, title, body, rules)
@@ -47,8 +47,8 @@ class ApprisePool:
             await one.close()
 
     async def _take(self) -> AppriseProcess:
-        """At once where one runs and is idle, or where none is at work; else the next that comes free, or after some
-        patience one more."""
+        """Returns at once if a process is idle or none is running. Otherwise it waits for the next free process and,
+        after ``patience_seconds``, starts another."""
         running = next((one for one in self._idle if one.is_running), None)
         if running is not None or len(self._idle) == len(self._all):
             return self._taken(running or self._idle[0])
@@ -73,7 +73,7 @@ class ApprisePool:
         return one
 
     def _give_back(self, one: AppriseProcess) -> None:
-        """To the message that waits longest: nobody comes first who came later."""
+        """Serves the message that has waited longest, so that no later message overtakes it."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

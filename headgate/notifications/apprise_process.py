@@ -1,4 +1,4 @@
-"""Apprise's process as its parent sees it: started when it is first needed, killed when it is late or full."""
+"""Apprise's process as its parent sees it: started on first use, killed when it is late or its output is too large."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ _MOST_MESSAGES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class AppriseAnswer:
-    """``blocked``: what it wanted to connect to and must not. ``said``: the services' own words, perhaps empty."""
+    """``blocked``: the connections that the rules refused. ``said``: the services' own words, may be empty."""
 
     succeeded: bool
     blocked: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class AppriseAnswer:
 
 
 class AppriseProcess:
-    """One message at a time, in one process for many; ``upstream_ca_file``: more roots for its TLS."""
+    """Sends one message at a time and is reused; ``upstream_ca_file``: additional roots for TLS."""
 
     def __init__(self, upstream_ca_file: Path | None, *, send_seconds: float = SEND_SECONDS) -> None:
         self._extra = upstream_ca_file
@@ -52,11 +52,11 @@ class AppriseProcess:
 
     @property
     def is_starting(self) -> bool:
-        """It has been asked for, and loads what it needs."""
+        """Whether the process was started; it may still be loading."""
         return self._is_starting
 
     async def send(self, url: Secret, title: str, body: str, rules: Allowlist) -> AppriseAnswer:
-        """Never raises: a process that died or is late is a failure of this message."""
+        """Sends a message. Never raises: a dead or late process is a failure of this message."""
         line = json.dumps({"url": url.reveal(), "title": title, "body": body, "rules": rules_document(rules)}) + "\n"
         async with self._turn:
             try:
@@ -71,11 +71,11 @@ class AppriseProcess:
                 await self._kill()
                 return AppriseAnswer(False, failure="process", said="the sending process ended")
             except asyncio.CancelledError:
-                await self._kill()  # its answer to this message would be taken for one to the next
+                await self._kill()  # A late answer to this message would be taken for the answer to the next.
                 raise
             self._sent += 1
             if self._sent >= _MOST_MESSAGES:
-                await self._kill()  # what a library leaks ends with it
+                await self._kill()  # Ending the process also ends its memory leaks.
         named = answer["blocked"]
         blocked = tuple(str(one) for one in named) if isinstance(named, list) else ()
         failure = None if answer["succeeded"] else "blocked" if blocked else "refused"
@@ -97,7 +97,7 @@ class AppriseProcess:
             self._is_starting = False
 
     async def _start(self) -> asyncio.subprocess.Process:
-        # -P: no module of the current folder takes the place of ours. Our environment is not inherited.
+        # -P: a module in the current folder cannot replace ours. The child does not inherit the environment.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "headgate.notifications.apprise_child",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""A message to a channel: by Apprise's process, or by Slack's own interface; and the digest of what was too much."""
+"""Delivers a message to a channel, through Apprise's process or Slack's API, and builds the digest of a flood."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -42,12 +42,12 @@ _REFUSED_FOR_GOOD: Final = frozenset(
     {"channel_not_found", "not_in_channel", "is_archived", "invalid_auth", "account_inactive", "token_revoked",
      "missing_scope", "not_authed", "message_not_found", "cant_update_message"}
 )  # fmt: skip
-"""Slack's words for what no waiting mends."""
+"""Slack's error codes that a retry does not fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelTarget:
-    """The target's part of ``workflows.deliver``. ``public_api_url``: where links lead."""
+    """The channel's part of ``workflows.deliver``. ``public_api_url``: the base of links."""
 
     client: OutgoingClient
     apprise: ApprisePool
@@ -56,7 +56,7 @@ class ChannelTarget:
     public_api_url: str
 
     async def prepare(self, connection: Connection, delivery: Delivery) -> Send | None:
-        """None where the channel is gone, or was switched off. Raises UnavailableError."""
+        """Returns None if the channel was deleted or disabled. Raises UnavailableError."""
         org_id = delivery.org_id
         settings = await load_settings(connection, org_id)
         channel = settings.channels.get(delivery.target_id)
@@ -80,7 +80,7 @@ class ChannelTarget:
         if isinstance(updates, str):
             earlier = (await get_delivery(connection, org_id, TargetKind.CHANNEL, updates)).reference
             if earlier is None:
-                return None  # it never arrived: there is nothing to change
+                return None  # The message never arrived, so there is nothing to update.
 
         async def send_by_slack() -> SendResult:
             return await self._by_slack(channel, secrets, rules, message, payload, earlier)
@@ -90,14 +90,14 @@ class ChannelTarget:
     async def conclude(
         self, connection: Connection, delivery: Delivery, result: SendResult, status: DeliveryStatus | None
     ) -> None:
-        """What a digest carried ends with it."""
+        """The deliveries in a digest end with the digest."""
         if delivery.event == "digest" and status is not None:
             await end_collected(connection, delivery.org_id, delivery.delivery_id, status.value, self.clock())
         if delivery.event == INVITED and status is DeliveryStatus.DELIVERED and delivery.subject_id is not None:
             await forget_address(connection, delivery.org_id, delivery.subject_id, self.vault)
 
     async def _invitation(self, connection: Connection, delivery: Delivery, secrets: dict[str, Secret]) -> Send | None:
-        """To nobody but whoever was invited, while the invitation is open."""
+        """Mails only the invited person, and only while the invitation is open."""
         org_id, invitation_id, url = delivery.org_id, delivery.subject_id or "", secrets.get("url")
         invitation = await find_invitation(connection, org_id, invitation_id, lock=False)
         address = await waiting_address(connection, org_id, invitation_id, self.vault)
@@ -183,7 +183,7 @@ class ChannelTarget:
 
 @dataclass(frozen=True, slots=True)
 class SendDigest:
-    """The job at the end of a flood's window: one message with what was collected in it."""
+    """The job at the end of a flood's window: one message with the collected ones."""
 
     database: Database
     clock: Clock

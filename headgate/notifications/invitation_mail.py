@@ -1,6 +1,6 @@
-"""A mail to whoever was invited, by a channel that sends mail: the channel's server and sender, and no other recipient.
+"""A mail to an invited person through a mail channel: the channel's server and sender, and no other recipient.
 
-Apprise's addresses of mail name recipients in the path and in ``to``, ``cc`` and ``bcc``
+Apprise's mail addresses name recipients in the path and in ``to``, ``cc`` and ``bcc``
 (https://appriseit.com/services/email/).
 """
 
@@ -13,12 +13,12 @@ from headgate.notifications.model import Channel, ChannelKind
 from headgate.notifications.services import MAIL_SERVICES
 
 INVITED = "invitation.created"
-"""The event of such a delivery."""
+"""The event of an invitation's delivery."""
 _RECIPIENTS = frozenset({"to", "cc", "bcc"})
 
 
 def mail_channel(channels: Mapping[str, Channel]) -> Channel | None:
-    """The first, by name, that is on and sends mail."""
+    """The first enabled mail channel, by name."""
     for name in sorted(channels):
         channel = channels[name]
         if channel.enabled and channel.kind is ChannelKind.APPRISE and channel.service in MAIL_SERVICES:

@@ -1,7 +1,7 @@
-"""Signed addresses of an approval's page: for a short time, for one recipient.
+"""Signed links to an approval's page, for a short time and one recipient.
 
-A link that names a person lets its bearer vote as that person on that approval; one that names a channel only shows.
-Whoever opens it decides nothing yet: mail scanners open links, too (semantics.md, "Tenancy and roles").
+A link that names a person lets its bearer vote as that person on that approval; a link that names a channel is
+read-only. Opening a link decides nothing, because mail scanners open links too (semantics.md, "Tenancy and roles").
 """
 
 import base64
@@ -18,14 +18,14 @@ from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.secrets import Secret
 
 KEY_NAME: Final = "notification_links"
-"""Under which the vault keeps an organization's key."""
+"""The vault name of an organization's signing key."""
 _CONTEXT: Final = b"headgate.link.1."
 _MOST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """``user_id`` None: a channel's, which shows and lets nobody decide."""
+    """``user_id`` None: a channel's link, which is read-only."""
 
     org_id: str
     approval_id: str
@@ -39,7 +39,7 @@ def new_key() -> Secret:
 
 
 def sign(link: Link, key: Secret) -> str:
-    """The token, which is the end of the address."""
+    """The token: the last part of the link."""
     claims = canonical_bytes(
         {
             "a": link.approval_id,
@@ -53,7 +53,7 @@ def sign(link: Link, key: Secret) -> str:
 
 
 def claimed(token: str) -> Link:
-    """What a token says, not verified: whose key verifies it is among what it says. Raises NotFoundError."""
+    """Reads a token without verifying it, to find the organization whose key verifies it. Raises NotFoundError."""
     try:
         if len(token) > _MOST:
             raise ValueError("too long")
@@ -75,7 +75,7 @@ def claimed(token: str) -> Link:
 
 
 def verify(token: str, key: Secret) -> Link:
-    """Raises NotFoundError where it was not signed with this key. The time is for the caller to look at."""
+    """Raises NotFoundError if this key did not sign the token. The caller checks the expiry."""
     body, _, mac = token.partition(".")
     try:
         claims, given = _decode(body), _decode(mac)

@@ -1,6 +1,6 @@
-"""An invitation on its way by mail: queued with it, in its transaction, where a channel for mail is set.
+"""Mails an invitation through a mail channel, if one is set: queued in the invitation's transaction.
 
-The address that is good once stands in no delivery: it waits in the vault, and is overwritten when it was sent.
+Deliveries do not contain the single-use link. It waits in the vault and is overwritten after sending.
 """
 
 from headgate.audit.change import Change
@@ -21,7 +21,8 @@ _SENT = "sent"
 async def queue_invitation_mail(
     connection: Connection, change: Change, invitation: Invitation, address: Secret, vault: Vault
 ) -> str | None:
-    """The channel that mails it; None: there is none. Raises UnavailableError where the address cannot be kept."""
+    """The channel that mails the invitation; None: there is none. Raises UnavailableError if the vault cannot store
+    the link."""
     channel = mail_channel((await load_settings(connection, change.org_id)).channels)
     if channel is None:
         return None

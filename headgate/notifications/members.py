@@ -1,4 +1,4 @@
-"""Members of the settings' document, checked one by one: each fault names the member (``channels.mail.url``)."""
+"""Checks the members of the settings document one by one: each error names the member (``channels.mail.url``)."""
 
 from collections.abc import Collection
 from typing import Final

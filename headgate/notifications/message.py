@@ -1,4 +1,4 @@
-"""The words of a message, from what a delivery carries. Whatever others wrote is shown with its characters visible."""
+"""Builds the text of a message from a delivery's payload. Hidden characters in others' text are made visible."""
 
 import re
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ _TITLES: Final = {
 _LISTED: Final = 20
 _MENTION: Final = re.compile(r"(?<!\w)@(?=\w)|@(?=(?:everyone|here|channel|all|room)\b)")
 _ANGLE: Final = re.compile(r"<(?=\S)")
-"""What Slack's form of links and mentions begins with, <!channel> and <https://…|Open>, which Mattermost and
-Rocket.Chat read too; and Discord's mentions, <@&role>."""
+"""The start of Slack's links and mentions, <!channel> and <https://…|Open>, which Mattermost and Rocket.Chat also
+read; and Discord's mentions, <@&role>."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``facts``: name and value, in order; ``link`` is last in the text."""
+    """``facts``: name and value, in order; ``link`` comes last in the text."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -42,14 +42,15 @@ class Message:
 
     @property
     def text(self) -> str:
-        """For services that read marks and mentions in whatever they are sent: what others wrote holds none."""
-        # Services refuse a message without a body: one that has only a title, as a test has, says it twice.
+        """For services that interpret mark-up and mentions in any text: removes both from others' text."""
+        # Services refuse a message without a body. A message with only a title, such as a test, repeats it as the
+        # body.
         lines = [f"{name}: {_inert(value)}" for name, value in self.facts] or [self.title]
         return "\n".join(lines if self.link is None else [*lines, "", f"Open: {self.link}"])
 
 
 def message_of(payload: JsonObject, link: str | None) -> Message:
-    """Also of a digest, whose payload lists others."""
+    """Also builds a digest, whose payload lists other messages."""
     event = _text(payload, "event")
     if event == "digest":
         return _digest(payload)

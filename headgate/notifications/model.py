@@ -1,4 +1,4 @@
-"""What people are told, through which channels, and when. Frozen types; ``parse`` makes them, ``routing`` decides."""
+"""Notification settings: events, channels and times. Frozen types; ``parse`` makes them, ``routing`` decides."""
 
 from dataclasses import dataclass
 from datetime import time, timedelta
@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 LINK_SECONDS: Final = 3600
-NOBODY: Final = "nobody"
-"""The target of what reached no channel, so that it can be seen. No channel can be called so."""
+UNROUTED: Final = "nobody"
+"""The target of a message that matched no channel, so that it stays visible. No channel may have this name."""
 
-TOLD_EVENTS: Final = (
+NOTIFIED_EVENTS: Final = (
     "approval.requested",
     "approval.reminded",
     "approval.escalated",
@@ -28,7 +28,7 @@ TOLD_EVENTS: Final = (
     "mfa.locked",
     "mfa_code.used",
 )
-"""The record's events that a route may name."""
+"""The audit log's events that a route may name."""
 DEFAULT_EVENTS: Final = frozenset(
     {
         "approval.requested",
@@ -41,9 +41,9 @@ DEFAULT_EVENTS: Final = frozenset(
         "mfa.locked",
     }
 )
-"""What a route without ``events`` is about: what somebody must do something about."""
+"""The events of a route without ``events``: those that need a person's action."""
 OUTCOMES: Final = frozenset({"approval.approved", "approval.denied", "approval.expired", "approval.superseded"})
-"""They end what a message asks for: one that can be changed is."""
+"""Events that end an earlier message's request; an updatable message is updated."""
 
 
 class ChannelKind(StrEnum):
@@ -53,10 +53,10 @@ class ChannelKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """``recipient``: the one person (e-mail or user id) behind it, to whom links give that person's right to vote.
+    """``recipient``: the one person (e-mail or user id) whose right to vote the channel's links give.
 
-    ``service``: Apprise's, for a channel of that kind. ``place``: Slack's channel; ``connection_id`` is part of the
-    address at which Slack's buttons arrive.
+    ``service``: Apprise's service, for an Apprise channel. ``place``: Slack's channel; ``connection_id`` is part of the
+    address that receives Slack's button events.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Channel:
     connection_id: str | None = None
 
     def record(self) -> JsonObject:
-        """As it is stored and shown: without secrets."""
+        """The stored and shown form, without secrets."""
         members: JsonObject = {"kind": self.kind.value, "enabled": self.enabled}
         if self.kind is ChannelKind.SLACK:
             members |= {"channel": self.place, "api_url": self.api_url, "connection_id": self.connection_id}
@@ -80,7 +80,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """From ``start`` until before ``end`` in this time zone; over midnight where the end is earlier."""
+    """From ``start`` until before ``end`` in this time zone; past midnight if the end is earlier."""
 
     start: time
     end: time
@@ -101,7 +101,8 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Which events go to which channels. Every condition must hold; an empty one always does. ``tools``: with ``*``."""
+    """Which events go to which channels. All conditions must hold; an empty one always holds. ``tools`` may use
+    ``*``."""
 
     channels: tuple[str, ...]
     events: tuple[str, ...] = ()
@@ -123,7 +124,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """More than ``most_single`` messages to a channel in ``window`` are collected, and told in one at its end."""
+    """If a channel would get more than ``most_single`` messages in ``window``, one digest at its end replaces the
+    rest."""
 
     window: timedelta = timedelta(minutes=5)
     most_single: int = 10
@@ -131,7 +133,8 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """``people``: chat accounts (``slack:U0123``) of users, by hand where e-mail addresses do not tell."""
+    """``people``: manual links of chat accounts (``slack:U0123``) to users, for accounts without a matching e-mail
+    address."""
 
     channels: dict[str, Channel]
     routes: tuple[Route, ...]

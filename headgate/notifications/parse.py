@@ -20,7 +20,7 @@ from headgate.kernel.secrets import Secret
 from headgate.notifications.members import MOST, fault, list_of, object_of, text_of, whole_of
 from headgate.notifications.model import (
     LINK_SECONDS,
-    NOBODY,
+    UNROUTED,
     Channel,
     ChannelKind,
     Digest,
@@ -43,26 +43,26 @@ _SLACK_API: Final = "https://slack.com/api"
 
 @dataclass(frozen=True, slots=True)
 class NotificationDraft:
-    """``secrets``: by (channel, member), those that were given; what is left out stays as it was."""
+    """``secrets``: those submitted, by (channel, member). Omitted secrets stay unchanged."""
 
     settings: NotificationSettings
     secrets: dict[tuple[str, str], Secret]
 
 
 def secrets_of(kind: ChannelKind) -> tuple[str, ...]:
-    """The members of a channel of this kind that are written and never shown."""
+    """The write-only members of a channel of this kind."""
     return _SECRETS[kind]
 
 
 def parse_stored(document: JsonValue) -> NotificationSettings:
-    """What ``NotificationSettings.record`` wrote."""
+    """Reads what ``NotificationSettings.record`` wrote."""
     return _parsed(document, None, str, {})
 
 
 def parse_notifications(
     document: JsonValue, known: NotificationSettings, new_connection: Callable[[], str]
 ) -> NotificationDraft:
-    """``known``: what was set before, whose services and connections stay where they are not given again."""
+    """``known``: the previous settings. Services and connections stay unless they are submitted."""
     secrets: dict[tuple[str, str], Secret] = {}
     return NotificationDraft(_parsed(document, known, new_connection, secrets), secrets)
 
@@ -77,7 +77,7 @@ def _parsed(
     channels: dict[str, Channel] = {}
     entries = object_of("channels", members.get("channels", {}), None)
     for name, entry in entries.items():
-        if _NAME.fullmatch(name) is None or name == NOBODY or len(entries) > MOST:
+        if _NAME.fullmatch(name) is None or name == UNROUTED or len(entries) > MOST:
             raise fault(f"channels.{name[:64]}", f"a name is lower case letters, digits, _ and -; at most {MOST}")
         if known is None:
             channels[name] = _stored_channel(name, object_of(f"channels.{name}", entry, None))

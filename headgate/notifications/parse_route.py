@@ -1,4 +1,4 @@
-"""One route of the settings' document: to which channels, under which conditions, at which hours."""
+"""Parses one route of the settings document: channels, conditions and hours."""
 
 import re
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.notifications.members import fault, names_of, object_of, text_of
-from headgate.notifications.model import DAYS, TOLD_EVENTS, Hours, Route
+from headgate.notifications.model import DAYS, NOTIFIED_EVENTS, Hours, Route
 from headgate.policies.model import RiskLevel
 
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -19,7 +19,7 @@ def parse_route(where: str, entry: JsonValue, channels: Collection[str]) -> Rout
     members = object_of(where, entry, {*lists, "between"})
     allowed: dict[str, Collection[str]] = {
         "channels": channels,
-        "events": TOLD_EVENTS,
+        "events": NOTIFIED_EVENTS,
         "risk_levels": [level.value for level in RiskLevel],
     }
     found = {name: names_of(f"{where}.{name}", members.get(name, []), allowed.get(name)) for name in lists}

@@ -1,4 +1,4 @@
-"""Whom a channel's ``recipient`` is: the person whose right to vote its links give."""
+"""Resolves a channel's ``recipient``: the person whose right to vote its links give."""
 
 from headgate.db.database import Connection
 from headgate.notifications.model import Channel
@@ -6,7 +6,7 @@ from headgate.organizations.store import find_users, find_users_by_email
 
 
 async def user_behind(connection: Connection, org_id: str, channel: Channel) -> str | None:
-    """The one user whom the channel's recipient names; None where it is a group's, or not one user's."""
+    """The one user that the recipient names; None if it names a group or several users."""
     if channel.recipient is None:
         return None
     if channel.recipient.startswith("usr_"):

@@ -1,4 +1,4 @@
-"""Which channels hear of an event. Pure; the time is passed in."""
+"""Selects the channels for an event. Pure; the time is passed in."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from headgate.notifications.model import DEFAULT_EVENTS, Hours, NotificationSett
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What routes look at."""
+    """The properties of an event that routes match."""
 
     event: str
     risk_level: str | None
@@ -19,7 +19,8 @@ class Subject:
 
 
 def channels_for(settings: NotificationSettings, subject: Subject, now: datetime) -> list[str]:
-    """The enabled channels of every route that fits, each once; without routes, all of them for what is urgent."""
+    """The enabled channels of all matching routes, without duplicates. Without routes: all channels, for urgent
+    events."""
     routes = settings.routes or (Route(tuple(settings.channels)),)
     named = dict.fromkeys(name for route in routes if _fits(route, subject, now) for name in route.channels)
     return [name for name in named if settings.channels[name].enabled]
@@ -37,7 +38,7 @@ def _fits(route: Route, subject: Subject, now: datetime) -> bool:
 
 
 def is_within(hours: Hours, now: datetime) -> bool:
-    """By the clock on the wall there. Hours over midnight belong to the day on which they began."""
+    """Uses the local time of the route's time zone. Hours past midnight belong to the day on which they began."""
     local = now.astimezone(hours.zone)
     clock = local.time().replace(tzinfo=None)
     if hours.start < hours.end:

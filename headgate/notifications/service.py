@@ -1,4 +1,4 @@
-"""Setting and loading an organization's notifications, and what a person asks of single messages."""
+"""Sets and loads an organization's notification settings, and repeats or tests single messages."""
 
 from functools import partial
 from typing import Final
@@ -29,7 +29,7 @@ from headgate.relay.model import Consumer
 from headgate.relay.store import start_at_the_end, stop
 from headgate.vault.service import Vault
 
-# The handler plans and counts its attempts itself; to the queue, a wait for the receiver's turn is one too.
+# The handler plans and counts its own attempts; to the queue, waiting for the receiver's turn is an attempt too.
 NOTIFY: Final = Job(
     "notification.deliver", queue="notifications", backoff=Backoff(first_seconds=5, most_attempts=1_000_000)
 )
@@ -46,7 +46,7 @@ async def load_settings(connection: Connection, org_id: str) -> NotificationSett
 
 
 async def load_secrets(connection: Connection, org_id: str, channel: Channel, vault: Vault) -> dict[str, Secret]:
-    """By member. Raises UnavailableError where one does not open."""
+    """Secrets by member. Raises UnavailableError if one cannot be decrypted."""
     names = {vault_name(channel.name, member): member for member in secrets_of(channel.kind)}
     return {names[name]: secret for name, secret in (await vault.open(connection, org_id, names)).items()}
 
@@ -58,7 +58,7 @@ async def link_key(connection: Connection, org_id: str, vault: Vault) -> Secret 
 async def put_notifications(
     connection: Connection, change: Change, document: JsonValue, vault: Vault
 ) -> tuple[NotificationSettings, Setting]:
-    """In place of what was set; secrets that are not given stay, those of channels that go are forgotten.
+    """Replaces the settings. Secrets that are not submitted stay; secrets of removed channels are deleted.
 
     Raises ValidationError, UnavailableError.
     """
@@ -109,7 +109,7 @@ async def send_test(connection: Connection, change: Change, channel: str) -> Del
 
 
 async def redeliver(connection: Connection, change: Change, delivery_id: str) -> Delivery:
-    """Raises NotFoundError, ConflictError, ValidationError where the channel is gone."""
+    """Raises NotFoundError, ConflictError, or ValidationError if the channel was deleted."""
     delivery = await get_delivery(connection, change.org_id, TargetKind.CHANNEL, delivery_id, lock=True)
     require_move(delivery.status, DeliveryStatus.PENDING)
     if delivery.target_id not in (await load_settings(connection, change.org_id)).channels:

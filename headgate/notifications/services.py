@@ -1,7 +1,7 @@
-"""Which of Apprise's services may be used, and with which options.
+"""The allowlist of Apprise services and options.
 
-Apprise knows some that run programs, write files or speak to this machine, and options that read files or turn the
-verification of certificates off (``template``, ``pgp``, ``attach``, ``verify`` …): what is not named here is refused.
+Some of Apprise's services run programs, write files or use the local machine. Some options read files or disable
+certificate verification (``template``, ``pgp``, ``attach``, ``verify`` …). Anything not listed here is refused.
 https://appriseit.com/services/
 """
 
@@ -38,8 +38,8 @@ _URL_MAX: Final = 4096
 
 
 def service_of(url: str, field: str = "url") -> str:
-    """The service that the address names. Raises ValidationError, which names ``field`` and never shows the address:
-    it holds secrets."""
+    """Returns the service that the address names. Raises ValidationError, which names ``field`` and never shows the
+    address, because it holds secrets."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -55,14 +55,15 @@ def service_of(url: str, field: str = "url") -> str:
     if port in BAD_PORTS and parts.scheme not in MAIL_SERVICES:
         raise _invalid(field, f"port {port} belongs to another protocol")
     for name in _option_names(url, field):
-        # A leading +, - or : adds headers, parameters or fields of a service's own: they would reach past this list.
+        # A leading +, - or : adds headers, parameters or service fields, and so would bypass this list.
         if name.lower() not in _OPTIONS:
             raise _invalid(field, f"the option {name[:32]} may not be used")
     return parts.scheme
 
 
 def _option_names(url: str, field: str) -> Iterator[str]:
-    """As Apprise reads them, which is not RFC 3986: a fragment's ``?`` begins options too, and ``;`` parts them."""
+    """Parses options as Apprise does, not as RFC 3986 does: a ``?`` in a fragment also begins options, and ``;``
+    separates them."""
     _, _, options = url.partition("?")
     if "?" in options:
         raise _invalid(field, "a second ? may not be used: write %3F")

@@ -1,9 +1,9 @@
-"""Slack's own messages, with buttons, and what comes back when one is pressed.
+"""Slack messages with buttons, and the interactions that pressing one sends.
 
-Followed here: https://docs.slack.dev/authentication/verifying-requests-from-slack (signatures, five minutes),
+Sources: https://docs.slack.dev/authentication/verifying-requests-from-slack (signatures, five minutes),
 https://docs.slack.dev/reference/methods/chat.postMessage, …/chat.update, …/views.open, …/users.info,
 https://docs.slack.dev/interactivity/handling-user-interaction and https://docs.slack.dev/reference/block-kit. Texts are
-``plain_text``: what agents wrote forms no mention, link or mark-up.
+``plain_text``, so agents' text cannot form mentions, links or mark-up.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ REASON_MAX_CHARACTERS: Final = 500
 
 
 class Press(StrEnum):
-    """What was done in Slack. ``SUBMIT_DENIAL`` carries the reason that a denial needs."""
+    """The interactions. ``SUBMIT_DENIAL`` carries the reason that a denial requires."""
 
     APPROVE = "approve"
     DENY = "deny"
@@ -36,7 +36,7 @@ class Press(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """``user``: Slack's id of who did it. ``response_url``: where Slack takes a word to that person alone."""
+    """``user``: the Slack id of the person. ``response_url``: accepts a message that only that person sees."""
 
     press: Press
     user: str
@@ -47,7 +47,7 @@ class Interaction:
 
 
 def verify(secret: Secret, timestamp: str | None, signature: str | None, body: bytes, now: datetime) -> None:
-    """Raises UnauthorizedError: not signed with this secret, or not within five minutes."""
+    """Raises UnauthorizedError if the signature is wrong or older than five minutes."""
     if (
         timestamp is None
         or signature is None
@@ -64,7 +64,7 @@ def verify(secret: Secret, timestamp: str | None, signature: str | None, body: b
 
 
 def parse_interaction(body: bytes) -> Interaction:
-    """A form with one member, ``payload``. Raises ValidationError."""
+    """Reads a form with one member, ``payload``. Raises ValidationError."""
     try:
         (text,) = parse_qs(body.decode(), strict_parsing=True, max_num_fields=4)["payload"]
         payload = parse_strict(text.encode())
@@ -100,11 +100,10 @@ def _submitted(payload: JsonObject, user: str) -> Interaction:
 
 
 def blocks(message: Message, approval_id: str | None, *, preformatted: str | None = None) -> list[JsonValue]:
-    """``approval_id`` None: nothing can be pressed (any more). ``preformatted``: shown as it is written, at most 3,000
-    characters."""
+    """``approval_id`` None: no buttons. ``preformatted``: shown verbatim, at most 3,000 characters."""
     shown: list[JsonValue] = [{"type": "header", "text": _plain(message.title, _HEADER_CHARACTERS)}]
     fields = [_plain(f"{name}: {value}", _FIELD_CHARACTERS) for name, value in message.facts]
-    # A section takes ten fields at most.
+    # Slack limits a section to ten fields.
     shown += [{"type": "section", "fields": list[JsonValue](fields[at : at + 10])} for at in range(0, len(fields), 10)]
     if preformatted is not None:
         run: JsonObject = {"type": "text", "text": preformatted}
@@ -123,7 +122,7 @@ def blocks(message: Message, approval_id: str | None, *, preformatted: str | Non
 
 
 def denial_view(approval_id: str) -> JsonObject:
-    """A dialogue for the reason, without which nothing is denied."""
+    """The dialog for the reason, which a denial requires."""
     return {
         "type": "modal",
         "callback_id": "deny",
@@ -135,7 +134,7 @@ def denial_view(approval_id: str) -> JsonObject:
             {
                 "type": "input",
                 "block_id": "reason",
-                "label": _plain("Why? The agent is told.", 2000),
+                "label": _plain("Reason (the agent sees it)", 2000),
                 "element": {
                     "type": "plain_text_input",
                     "action_id": "reason",

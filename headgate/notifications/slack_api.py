@@ -1,4 +1,4 @@
-"""Calls to Slack's Web API, through the client that every outgoing call goes through."""
+"""Calls Slack's Web API through the shared outgoing client."""
 
 import asyncio
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from headgate.outgoing.retry_after import retry_after_seconds
 
 
 class SlackError(Exception):
-    """``failure``: Slack's own word (``channel_not_found``), or the outgoing client's."""
+    """``failure``: Slack's error code (``channel_not_found``), or the outgoing client's."""
 
     def __init__(self, failure: str, *, status: int | None = None, retry_after_seconds: float | None = None) -> None:
         super().__init__(failure)
@@ -25,7 +25,7 @@ class SlackError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SlackApi:
-    """``api_url`` without a slash at its end: https://slack.com/api, or where a proxy of it stands."""
+    """``api_url`` without a trailing slash: https://slack.com/api, or a proxy of it."""
 
     client: OutgoingClient
     api_url: str
@@ -34,7 +34,7 @@ class SlackApi:
     deadline_seconds: float = 15.0
 
     async def call(self, method: str, arguments: JsonObject) -> JsonObject:
-        """POST with JSON. Raises SlackError."""
+        """Sends a POST with JSON. Raises SlackError."""
         request = OutgoingRequest(
             "POST",
             f"{self.api_url}/{method}",
@@ -44,13 +44,13 @@ class SlackApi:
         return await self._send(request)
 
     async def read(self, method: str, arguments: dict[str, str]) -> JsonObject:
-        """GET: Slack's reading methods take no JSON. Raises SlackError."""
+        """Sends a GET, because Slack's reading methods take no JSON. Raises SlackError."""
         url = f"{self.api_url}/{method}?{urlencode(arguments)}"
         return await self._send(OutgoingRequest("GET", url, self._authorized()))
 
     async def verified_email(self, user: str) -> str | None:
-        """The address of a member who has confirmed it, and who is no bot, not deactivated and of our own workspace: in
-        a shared channel, what another company's administrators call their accounts is no proof. Raises SlackError."""
+        """Returns the confirmed e-mail address of a member who is not a bot, is active and belongs to this workspace.
+        In a shared channel, addresses that another company's administrators set prove nothing. Raises SlackError."""
         request = OutgoingRequest("GET", f"{self.api_url}/users.info?user={quote(user, safe='')}", self._authorized())
         answered, ours = await asyncio.gather(self._send(request), self.call("auth.test", {}))
         found = answered.get("user")
@@ -88,8 +88,8 @@ class SlackApi:
 
 
 def _is_colleague(member: JsonObject, ours: JsonObject) -> bool:
-    """Of the token's workspace, or of another one of its enterprise (https://docs.slack.dev/reference/objects/user-object,
-    https://docs.slack.dev/reference/methods/auth.test)."""
+    """Whether the member belongs to the token's workspace, or to another one of its enterprise
+    (https://docs.slack.dev/reference/objects/user-object, https://docs.slack.dev/reference/methods/auth.test)."""
     team = member.get("team_id")
     if isinstance(team, str) and team == ours.get("team_id"):
         return True

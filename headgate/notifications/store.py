@@ -1,4 +1,4 @@
-"""All SQL of notifications but for deliveries'. Every function runs inside a transaction of the organization."""
+"""All SQL of notifications except deliveries. Every function runs inside a transaction of the organization."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from headgate.deliveries.model import TargetKind
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A message to a channel about an approval; ``reference``: what the platform calls it."""
+    """A message to a channel about an approval; ``reference``: the platform's id of the message."""
 
     delivery_id: str
     target_id: str
@@ -19,14 +19,15 @@ class Earlier:
 
 
 async def lock_settings(connection: Connection, org_id: str) -> None:
-    """Changes of one organization's are ordered. Not by its generation: no decision depends on who is told."""
+    """Serializes changes of one organization's settings. It leaves the generation: no decision depends on
+    notifications."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended('headgate.notifications ' || %s, 0))", [org_id]
     )
 
 
 async def replace_connections(connection: Connection, org_id: str, channels: Mapping[str, str]) -> None:
-    """``channels``: by connection, the channel whose it is."""
+    """``channels``: the owning channel, by connection."""
     await connection.execute(
         "DELETE FROM chat_connections WHERE org_id = %s AND NOT connection_id = ANY (%s)", [org_id, list(channels)]
     )
@@ -38,14 +39,14 @@ async def replace_connections(connection: Connection, org_id: str, channels: Map
 
 
 async def connection_owner(connection: Connection, connection_id: str) -> tuple[str, str] | None:
-    """Organization and channel; reaches across organizations."""
+    """Organization and channel of a connection; reads across organizations."""
     cursor = await connection.execute("SELECT org_id, channel FROM chat_connection_owner(%s)", [connection_id])
     row = await cursor.fetchone()
     return None if row is None else (row["org_id"], row["channel"])
 
 
 async def single_messages_since(connection: Connection, org_id: str, channel: str, since: datetime) -> int:
-    """How many messages of their own the channel got."""
+    """The number of single messages that the channel received."""
     cursor = await connection.execute(
         "SELECT count(*) AS number FROM deliveries WHERE org_id = %s AND target_kind = %s AND target_id = %s"
         " AND created_at > %s AND status <> 'collected' AND told_in IS NULL",
@@ -56,7 +57,7 @@ async def single_messages_since(connection: Connection, org_id: str, channel: st
 
 
 async def collect_into(connection: Connection, org_id: str, channel: str, digest_id: str, most: int) -> Sequence[str]:
-    """The payloads of what waits for a digest of this channel, which is this one now."""
+    """Claims the payloads that wait for this digest of the channel."""
     cursor = await connection.execute(
         "WITH waiting AS (SELECT delivery_id FROM deliveries WHERE org_id = %(org)s AND target_id = %(channel)s"
         " AND status = 'collected' AND told_in IS NULL ORDER BY delivery_id LIMIT %(most)s FOR UPDATE SKIP LOCKED)"
@@ -69,7 +70,7 @@ async def collect_into(connection: Connection, org_id: str, channel: str, digest
 
 
 async def end_collected(connection: Connection, org_id: str, digest_id: str, status: str, at: datetime) -> None:
-    """What a digest carried ends as it does."""
+    """Gives the deliveries in a digest the digest's outcome."""
     await connection.execute(
         "UPDATE deliveries SET status = %s, finished_at = %s WHERE org_id = %s AND told_in = %s"
         " AND status = 'collected'",
@@ -78,7 +79,7 @@ async def end_collected(connection: Connection, org_id: str, digest_id: str, sta
 
 
 async def earlier_messages(connection: Connection, org_id: str, approval_id: str) -> Sequence[Earlier]:
-    """Those that asked for a decision on this approval, one a channel."""
+    """The messages that requested a decision on this approval, one per channel."""
     cursor = await connection.execute(
         "SELECT DISTINCT ON (target_id) delivery_id, target_id, reference, payload FROM deliveries"
         " WHERE org_id = %s AND subject_id = %s AND target_kind = %s AND event = 'approval.requested'"

@@ -1,1 +1,1 @@
-"""Whether the tables that lists show say what the sealed events say."""
+"""Checks that the tables behind lists and pages match the sealed events."""

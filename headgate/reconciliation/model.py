@@ -1,6 +1,6 @@
-"""What is compared: rows as the tables hold them, events as the record holds them, and where the two differ.
+"""The types of a reconciliation: table rows, recorded events, and their differences.
 
-Values are texts, as the server writes them: times in RFC 3339 (``rfc3339``), digests with their prefix.
+Values are texts in the server's form: times in RFC 3339 (``rfc3339``), digests with their prefix.
 """
 
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from headgate.kernel.canonical_json import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``column`` None: the row is there and no event tells of it, or the other way round. In the table
-    ``audit_events``, ``column`` is the type of an event that is missing. Secrets are masked, long values cut."""
+    """``column`` None: the row exists without an event, or the event without a row. In the table ``audit_events``,
+    ``column`` is the type of a missing event. Secrets are masked, long values are cut."""
 
     table: str
     row_id: str
@@ -21,7 +21,7 @@ class Difference:
     found: str | None
 
     def describe(self) -> str:
-        """For people: one line."""
+        """One line for people."""
         where = f"{self.table} {self.row_id}" + ("" if self.column is None else f", {self.column}")
         return f"{where}: expected {_shown(self.expected)}, found {_shown(self.found)}"
 
@@ -32,14 +32,14 @@ def _shown(value: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """``actions``: how many were compared, each with its approval, votes and executions. It ends at the bound of
-    differences (``reconcile.MOST_DIFFERENCES``): there may be more then."""
+    """``actions``: the number compared, each with its approval, votes and executions. The comparison stops at
+    ``reconcile.MOST_DIFFERENCES``; more differences may exist."""
 
     actions: int
     differences: tuple[Difference, ...] = ()
 
 
-class ToldEvent(NamedTuple):
+class ActionEvent(NamedTuple):
     """An event of an action, sealed or not. ``data`` and ``actor`` None: its payload was erased."""
 
     event_type: str
@@ -50,7 +50,7 @@ class ToldEvent(NamedTuple):
 
 
 class ActionRow(NamedTuple):
-    """``request``: its digest. ``body``: the text itself, where the bodies are not in the row any more."""
+    """``request``: its digest. ``body``: the text itself, where the bodies have left the row."""
 
     agent_id: str
     key_id: str | None
@@ -131,10 +131,10 @@ class ExecutionRow(NamedTuple):
 
 @dataclass(slots=True)
 class Recorded:
-    """All that one moment of the database holds of one action."""
+    """All rows and events of one action at one moment of the database."""
 
     action: ActionRow | None = None
     approvals: list[ApprovalRow] = field(default_factory=list)
     votes: list[VoteRow] = field(default_factory=list)
     executions: list[ExecutionRow] = field(default_factory=list)
-    events: list[tuple[int, ToldEvent]] = field(default_factory=list)
+    events: list[tuple[int, ActionEvent]] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""Holding the tables against the record, a window at a time: constant memory, whatever has been recorded.
+"""Compares the tables with the audit log, window by window, in constant memory.
 
-Read as they stand in one moment each, windows need no pause of those who record. The events are believed here; whether
-they are what was sealed is what the chain and the checkpoints say.
+Each window is one snapshot, so writers need not pause. This check trusts the events; the chain and the checkpoints
+verify that they are the sealed ones.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ MOST_DIFFERENCES: Final = 20
 
 _SHOWN_CHARACTERS: Final = 200
 _MINTED_WITHIN: Final = timedelta(days=1)
-"""How far the time in an action's identifier may be from its ``created_at``."""
+"""The largest difference between the time in an action's identifier and its ``created_at``."""
 
 type Progress = Callable[[int], None]
 
@@ -40,7 +40,8 @@ async def reconcile(
     end: datetime | None = None,
     progress: Progress = _no_progress,
 ) -> Reconciliation:
-    """The actions of a range of time (both ends inclusive; without one, all, and what no action leads to)."""
+    """Compares the actions of a time range (both ends inclusive). Without a range: all actions, and rows without an
+    action."""
     found: list[Difference] = []
     count, after = 0, _first_id(start)
     last = None if end is None else _id_at(end + _MINTED_WITHIN)
@@ -63,7 +64,7 @@ async def reconcile(
 
 
 class _Dropped:
-    """Which actions' bodies the organization's rules dropped; read only where one says so."""
+    """The actions whose bodies retention rules dropped; read only if a row claims so."""
 
     def __init__(self, connection: Connection, org_id: str) -> None:
         self._connection = connection
@@ -71,7 +72,7 @@ class _Dropped:
         self._ranges: list[tuple[str, str]] = []
 
     async def prepare(self, window: Mapping[str, Recorded]) -> None:
-        """Read anew where those that are known do not explain a row: it may have been dropped a moment ago."""
+        """Reads the drops again if the known ones do not explain a row: a drop may have just happened."""
         said = [key for key, one in window.items() if one.action is not None and one.action.body_state == "dropped"]
         if not all(self(one) for one in said):
             self._ranges = await dropped_ranges(self._connection, self._org_id)
@@ -95,7 +96,7 @@ async def _strays(connection: Connection, org_id: str, table: str, most: int) ->
 
 
 def _is_within(recorded: Recorded, start: datetime | None, end: datetime | None) -> bool:
-    """By the row's time or by the event's: whoever changes the one does not take the action out of the range."""
+    """Uses the row's time or the event's, so that changing one of them does not remove the action from the range."""
     if start is None and end is None:
         return True
     first, last = ("" if start is None else rfc3339(start)), ("~" if end is None else rfc3339(end))
@@ -110,7 +111,7 @@ def _first_id(start: datetime | None) -> str:
 
 
 def _id_at(moment: datetime) -> str:
-    """Where identifiers of that moment begin (UUIDv7: milliseconds since 1970 in front)."""
+    """The smallest identifier of that moment (UUIDv7 begins with milliseconds since 1970)."""
     milliseconds = f"{max(int(moment.timestamp() * 1000), 0):012x}"
     return f"act_{milliseconds[:8]}-{milliseconds[8:]}"
 

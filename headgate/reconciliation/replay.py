@@ -1,7 +1,7 @@
-"""What the rows of an action must say, from its events alone: the writers' rules, run again in the record's order.
+"""Derives the expected rows of an action from its events: the writers' rules, applied in the log's order.
 
-Pure. A row is a table of column and value; the values are those of the rows (``model``), JSON as it is read. What an
-event does not say is not there, and not compared.
+Pure. A row maps columns to values as in the rows (``model``), JSON as read. A column that no event determines is absent
+and not compared.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from headgate.kernel.canonical_json import canonical_bytes, sha256_hex
-from headgate.reconciliation.model import ToldEvent
+from headgate.reconciliation.model import ActionEvent
 
 type Row = dict[str, Any]
 
@@ -18,10 +18,9 @@ _UNDECIDED: Final = ("pending", "pending_approval")
 
 
 @dataclass(slots=True)
-class Told:
-    """``is_blind``: the payloads were erased, so that the columns are not known. ``missing``: the types of events that
-    must be there. ``used_since``: when the use of the approval was claimed, by the clock of the process that claimed
-    it."""
+class ReplayedRows:
+    """``is_blind``: the payloads were erased, so the columns are unknown. ``missing``: the types of events that must
+    exist. ``used_since``: the time at which the approval's use was claimed, by the claiming process's clock."""
 
     action: Row | None = None
     approval: Row | None = None
@@ -38,24 +37,24 @@ class Told:
             self.action |= {"status": status, "updated_at": at}
 
 
-def replay(events: Iterable[ToldEvent]) -> Told:
-    """``events`` in the record's order."""
-    told = Told()
+def replay(events: Iterable[ActionEvent]) -> ReplayedRows:
+    """``events`` in the log's order."""
+    replayed = ReplayedRows()
     seen: set[str] = set()
     for event in events:
         seen.add(event.event_type)
         if event.data is None:
-            told.is_blind = True
+            replayed.is_blind = True
         elif event.event_type == "body.erased":
-            told.erased = "everything" if told.erased == "everything" else str(event.data.get("depth"))
+            replayed.erased = "everything" if replayed.erased == "everything" else str(event.data.get("depth"))
         else:
-            _RULES[event.event_type](told, event, event.data)
-    told.missing = [one for one in ("action.submitted", "decision.made") if one not in seen][:1]
-    return told
+            _RULES[event.event_type](replayed, event, event.data)
+    replayed.missing = [one for one in ("action.submitted", "decision.made") if one not in seen][:1]
+    return replayed
 
 
-def _submitted(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    told.action = {
+def _submitted(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    replayed.action = {
         "agent_id": event.agent_id,
         "key_id": data.get("key_id"),
         "source": data.get("source"),
@@ -70,21 +69,21 @@ def _submitted(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
     }
 
 
-def _decided(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    """The first counts; a later one is of the moment of use."""
-    if told.action is not None and "decision" not in told.action:
-        told.action["decision"] = {name: value for name, value in data.items() if name != "generation"}
-        told.action["risk_level"] = data.get("risk_level")
-        told.action["status"] = "denied" if data.get("decision") == "deny" else "allowed"
+def _decided(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    """The first decision counts; a later one belongs to the use of the approval."""
+    if replayed.action is not None and "decision" not in replayed.action:
+        replayed.action["decision"] = {name: value for name, value in data.items() if name != "generation"}
+        replayed.action["risk_level"] = data.get("risk_level")
+        replayed.action["status"] = "denied" if data.get("decision") == "deny" else "allowed"
 
 
-def _requested(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    action = told.action or {}
+def _requested(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    action = replayed.action or {}
     decision = action.get("decision") or {}
-    told.move("pending_approval", event.created_at)
-    if told.action is not None:
-        told.action["approval_id"] = data.get("approval_id")
-    told.approval = {
+    replayed.move("pending_approval", event.created_at)
+    if replayed.action is not None:
+        replayed.action["approval_id"] = data.get("approval_id")
+    replayed.approval = {
         "approval_id": data.get("approval_id"),
         **{name: action.get(name) for name in ("agent_id", "source", "tool", "digest", "created_at")},
         **{name: decision.get(name) for name in ("reason", "risk_level", "policy_id")},
@@ -98,13 +97,13 @@ def _requested(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
         **dict.fromkeys(("edited_request", "edited_digest", "edited_decision", "edited_by", "edited_at")),
     }
     if "escalate_at" in data:
-        told.approval["escalate_at"] = data["escalate_at"]
+        replayed.approval["escalate_at"] = data["escalate_at"]
 
 
-def _voted(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
+def _voted(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
     actor = event.actor or {}
     voter, reason = str(actor.get("id")), data.get("reason", data.get("comment"))
-    told.votes[voter] = {
+    replayed.votes[voter] = {
         "decision": data.get("vote"),
         "reason": reason,
         "decided_at": event.created_at,
@@ -113,34 +112,34 @@ def _voted(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
         "digest": data.get("digest"),
         **{name: data[name] for name in ("email", "as_admin", "standing") if name in data},
     }
-    if told.approval is None:
+    if replayed.approval is None:
         return
-    told.approval["current_approvals"] = data.get("current_approvals")
+    replayed.approval["current_approvals"] = data.get("current_approvals")
     if event.event_type != "approval.voted":
         status = event.event_type.partition(".")[2]
-        told.approval |= {"status": status, "decided_at": event.created_at, "decided_by": voter, "comment": reason}
-        told.move(status, event.created_at)
+        replayed.approval |= {"status": status, "decided_at": event.created_at, "decided_by": voter, "comment": reason}
+        replayed.move(status, event.created_at)
 
 
-def _ended_undecided(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    """Of an action that was cancelled later than that, its execution's event tells."""
-    if told.approval is not None and told.approval["status"] in _UNDECIDED:
-        told.approval["status"] = "expired"
-        told.move("denied", event.created_at)
+def _ended_undecided(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    """If the action was cancelled later, its execution's event states it."""
+    if replayed.approval is not None and replayed.approval["status"] in _UNDECIDED:
+        replayed.approval["status"] = "expired"
+        replayed.move("denied", event.created_at)
 
 
-def _asked_others(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    if told.approval is None:
+def _asked_others(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    if replayed.approval is None:
         return
     if "requirements" in data:
-        told.approval["requirements"] = data["requirements"]
+        replayed.approval["requirements"] = data["requirements"]
     if event.event_type == "approval.escalated":
-        told.approval["escalated_at"] = event.created_at
+        replayed.approval["escalated_at"] = event.created_at
 
 
-def _edited(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    if told.approval is not None:
-        told.approval |= {
+def _edited(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    if replayed.approval is not None:
+        replayed.approval |= {
             "edited_request": data.get("edited_request_digest"),
             "edited_digest": data.get("edited_digest"),
             "edited_decision": data.get("decision"),
@@ -149,68 +148,68 @@ def _edited(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
         }
 
 
-def _execution(told: Told, data: Mapping[str, Any]) -> Row | None:
-    """The one that an event is of; without its identifier, the only one."""
-    execution_id = data.get("execution_id") or next(reversed(told.executions), None)
+def _execution(replayed: ReplayedRows, data: Mapping[str, Any]) -> Row | None:
+    """The execution of an event; without its identifier, the only one."""
+    execution_id = data.get("execution_id") or next(reversed(replayed.executions), None)
     if execution_id is None:
         return None
     new = {"status": "queued", "attempts": 0, "started_at": None, "completed_at": None, "error": None, "result": None}
-    return told.executions.setdefault(str(execution_id), new)
+    return replayed.executions.setdefault(str(execution_id), new)
 
 
-def _started(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    row = _execution(told, data)
+def _started(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    row = _execution(replayed, data)
     if row is None:
         return
     row |= {"status": "running", "attempts": row["attempts"] + 1, "started_at": event.created_at}
     row |= dict.fromkeys(("completed_at", "error", "result"))
-    told.move("executing", event.created_at)
-    if told.approval is not None and ("approval_id" in data or data.get("reported")):
-        if told.approval["used_by"] != data.get("execution_id"):
-            told.used_since = event.created_at
-        told.approval["used_by"] = data.get("execution_id")
+    replayed.move("executing", event.created_at)
+    if replayed.approval is not None and ("approval_id" in data or data.get("reported")):
+        if replayed.approval["used_by"] != data.get("execution_id"):
+            replayed.used_since = event.created_at
+        replayed.approval["used_by"] = data.get("execution_id")
 
 
 def _result(data: Mapping[str, Any]) -> Row:
-    """``result_digest``: of what is kept, where the event does not say all of it."""
+    """``result_digest``: the digest of the stored result, where the event omits part of it."""
     if "result_digest" in data:
         return {"result": data["result_digest"]}
     return {"result": sha256_hex(canonical_bytes(data["result"])) if "result" in data else None}
 
 
-def _ended(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    row = _execution(told, data)
+def _ended(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    row = _execution(replayed, data)
     if row is None:
         return
-    execution_id = str(data.get("execution_id") or next(reversed(told.executions)))
+    execution_id = str(data.get("execution_id") or next(reversed(replayed.executions)))
     succeeded = event.event_type == "execution.completed"
     is_back = "approval_given_back" in data
-    if is_back and told.approval is not None and told.approval["used_by"] == execution_id:
-        told.approval["used_by"], told.used_since = None, None
+    if is_back and replayed.approval is not None and replayed.approval["used_by"] == execution_id:
+        replayed.approval["used_by"], replayed.used_since = None, None
     end: Row = {"completed_at": event.created_at, "error": data.get("error"), **_result(data)}
     row |= {"status": "succeeded" if succeeded else "failed", **end}
     row["started_at"] = row["started_at"] or event.created_at
-    if is_back and told.action is not None:
-        # Of several that were given back the one that is applied last writes its time.
-        told.also_updated.add(event.created_at)
-    told.move("completed" if succeeded else "approved" if is_back else "failed", event.created_at)
+    if is_back and replayed.action is not None:
+        # If several uses were released, the one applied last sets the time.
+        replayed.also_updated.add(event.created_at)
+    replayed.move("completed" if succeeded else "approved" if is_back else "failed", event.created_at)
 
 
-def _rescheduled(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    row = _execution(told, data)
+def _rescheduled(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    row = _execution(replayed, data)
     if row is not None:
         row |= {"status": "queued", "error": data.get("error"), **_result(data)}
 
 
-def _retried(told: Told, event: ToldEvent, data: Mapping[str, Any]) -> None:
-    row = _execution(told, data)
+def _retried(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    row = _execution(replayed, data)
     if row is not None:
         attempts = 0 if data.get("reset_attempts") else row["attempts"]
         row |= {"status": "queued", "completed_at": None, "attempts": attempts}
-        told.move("executing", event.created_at)
+        replayed.move("executing", event.created_at)
 
 
-_RULES: Final[Mapping[str, Callable[[Told, ToldEvent, Mapping[str, Any]], None]]] = MappingProxyType(
+_RULES: Final[Mapping[str, Callable[[ReplayedRows, ActionEvent, Mapping[str, Any]], None]]] = MappingProxyType(
     {
         "action.submitted": _submitted,
         "decision.made": _decided,
@@ -231,5 +230,5 @@ _RULES: Final[Mapping[str, Callable[[Told, ToldEvent, Mapping[str, Any]], None]]
         "execution.retried": _retried,
     }
 )
-TOLD: Final = (*_RULES, "body.erased")
-"""The types of events that columns follow from."""
+COMPARED_EVENTS: Final = (*_RULES, "body.erased")
+"""The types of events that determine columns."""

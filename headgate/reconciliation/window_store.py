@@ -1,8 +1,8 @@
-"""A window of actions with all that belongs to them, read in one statement: one moment of the database, so that what is
-just being recorded or applied is seen before or after it, and never half.
+"""Reads a window of actions with all their rows and events in one statement, and so in one snapshot: an event that is
+being recorded or applied is seen before or after, never halfway.
 
-Windows follow the actions' identifiers. They are bounded by actions and by events, whichever are more: rows that were
-deleted leave their events behind, and the other way round. Events that no link of the chain is of are left out.
+Windows follow the actions' identifiers and are bounded by actions and by events, whichever are more: deleted rows leave
+their events behind, and vice versa. Events without a chain entry are excluded.
 """
 
 import json
@@ -14,21 +14,21 @@ from psycopg.rows import tuple_row
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.reconciliation.model import (
+    ActionEvent,
     ActionRow,
     ApprovalRow,
     ExecutionRow,
     Recorded,
-    ToldEvent,
     VoteRow,
 )
-from headgate.reconciliation.replay import TOLD
+from headgate.reconciliation.replay import COMPARED_EVENTS
 
 _WINDOW_ACTIONS: Final = 500
 _WINDOW_EVENTS: Final = 4_000
 _STRAY_ROWS: Final = 5_000
 
 _UNSEALED: Final = 1 << 62
-"""Places of events that are not sealed yet begin here: behind every number of the chain."""
+"""Sequence numbers of unsealed events start here, above every number of the chain."""
 
 _BOUNDS: Final = """
     SELECT (SELECT a.action_id FROM actions a WHERE a.org_id = %(org)s AND a.action_id > %(after)s
@@ -37,7 +37,7 @@ _BOUNDS: Final = """
             ORDER BY e.action_id OFFSET %(events)s LIMIT 1) AS by_event
 """
 
-# Times as headers have them; what to_char has no form for (infinity) as it stands.
+# Times as in event headers; infinity, which to_char cannot format, is written unchanged.
 _TIME: Final = "coalesce(rfc3339({0}), {0}::text)"
 _DIGEST: Final = "'sha256:' || encode({0}, 'hex')"
 _DIGEST_OF: Final = "'sha256:' || encode(sha256(convert_to({0}, 'UTF8')), 'hex')"
@@ -83,12 +83,12 @@ _EVENT: Final = ("event_type", "agent_id")
 
 
 def _window(within: str) -> str:
-    """``within``: of the alias ``t``, that an action is in the window."""
+    """``within``: the condition that the action of alias ``t`` is in the window."""
 
     def of(alias: str) -> str:
         return f"{alias}.org_id = %(org)s AND " + within.format(alias)
 
-    told = _array(*_plain("e", *_EVENT), *_times("e", "created_at"), "e.payload")
+    event = _array(*_plain("e", *_EVENT), *_times("e", "created_at"), "e.payload")
     unsealed = _array(*_plain("i", *_EVENT), *_times("i", "created_at"), "i.payload")
     return f"""
         SELECT 'a', a.action_id, 0::bigint, {_ACTION} FROM actions a WHERE {of("a")}
@@ -101,11 +101,11 @@ def _window(within: str) -> str:
         UNION ALL
         SELECT 'x', x.action_id, 0, {_EXECUTION} FROM executions x WHERE {of("x")}
         UNION ALL
-        SELECT 'e', e.action_id, e.seq, {told} FROM audit_events e WHERE {of("e")} AND e.event_type = ANY (%(told)s)
+        SELECT 'e', e.action_id, e.seq, {event} FROM audit_events e WHERE {of("e")} AND e.event_type = ANY (%(types)s)
           AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
         UNION ALL
         SELECT 'e', i.action_id, {_UNSEALED} + i.journal_id, {unsealed} FROM journal i
-        WHERE {of("i")} AND i.event_type = ANY (%(told)s)
+        WHERE {of("i")} AND i.event_type = ANY (%(types)s)
     """  # noqa: S608 - names of columns only
 
 
@@ -131,7 +131,7 @@ _STRAY_VOTES: Final = """
                ORDER BY 1 LIMIT %(most)s) AS strays
 """
 STRAYS: Final = {"approvals": _STRAY_APPROVALS, "approval_votes": _STRAY_VOTES}
-"""By table: rows that no action leads to."""
+"""Rows without an action, by table."""
 
 _DROPS: Final = """
     SELECT e.payload FROM audit_events e WHERE e.org_id = %(org)s AND e.event_type = 'body.dropped'
@@ -141,7 +141,7 @@ _DROPS: Final = """
 
 
 async def count_actions(connection: Connection) -> int:
-    """As the server estimates them: for a progress bar."""
+    """The server's estimates, for a progress bar."""
     cursor = await connection.execute(
         "SELECT greatest(reltuples, 0)::bigint AS actions FROM pg_class WHERE oid = 'actions'::regclass"
     )
@@ -150,7 +150,7 @@ async def count_actions(connection: Connection) -> int:
 
 
 async def next_bound(connection: Connection, org_id: str, after: str) -> str | None:
-    """The last action of the window that begins behind ``after``; None: the rest is one window."""
+    """The last action of the window that starts after ``after``; None: the rest is one window."""
     values = {"org": org_id, "after": after, "actions": _WINDOW_ACTIONS - 1, "events": _WINDOW_EVENTS}
     row = await (await connection.execute(_BOUNDS, values, prepare=False)).fetchone()
     found = [] if row is None else [one for one in (row["by_action"], row["by_event"]) if one is not None]
@@ -158,8 +158,8 @@ async def next_bound(connection: Connection, org_id: str, after: str) -> str | N
 
 
 async def load_window(connection: Connection, org_id: str, after: str, upper: str | None) -> dict[str, Recorded]:
-    """By action, those behind ``after`` up to ``upper`` (None: all of them)."""
-    values: dict[str, Any] = {"org": org_id, "after": after, "upper": upper, "told": list(TOLD)}
+    """Rows by action, after ``after`` up to ``upper`` (None: all)."""
+    values: dict[str, Any] = {"org": org_id, "after": after, "upper": upper, "types": list(COMPARED_EVENTS)}
     window: dict[str, Recorded] = {}
     async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
         await cursor.execute(sql.SQL(_LAST_WINDOW if upper is None else _WINDOW), values, prepare=False)
@@ -181,14 +181,14 @@ async def load_window(connection: Connection, org_id: str, after: str, upper: st
     return window
 
 
-def _event(row: list[Any]) -> ToldEvent:
+def _event(row: list[Any]) -> ActionEvent:
     event_type, agent_id, created_at, text = row
     data, actor = _payload(text)
-    return ToldEvent(event_type, agent_id, created_at, data, actor)
+    return ActionEvent(event_type, agent_id, created_at, data, actor)
 
 
 def _payload(text: str | None) -> tuple[JsonObject | None, JsonObject | None]:
-    """The data and the actor. Whether it is the text that was sealed is the chain's matter."""
+    """The data and the actor. The chain verification checks that the text is the sealed one."""
     try:
         found = {} if text is None else json.loads(text)
     except (ValueError, RecursionError):
@@ -200,14 +200,14 @@ def _payload(text: str | None) -> tuple[JsonObject | None, JsonObject | None]:
 async def strays(
     connection: Connection, org_id: str, table: str, after: str, most: int
 ) -> tuple[list[str], str | None]:
-    """Identifiers among the next rows of ``table`` that no action leads to, and where to go on; None: it is over."""
+    """Identifiers without an action among the next rows of ``table``, and where to continue; None: done."""
     values = {"org": org_id, "after": after, "rows": _STRAY_ROWS, "most": most}
     row = await (await connection.execute(sql.SQL(STRAYS[table]), values, prepare=False)).fetchone()
     return ([], None) if row is None else (list(row["strays"]), row["last"])
 
 
 async def dropped_ranges(connection: Connection, org_id: str) -> list[tuple[str, str]]:
-    """First and last action of each stretch whose bodies the organization's rules dropped."""
+    """The first and last action of each range whose bodies retention rules dropped."""
     cursor = await connection.execute(_DROPS, {"org": org_id})
     found = [_payload(row["payload"])[0] for row in await cursor.fetchall()]
     return [

@@ -10,7 +10,7 @@ from typing import Final
 
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonValue
-from headgate.retention.kept_thing import Dropped, KeptThing
+from headgate.retention.retained_kind import Dropped, RetainedKind
 
 _BATCH: Final = 100
 
@@ -34,4 +34,4 @@ async def erase_nothing(connection: Connection, org_id: str, action_ids: Sequenc
     return 0
 
 
-REPORTS: Final = KeptThing("reports", drop_reports, erase_nothing)
+REPORTS: Final = RetainedKind("reports", drop_reports, erase_nothing)

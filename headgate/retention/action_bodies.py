@@ -25,8 +25,8 @@ from headgate.retention.body_store import (
     stale_keys,
     unsettled,
 )
-from headgate.retention.kept_thing import Dropped, KeptThing
 from headgate.retention.model import BodyState
+from headgate.retention.retained_kind import Dropped, RetainedKind
 from headgate.retention.sweep_store import (
     Candidate,
     next_actions,
@@ -61,7 +61,7 @@ async def erase_bodies(connection: Connection, org_id: str, action_ids: Sequence
     return len(await forget(connection, org_id, action_ids, BodyState.ERASED))
 
 
-ACTION_BODIES: Final = KeptThing("bodies", drop_bodies, erase_bodies)
+ACTION_BODIES: Final = RetainedKind("bodies", drop_bodies, erase_bodies)
 
 
 async def put_bodies_away(connection: Connection, org_id: str, before: datetime, vault: Vault) -> tuple[int, bool]:

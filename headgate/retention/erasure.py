@@ -14,8 +14,8 @@ from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.retention.body_store import Standing, forget, standing_of
 from headgate.retention.hold_store import keep_holds_still
-from headgate.retention.kept_thing import KeptThing
 from headgate.retention.model import BodyState, ErasureDepth, ErasureOutcome
+from headgate.retention.retained_kind import RetainedKind
 
 MOST_AT_ONCE: Final = 100
 
@@ -26,7 +26,7 @@ async def erase_actions(
     action_ids: Sequence[str],
     depth: ErasureDepth,
     reason: str,
-    things: Sequence[KeptThing],
+    things: Sequence[RetainedKind],
 ) -> dict[str, ErasureOutcome]:
     """By action: what became of it. ``things``: the further kinds that are kept of actions. Seal what waits before:
     an event that is not in the chain yet would keep its payload."""

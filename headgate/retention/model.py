@@ -31,8 +31,9 @@ class BodyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """``encrypt_after_days``: when bodies leave the rows that lists and searches read; None: never. ``drop_after_days``
-    by kind of thing that is kept (``KeptThing.name``); what is not named, or None, is kept until somebody erases it."""
+    """``encrypt_after_days``: when bodies leave the rows that lists and searches read; None: never.
+    ``drop_after_days``: by kind of data (``RetainedKind.name``); kinds that are absent or None stay until someone
+    erases them."""
 
     encrypt_after_days: int | None = 30
     drop_after_days: Mapping[str, int | None] = field(default_factory=lambda: DROP_AFTER_DAYS)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from headgate.db.database import Connection
-from headgate.retention.kept_thing import Dropped, KeptThing
+from headgate.retention.retained_kind import Dropped, RetainedKind
 from headgate.traffic.sealed_exchange import sealed_as
 from headgate.vault.envelope import Envelope
 from headgate.vault.service import Vault
@@ -43,7 +43,7 @@ async def erase_captures(connection: Connection, org_id: str, action_ids: Sequen
     return len({row["action_id"] async for row in erased})
 
 
-CAPTURES: Final = KeptThing("captures", drop_captures, erase_captures)
+CAPTURES: Final = RetainedKind("captures", drop_captures, erase_captures)
 
 
 async def rewrap_captures(connection: Connection, org_id: str, vault: Vault) -> int:

@@ -5,7 +5,7 @@ The specification gives the members of ``data`` for approval.approved only; the 
 
 from typing import Final
 
-from headgate.approvals.told_store import Told
+from headgate.approvals.message_facts_store import MessageFacts
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.clock import rfc3339
 from headgate.relay.model import RecordedEvent
@@ -25,7 +25,7 @@ _DECIDED_BY: Final = {
 }
 
 
-def payload_of(kind: WebhookEvent, event: RecordedEvent, about: Told | None) -> bytes:
+def payload_of(kind: WebhookEvent, event: RecordedEvent, about: MessageFacts | None) -> bytes:
     """To the byte what is signed and sent, at every attempt."""
     data: JsonObject = {"event_id": event.event_id, "action_id": event.action_id, "agent_id": event.agent_id}
     approval_id = event.approval_id or (None if about is None else about.approval_id)

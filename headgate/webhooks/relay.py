@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headgate.approvals.told_store import told_of
+from headgate.approvals.message_facts_store import message_facts
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Connection
@@ -23,14 +23,14 @@ async def relay_webhooks(connection: Connection, org_id: str, events: Sequence[R
     endpoints = [one for one in await list_endpoints(connection, org_id) if one.enabled]
     if not endpoints or not events:
         return 0
-    about = await told_of(connection, org_id, {one.action_id for one in events if one.action_id is not None})
+    about = await message_facts(connection, org_id, {one.action_id for one in events if one.action_id is not None})
     change = Change(org_id, SYSTEM, None, clock())
     made = 0
     for event in events:
         kind = OF_RECORD[event.event_type]
-        told = None if event.action_id is None else about.get(event.action_id)
-        payload = payload_of(kind, event, told)
-        subject_id = event.approval_id or (None if told is None else told.approval_id) or event.action_id
+        facts = None if event.action_id is None else about.get(event.action_id)
+        payload = payload_of(kind, event, facts)
+        subject_id = event.approval_id or (None if facts is None else facts.approval_id) or event.action_id
         for endpoint in endpoints:
             if kind not in endpoint.events or event.created_at < endpoint.created_at:
                 continue

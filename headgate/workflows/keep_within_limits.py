@@ -18,13 +18,13 @@ from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import HeadgateError
 from headgate.retention.action_bodies import put_bodies_away, rewrap_keys
 from headgate.retention.hold_store import holds_everything, keep_holds_still
-from headgate.retention.kept_thing import KeptThing
 from headgate.retention.model import RetentionPolicy
+from headgate.retention.retained_kind import RetainedKind
 from headgate.retention.settings import load_policy
 from headgate.retention.sweep_store import drop_empty_partitions, ensure_partition, organizations
 from headgate.traffic.retention import rewrap_captures
 from headgate.vault.service import Vault
-from headgate.workflows.kept_things import KEPT_THINGS
+from headgate.workflows.retained_kinds import RETAINED_KINDS
 
 _log = structlog.get_logger(__name__)
 
@@ -40,7 +40,7 @@ class RetentionSweep:
     database: Database
     vault: Vault
     clock: Clock
-    things: Sequence[KeptThing] = KEPT_THINGS
+    things: Sequence[RetainedKind] = RETAINED_KINDS
     _served: str = field(default="", init=False)
     """The last organization of the rounds before; the next ones follow it."""
 
@@ -97,7 +97,7 @@ class RetentionSweep:
                 done += await self._drop_one(org_id, thing, self._ago(days))
         return done
 
-    async def _drop_one(self, org_id: str, thing: KeptThing, before: datetime) -> int:
+    async def _drop_one(self, org_id: str, thing: RetainedKind, before: datetime) -> int:
         async with self.database.transaction(org_id) as connection:
             await keep_holds_still(connection, org_id)
             if await holds_everything(connection, org_id):

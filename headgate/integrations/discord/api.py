@@ -1,9 +1,9 @@
-"""Discord's HTTP interface: a message with buttons, its thread, and what became of it.
+"""Discord's HTTP API: a message with buttons, its thread, and its update after the decision.
 
-Followed here, under https://docs.discord.com/developers/: resources/message (``nonce`` with ``enforce_nonce``,
+Sources, under https://docs.discord.com/developers/: resources/message (``nonce`` with ``enforce_nonce``,
 ``allowed_mentions``), resources/channel (start a thread from a message: it has the message's id), components/reference
-(buttons), topics/rate-limits (429 with Retry-After) and topics/opcodes-and-status-codes (160004: a thread is there
-already). Messages mention nobody, and what agents wrote is a block of code.
+(buttons), topics/rate-limits (429 with Retry-After) and topics/opcodes-and-status-codes (160004: the thread exists).
+Messages mention no person, and agents' text is a block of code.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class DiscordChannel:
     settings: DiscordSettings
 
     async def find(self, approval_id: str) -> Opened | None:
-        """Among the newest messages of the channel."""
+        """Searches the newest messages of the channel."""
         before = ""
         for _ in range(_MOST_PAGES):
             path = f"/channels/{self.settings.channel_id}/messages?limit={_PAGE}{before}"
@@ -115,7 +115,7 @@ class DiscordChannel:
 
 
 def _message(title: str, text: str, name: str, end: str = "") -> JsonObject:
-    """The same nonce for the same thing: sent twice within minutes, it is there once."""
+    """The same nonce for the same message: Discord keeps one of two sent within minutes."""
     return {
         "content": _content(title, text, end),
         "allowed_mentions": _SILENT,
@@ -129,14 +129,14 @@ def _plain(text: str) -> str:
 
 
 def _content(title: str, text: str, end: str = "") -> str:
-    """``end`` is there also where the text is cut."""
+    """``end`` stays even if the text is cut."""
     shown = _plain(title[:_TITLE_CHARACTERS])
     return f"{shown}\n{_block(text, _CONTENT_CHARACTERS - len(shown) - 1, end)}"
 
 
 def _block(text: str, most: int, end: str = "") -> str:
-    """At most so many characters. A zero-width space keeps what others wrote from ending the block, and makes it
-    longer."""
+    """Cuts the text to this many characters. A zero-width space, which adds length, keeps others' text from ending the
+    block."""
     begin, after = "```\n", f"{end}\n```"
     shown = cut(text.replace("```", "`\u200b`\u200b`"), most - len(begin) - len(after))
     return begin + shown + after

@@ -1,4 +1,4 @@
-"""What Discord sends when a button is pressed, and how it is answered.
+"""Parses and answers Discord's interactions, sent when a button is pressed.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding: Ed25519 over the timestamp and the body, a
 PING that must be answered, three seconds. Discord checks that forged signatures are refused with 401.
@@ -28,7 +28,7 @@ _SAID_CHARACTERS: Final = 1900
 
 
 class Press(StrEnum):
-    """``SUBMIT_DENIAL`` carries the reason that a denial needs."""
+    """``SUBMIT_DENIAL`` carries the reason that a denial requires."""
 
     PING = "ping"
     APPROVE = "approve"
@@ -94,7 +94,7 @@ def pong() -> JsonObject:
 
 
 def said(text: str) -> JsonObject:
-    """To the person alone; it mentions nobody."""
+    """A message that only this person sees; it mentions no one."""
     data: JsonObject = {"content": text[:_SAID_CHARACTERS], "flags": _EPHEMERAL, "allowed_mentions": {"parse": []}}
     return {"type": _SAY, "data": data}
 
@@ -104,7 +104,7 @@ def ask_for_reason(approval_id: str) -> JsonObject:
         "type": 4,
         "custom_id": "reason",
         "style": 2,
-        "label": "Why? The agent is told.",
+        "label": "Reason (the agent sees it)",
         "required": True,
         "max_length": REASON_MAX_CHARACTERS,
     }

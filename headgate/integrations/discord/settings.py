@@ -1,4 +1,4 @@
-"""PUT /admin/settings/discord: a bot that asks in a channel, and takes the buttons pressed there."""
+"""PUT /admin/settings/discord: a bot that posts approval requests in a channel and handles their buttons."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,15 +9,15 @@ from headgate.integrations.tracker_settings import AskingSettings
 
 @dataclass(frozen=True, slots=True)
 class DiscordSettings(AskingSettings):
-    """``people``: by the id of Discord's user, who has no verified address to be matched by."""
+    """``people``: by Discord user id, because Discord shows no verified address."""
 
     SECRETS: ClassVar[dict[str, str]] = {"bot_token": "The bot's token."}
 
     base_url: str = member(
-        url(), "Discord's interface, or where a proxy of it stands.", "https://discord.com/api/v10",
+        url(), "The address of Discord's API, or of a proxy of it.", "https://discord.com/api/v10",
         is_destination=True,
     )  # fmt: skip
-    channel_id: str = member(text(20, "[0-9]{5,20}", "1093728432340000"), "The channel in which is asked.")
+    channel_id: str = member(text(20, "[0-9]{5,20}", "1093728432340000"), "The channel for approval requests.")
     public_key: str = member(
-        text(64, "[0-9a-f]{64}", "0a" * 32), "The application's public key: what Discord signs interactions with."
+        text(64, "[0-9a-f]{64}", "0a" * 32), "The application's public key, which verifies Discord's signatures."
     )

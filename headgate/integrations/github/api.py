@@ -1,9 +1,9 @@
-"""GitHub's REST API: answering a deployment's protection rule, and a check of a pull request.
+"""GitHub's REST API: answers a deployment protection rule, and sets a check of a pull request.
 
 https://docs.github.com/en/rest/actions/workflow-runs (review custom deployment protection rules),
 https://docs.github.com/en/rest/checks/runs (create, update, list for a Git reference; pages by ``Link``), and
-https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. A check carries what it stands for as
-its ``external_id``; answering a rule twice says the same twice.
+https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. A check carries its subject as
+``external_id``; a repeated answer to a rule changes nothing.
 """
 
 import re
@@ -33,7 +33,7 @@ _MOST_PAGES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class GitHubChecks:
-    """``tracker.Tracker``, where nothing is opened because of an approval: an approval is asked because of it."""
+    """``tracker.Tracker`` without opening: the GitHub item causes the approval request, not the other way round."""
 
     client: OutgoingClient
     settings: GitHubSettings

@@ -1,8 +1,8 @@
-"""How a GitHub App proves who it is.
+"""Authenticates as a GitHub App.
 
 https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app
-(RS256, ``iat`` a minute back, at most ten minutes) and …/generating-an-installation-access-token-for-a-github-app
-(a token for the repositories and the rights that are needed, and no others).
+(RS256, ``iat`` a minute back, at most ten minutes) and …/generating-an-installation-access-token-for-a-github-app (a
+token limited to the needed repositories and permissions).
 """
 
 from datetime import datetime
@@ -24,7 +24,7 @@ _ACCEPT: Final = ("accept", "application/vnd.github+json")
 
 
 def app_jwt(app_id: str, private_key: Secret, now: datetime) -> Secret:
-    """Raises PlatformError where the key is none."""
+    """Raises PlatformError for an invalid key."""
     issued = int(now.timestamp()) - _BACK_SECONDS
     claims = {"iat": issued, "exp": issued + _LIFE_SECONDS, "iss": app_id}
     try:
@@ -40,7 +40,7 @@ def github_api(client: OutgoingClient, base_url: str, token: Secret, rules: Dest
 async def installation_token(
     as_app: PlatformApi, installation: int, repository: str, permissions: dict[str, str]
 ) -> Secret:
-    """For one repository. Raises PlatformError."""
+    """A token for one repository. Raises PlatformError."""
     wanted: JsonObject = {
         "repositories": [repository.rpartition("/")[2]],
         "permissions": dict[str, JsonValue](permissions),

@@ -10,25 +10,25 @@ AGENT = "agt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 @dataclass(frozen=True, slots=True)
 class GitHubSettings:
-    """``repositories`` and ``environments`` are patterns with ``*``; what none of them fits is left alone."""
+    """``repositories`` and ``environments`` are patterns with ``*``; events that match none are ignored."""
 
     SECRETS: ClassVar[dict[str, str]] = {
         "private_key": "The App's private key, in PEM.",
         "webhook_secret": "The App's webhook secret.",
     }
 
-    enabled: bool = member(flag(), "Whether deployments and pull requests are asked about.", False)
+    enabled: bool = member(flag(), "Whether deployments and pull requests need approval.", False)
     base_url: str = member(
-        url(), "GitHub's interface; https://HOST/api/v3 for an Enterprise Server.", "https://api.github.com",
+        url(), "The address of GitHub's API; https://HOST/api/v3 for an Enterprise Server.", "https://api.github.com",
         is_destination=True,
     )  # fmt: skip
     app_id: str = member(text(40, "[A-Za-z0-9._]+", "123456"), "The App's id, or its client id.")
     agent_id: str = member(
         text(40, AGENT, "agt_01938a5e-7c00-7000-8000-000000000001"),
-        "The agent as which they are asked about: its policies decide.",
+        "The agent that submits the requests: its policies decide.",
     )
     repositories: tuple[str, ...] = member(names(), "As in example/* or example/shop.", ())
-    environments: tuple[str, ...] = member(names(), "Environments whose deployments are asked about.", ("*",))
+    environments: tuple[str, ...] = member(names(), "Environments whose deployments need approval.", ("*",))
     protect_deployments: bool = member(flag(), "Whether deployment protection rules are answered.", True)
     check_pull_requests: bool = member(flag(), "Whether pull requests get a check that waits for approval.", False)
-    check_name: str = member(text(100), "What that check is called.", "Headgate")
+    check_name: str = member(text(100), "The name of that check.", "Headgate")

@@ -1,8 +1,8 @@
-"""What GitHub sends: a deployment that waits for its protection rule, a pull request that wants its check.
+"""Parses GitHub's webhooks: a deployment that waits for its protection rule, a pull request that needs its check.
 
 https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries (``X-Hub-Signature-256``) and
-…/webhook-events-and-payloads (``deployment_protection_rule``, ``pull_request``). Nothing that GitHub signs says when it
-was sent: how old it is, is read off the deployment or the pull request itself, which somebody has just touched.
+…/webhook-events-and-payloads (``deployment_protection_rule``, ``pull_request``). GitHub signs no sending time. The age
+is therefore taken from the deployment's or pull request's own last update.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from headgate.kernel.errors import UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
 
 MAX_AGE: Final = timedelta(days=3)
-"""For so long GitHub lets a delivery be sent again by hand."""
+"""GitHub allows manual redelivery for this long."""
 _PULL_ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "ready_for_review"})
 
 
 class PointKind(StrEnum):
-    """What an approval point is; the operation of the action that it becomes."""
+    """The kinds of approval points; each is the operation of its action."""
 
     DEPLOYMENT = "deployment"
     PULL_REQUEST = "pull_request"
@@ -34,7 +34,7 @@ class PointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPoint:
-    """Something that waits for a decision. ``params`` is what policies and people see of it."""
+    """An item that waits for a decision. ``params`` is what policies and approvers see."""
 
     receipt_id: str
     kind: PointKind
@@ -46,7 +46,7 @@ class ApprovalPoint:
 def point_of(
     headers: Mapping[str, str], body: bytes, secret: Secret, settings: GitHubSettings, now: datetime
 ) -> ApprovalPoint | None:
-    """None: nothing that these settings ask about. Raises UnauthorizedError, ValidationError."""
+    """None: the settings do not cover this event. Raises UnauthorizedError, ValidationError."""
     given = headers.get("x-hub-signature-256", "")
     require_mac(secret, body, given.removeprefix("sha256=") if given.startswith("sha256=") else None, "GitHub")
     payload = parse_strict(body)
@@ -133,7 +133,7 @@ def _pull_request(
 
 
 def _run_of(callback: str, repository: str, base_url: str) -> str:
-    """Where it is answered is made from this, and never the address that came: it is sent a token."""
+    """Builds the answer's address from this and never from the received address: the answer carries a token."""
     beginning, end = f"{base_url}/repos/{repository}/actions/runs/", "/deployment_protection_rule"
     run = callback.removeprefix(beginning).removesuffix(end)
     if callback != f"{beginning}{run}{end}" or not (run.isascii() and run.isdigit()):

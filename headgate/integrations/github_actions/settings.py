@@ -14,7 +14,7 @@ _MATCHED: Final = ("repository", "repository_id", "repository_owner_id", "ref", 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """``claims``: what a workflow's token must say, by claim; patterns with ``*``. All of them must fit."""
+    """``claims``: required values of a workflow token's claims; patterns with ``*``. All must match."""
 
     agent_id: str
     claims: tuple[tuple[str, str], ...]
@@ -26,7 +26,7 @@ class Binding:
 
 
 def bindings() -> Kind:
-    """The first that fits a token decides."""
+    """The first binding that matches a token decides."""
     properties: JsonObject = {name: {"type": "string", "maxLength": 300} for name in _MATCHED}
     schema: JsonObject = {
         "type": "array",
@@ -56,7 +56,7 @@ def _binding(value: JsonValue) -> Binding:
         raise ValueError("agent_id and repository are needed in each binding")
     owner, _, name = str(_TEXT.check(members["repository"])).partition("/")
     if not owner or not name or any(one in owner for one in "*?["):
-        # Whoever owns the token's issuer would otherwise be everybody.
+        # With a pattern for the owner, any owner on GitHub could match.
         raise ValueError("repository: owner/name; only the name may be a pattern")
     claims = tuple((one, str(_TEXT.check(members[one]))) for one in _MATCHED if one in members)
     return Binding(str(_AGENT.check(members["agent_id"])), claims)
@@ -68,8 +68,8 @@ class GitHubActionsSettings:
 
     enabled: bool = member(flag(), "Whether workflows' tokens are exchanged for agents' keys.", False)
     issuer: str = member(
-        url(), "Who signs workflows' tokens; an Enterprise Server has its own.",
+        url(), "The issuer of workflow tokens; an Enterprise Server has its own.",
         "https://token.actions.githubusercontent.com",
     )  # fmt: skip
-    audience: str = member(text(200), "What tokens must be for (aud).", "headgate")
+    audience: str = member(text(200), "The required audience of tokens (aud).", "headgate")
     bindings: tuple[Binding, ...] = member(bindings(), "Which workflows act as which agents.", ())

@@ -1,8 +1,8 @@
-"""The token that GitHub gives a running workflow (OpenID Connect), checked as RFC 8725 says.
+"""Verifies the token that GitHub gives a running workflow (OpenID Connect), following RFC 8725.
 
-https://docs.github.com/en/actions/concepts/security/openid-connect and …/reference/security/oidc (claims). Keys are the
-configured issuer's alone, found by OpenID Connect Discovery 1.0, section 4; where a token says how to verify itself it
-is not listened to. RS256 is the one algorithm that the issuer publishes, and the one that is taken.
+https://docs.github.com/en/actions/concepts/security/openid-connect and …/reference/security/oidc (claims). Keys come
+only from the configured issuer, found by OpenID Connect Discovery 1.0, section 4; key hints inside a token are ignored.
+Only RS256 is accepted, the one algorithm that the issuer publishes.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class _Keys:
 
 @dataclass(slots=True)
 class WorkflowTokens:
-    """Of one process: keys are kept for ten minutes, and fetched at most twice a minute for a key id that is new."""
+    """The key cache of one process: ten minutes, and at most two fetches a minute for unknown key ids."""
 
     client: OutgoingClient
     clock: Clock
@@ -51,7 +51,7 @@ class WorkflowTokens:
     _fetching: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def verify(self, token: Secret, *, issuer: str, audience: str, rules: DestinationRules) -> JsonObject:
-        """What the token says. Raises UnauthorizedError; UnavailableError where the issuer's keys are out of reach."""
+        """Returns the claims. Raises UnauthorizedError; UnavailableError if the issuer's keys are unreachable."""
         text = token.reveal()
         if len(text) > _LIMIT_CHARACTERS or not text.isascii():
             raise UnauthorizedError("this is no workflow's token")
@@ -114,7 +114,7 @@ def _rsa_key(entry: JsonObject) -> RSAPublicKey | None:
 
 def _checked(text: str, key: RSAPublicKey, issuer: str, audience: str, now: float) -> JsonObject:
     try:
-        # Times are compared with our own clock below: the library has another.
+        # Times are compared with our own clock below, because the library uses another.
         claims: dict[str, Any] = jwt.decode(
             text, key, algorithms=["RS256"], issuer=issuer, audience=audience,
             options={"require": list(_NEEDED), "verify_exp": False, "verify_nbf": False, "verify_iat": False},
@@ -123,11 +123,11 @@ def _checked(text: str, key: RSAPublicKey, issuer: str, audience: str, now: floa
         raise UnauthorizedError("the token is not one that this issuer made for us") from error
     times = {name: claims.get(name, claims["iat"]) for name in ("exp", "iat", "nbf")}
     if any(isinstance(one, bool) or not isinstance(one, int | float) for one in times.values()):
-        raise UnauthorizedError("the token's times are no numbers")
+        raise UnauthorizedError("the token's times are not numbers")
     if times["exp"] <= now - _LEEWAY_SECONDS:
         raise UnauthorizedError("the token has expired")
     if max(times["iat"], times["nbf"]) > now + _LEEWAY_SECONDS or now - times["iat"] > _LONGEST_LIFE_SECONDS:
-        raise UnauthorizedError("the token is not of now")
+        raise UnauthorizedError("the token has expired or is not valid yet")
     if not all(isinstance(claims[name], str) and 0 < len(claims[name]) <= 200 for name in ("jti", "sub")):
         raise UnauthorizedError("the token names no workflow")
     return claims

@@ -1,9 +1,9 @@
 """Jira Cloud's REST API, version 3: tickets, comments and transitions.
 
-Followed here, all under https://developer.atlassian.com/cloud/jira/platform/rest/v3/: api-group-issues (create, get,
-transitions), api-group-issue-comments, api-group-issue-search (``/search/jql``, pages by ``nextPageToken``; what was
-written a moment ago may not be found yet), api-group-users, api-group-myself, and "Basic auth for REST APIs". Texts are
-plain nodes of the Atlassian Document Format: what agents wrote forms no mention, link or macro.
+Sources, all under https://developer.atlassian.com/cloud/jira/platform/rest/v3/: api-group-issues (create, get,
+transitions), api-group-issue-comments, api-group-issue-search (``/search/jql``, pages by ``nextPageToken``; the search
+may lag behind writes), api-group-users, api-group-myself, and "Basic auth for REST APIs". Texts are plain nodes of the
+Atlassian Document Format, so agents' text cannot form mentions, links or macros.
 """
 
 import base64
@@ -20,7 +20,7 @@ from headgate.organizations.destinations import DestinationRules
 from headgate.outgoing.client import OutgoingClient
 
 SETTLING_SECONDS: Final = 60.0
-"""For so long a search may not find what was written."""
+"""How long a search may miss a new ticket."""
 _SUMMARY_CHARACTERS: Final = 255
 _PAGE: Final = 100
 _MOST_PAGES: Final = 20
@@ -32,7 +32,7 @@ def jira_api(client: OutgoingClient, settings: JiraSettings, token: Secret, rule
 
 
 def label_of(approval_id: str) -> str:
-    """By which a ticket says what it stands for; labels hold no spaces."""
+    """The label that identifies a ticket's approval; labels contain no spaces."""
     return f"headgate-{approval_id}"
 
 
@@ -44,14 +44,14 @@ class JiraTracker:
     settings: JiraSettings
 
     async def find(self, approval_id: str) -> Opened | None:
-        """Of our own making: whoever may write in the project may write the label too, and another text above it."""
+        """Tickets that our account created: any member of the project could write the label and another text."""
         mark = f'labels = "{label_of(approval_id)}" AND creator = currentUser()'
         jql = f'project = "{self.settings.project_key}" AND {mark} ORDER BY created ASC'
         wanted: JsonObject = {"jql": jql, "fields": ["labels"], "maxResults": _PAGE}
         for _ in range(_MOST_PAGES):
             page = (await self.api.call("POST", "/rest/api/3/search/jql", wanted)).members
             for issue in list_at(page, "issues"):
-                # JQL compares labels without regard to case, and a page may be empty before the last one.
+                # JQL compares labels case-insensitively, and a page before the last may be empty.
                 if label_of(approval_id) in list_at(issue, "fields", "labels"):
                     return self._opened(issue)
             token = text_at(page, "nextPageToken")
@@ -80,11 +80,11 @@ class JiraTracker:
             await self._move(issue, states)
 
     def written(self, request: Request) -> list[JsonValue]:
-        """The title and description that it is opened with."""
+        """The title and description at opening."""
         return [request.title[:_SUMMARY_CHARACTERS], ticket_of(request)]
 
     async def texts(self, external_id: str) -> list[JsonValue]:
-        """Its title and description, as they are now."""
+        """The current title and description."""
         issue = quote(external_id, safe="")
         fields = (await self.api.call("GET", f"/rest/api/3/issue/{issue}?fields=summary,description")).members.get(
             "fields"
@@ -94,7 +94,7 @@ class JiraTracker:
         return [fields["summary"], fields.get("description")]
 
     async def verified_email(self, account: str) -> str | None:
-        """Of a person's own account: apps have none, and a portal's customer is nobody's colleague."""
+        """Only a person's own account: apps have no address, and a portal's customer is not a colleague."""
         found = await self.api.call("GET", f"/rest/api/3/user?accountId={quote(account, safe='')}", accepted=(200, 404))
         if found.status == 404:
             return None
@@ -122,8 +122,8 @@ class JiraTracker:
         return False
 
     async def _move(self, issue: str, states: tuple[str, ...]) -> None:
-        """Into the first of these that its workflow offers, unless it is in one of them. A workflow that offers none
-        leaves the ticket where it is: the comment says what was decided."""
+        """Moves the ticket into the first of these states that its workflow offers, unless it is in one of them.
+        Without such a state the ticket stays, and the comment states the decision."""
         wanted = [one.casefold() for one in states]
         found = (await self.api.call("GET", f"/rest/api/3/issue/{issue}?fields=status")).document
         if (text_at(found, "fields", "status", "name") or "").casefold() in wanted:
@@ -147,7 +147,7 @@ class JiraTracker:
 
 
 def ticket_of(request: Request) -> JsonObject:
-    """A link is one only where it is marked so, and indentation is kept only in a block of code."""
+    """A text becomes a link only with a link mark, and a code block preserves indentation."""
     document = document_of(request.summary)
     parts: list[JsonValue] = list_at(document, "content")
     if request.link is not None:
@@ -166,7 +166,7 @@ def document_of(text: str) -> JsonObject:
         for line in part.split("\n"):
             if nodes:
                 nodes.append({"type": "hardBreak"})
-            if line:  # a text node is never empty
+            if line:  # A text node is never empty.
                 nodes.append({"type": "text", "text": line})
         if nodes:
             paragraphs.append({"type": "paragraph", "content": nodes})

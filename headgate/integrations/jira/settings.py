@@ -1,4 +1,4 @@
-"""PUT /admin/settings/jira: a Jira Cloud site, a project, and which of its statuses decide."""
+"""PUT /admin/settings/jira: a Jira Cloud site, a project, and the statuses that decide."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,7 @@
-"""What Jira sends when a ticket changes (https://developer.atlassian.com/cloud/jira/platform/webhooks/).
+"""Parses Jira's webhook for a changed ticket (https://developer.atlassian.com/cloud/jira/platform/webhooks/).
 
-Signed as its "Secure admin webhooks" says: ``X-Hub-Signature: sha256=…`` (WebSub, method=signature). A delivery that
-fails is sent again up to five times, with the event's own ``timestamp``, over at most an hour and a quarter.
+The signature follows "Secure admin webhooks": ``X-Hub-Signature: sha256=…`` (WebSub, method=signature). Jira repeats a
+failed delivery up to five times, with the event's own ``timestamp``, over at most 75 minutes.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _PREFIX: Final = "headgate-apr_"
 
 
 def transition_of(headers: Mapping[str, str], body: bytes, secret: Secret, now: datetime) -> Transition | None:
-    """None: something that moves no ticket. Raises UnauthorizedError, ValidationError."""
+    """None: the event moves no ticket. Raises UnauthorizedError, ValidationError."""
     given = headers.get("x-hub-signature", "")
     require_mac(secret, body, given.removeprefix("sha256=") if given.startswith("sha256=") else None, "Jira")
     payload = parse_strict(body)
@@ -60,6 +60,6 @@ def transition_of(headers: Mapping[str, str], body: bytes, secret: Secret, now: 
 
 
 def _comment(comment: JsonValue) -> str | None:
-    """What was written with the transition; webhooks still carry it as text, not as a document."""
+    """The comment of the transition; webhooks still send it as text, not as a document."""
     body = text_at(comment, "body")
     return body.strip() or None if body is not None else None

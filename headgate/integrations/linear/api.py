@@ -1,8 +1,9 @@
-"""Linear's GraphQL interface: issues, comments and workflow states.
+"""Linear's GraphQL API: issues, comments and workflow states.
 
-Followed here: https://linear.app/developers/graphql (keys, errors), …/pagination (pageInfo), …/rate-limiting (400 with
-the code RATELIMITED, and when it ends in ``X-RateLimit-Requests-Reset``), and the published schema. Issues and comments
-take identifiers of the caller's making (UUID v4): the same approval has the same, so that nothing is made twice.
+Sources: https://linear.app/developers/graphql (keys, errors), …/pagination (pageInfo), …/rate-limiting (400 with the
+code RATELIMITED, and the reset time in ``X-RateLimit-Requests-Reset``), and the published schema. Issues and comments
+accept identifiers from the caller (UUID v4). One approval always has the same identifier, so a retry creates no
+duplicate.
 """
 
 import hashlib
@@ -50,7 +51,7 @@ def linear_api(client: OutgoingClient, settings: LinearSettings, key: Secret, ru
 
 
 def id_of(name: str) -> str:
-    """A UUID of version 4's form that is always the same for this name (RFC 9562, section 5.4)."""
+    """A UUID in the form of version 4, derived from the name (RFC 9562, section 5.4)."""
     return str(UUID(bytes=hashlib.sha256(b"headgate " + name.encode()).digest()[:16], version=4))
 
 
@@ -92,18 +93,18 @@ class LinearTracker:
             await self._move(item.opened.external_id, states)
 
     def written(self, request: Request) -> list[JsonValue]:
-        """The title and description that it is opened with."""
+        """The title and description at opening."""
         return [request.title[:_TITLE_CHARACTERS], description_of(request)]
 
     async def texts(self, external_id: str) -> list[JsonValue]:
-        """Its title and description, as they are now."""
+        """The current title and description."""
         issue = (await self._ask(TEXTS, {"id": external_id})).get("issue")
         if not isinstance(issue, dict) or "title" not in issue:
             raise PlatformError("unexpected_answer")
         return [issue["title"], issue.get("description")]
 
     async def verified_email(self, account: str) -> str | None:
-        """Linear signs its users in by e-mail, or by a provider that vouches for the address."""
+        """Linear signs users in by e-mail, or by a provider that verifies the address."""
         found = (await self._ask(USER, {"id": account})).get("user")
         if not isinstance(found, dict) or found.get("active") is not True or found.get("app") is not False:
             return None
@@ -130,7 +131,7 @@ class LinearTracker:
             await self._ask(MOVE, {"id": issue_id, "input": {"stateId": chosen}})
 
     async def _ask(self, query: str, variables: JsonObject) -> JsonObject:
-        """The data. Raises PlatformError: an answer with errors is none, whatever its status."""
+        """Returns the data. Raises PlatformError: an answer with errors is a failure, whatever its status."""
         answer = await self.api.call("POST", "/graphql", {"query": query, "variables": variables}, accepted=(200, 400))
         errors = list_at(answer.document, "errors")
         data = answer.members.get("data")
@@ -156,20 +157,20 @@ class LinearTracker:
 
 
 def description_of(request: Request) -> str:
-    """Markdown. The link is ours, and holds no sign that would end it."""
+    """Markdown. The link is ours and contains no character that would end it."""
     opened = None if request.link is None else f"[Open in Headgate]({request.link})"
     params = None if request.params is None else code(request.params, "json")
     return "\n\n".join(part for part in (inert(request.summary), opened, params) if part is not None)
 
 
 def inert(text: str) -> str:
-    """For Markdown: what agents wrote forms no link, image, mention or heading."""
+    """Escapes Markdown, so that agents' text cannot form links, images, mentions or headings."""
     escaped = "".join("\\" + one if one in "\\`*_[]<>#|~" else one for one in text)
     return "\n".join(f"{line}  " for line in escaped.split("\n"))
 
 
 def _is_ours(issue: JsonValue) -> bool:
-    """Whoever may write issues may give one the identifier that ours would have."""
+    """Anyone who may create issues could create one with the identifier that ours would have."""
     creator = issue.get("creator") if isinstance(issue, dict) else None
     return isinstance(creator, dict) and creator.get("isMe") is True
 

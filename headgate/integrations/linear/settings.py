@@ -1,4 +1,4 @@
-"""PUT /admin/settings/linear: a Linear team, and which of its workflow states decide."""
+"""PUT /admin/settings/linear: a Linear team, and the workflow states that decide."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings(TrackerSettings):
-    """``people``: by the id of Linear's user."""
+    """``people``: by Linear user id."""
 
     SECRETS: ClassVar[dict[str, str]] = {
         "api_key": "A personal API key, or an OAuth token with the prefix Bearer.",
@@ -19,7 +19,7 @@ class LinearSettings(TrackerSettings):
     }
 
     base_url: str = member(
-        url(), "Linear's interface, or where a proxy of it stands.", "https://api.linear.app", is_destination=True
+        url(), "The address of Linear's API, or of a proxy of it.", "https://api.linear.app", is_destination=True
     )
     team_id: str = member(
         text(36, _UUID, "01938a5e-7c00-7000-8000-000000000001"), "The team in which issues are opened."

@@ -1,7 +1,7 @@
-"""What Linear sends when an issue changes (https://linear.app/developers/webhooks).
+"""Parses Linear's webhook for a changed issue (https://linear.app/developers/webhooks).
 
-``Linear-Signature`` is the MAC of the body, which holds ``webhookTimestamp``. A delivery that fails is sent again
-after a minute, an hour and six hours.
+``Linear-Signature`` is the MAC of the body, which holds ``webhookTimestamp``. Linear repeats a failed delivery after a
+minute, an hour and six hours.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ MAX_AGE: Final = timedelta(hours=8)
 
 
 def transition_of(headers: Mapping[str, str], body: bytes, secret: Secret, now: datetime) -> Transition | None:
-    """None: something that moves no issue, or that no person did. Raises UnauthorizedError, ValidationError."""
+    """None: the event moves no issue, or no person caused it. Raises UnauthorizedError, ValidationError."""
     require_mac(secret, body, headers.get("linear-signature"), "Linear")
     payload = parse_strict(body)
     if not isinstance(payload, dict):

@@ -1,9 +1,9 @@
 """ServiceNow's Table API: records, journal entries and users.
 
-Followed here: https://www.servicenow.com/docs/bundle/xanadu-api-reference/page/integrate/inbound-rest/concept/c_TableAPI.html
+Sources: https://www.servicenow.com/docs/bundle/xanadu-api-reference/page/integrate/inbound-rest/concept/c_TableAPI.html
 (``result``, ``sysparm_query``, ``sysparm_limit``, ``sysparm_offset``, ``X-Total-Count``; errors as ``error.message``
 and ``error.detail``), and "Inbound REST API rate limiting" of the same documentation (429 with Retry-After). A query
-that names a field that the table lacks finds *everything*, so that what was found is compared again.
+with a field that the table lacks returns *every* record, so the results are compared again.
 """
 
 import base64
@@ -59,7 +59,7 @@ class ServiceNowTracker:
         return self._opened(answer.members.get("result"))
 
     async def tell(self, item: Item, notice: Notice, *, again: bool) -> None:
-        """One change of the record, comment and decision together."""
+        """Updates the record once, with comment and decision."""
         sys_id = item.opened.external_id
         changes: JsonObject = {}
         if not (again and await self._is_told(sys_id, notice.mark)):
@@ -72,11 +72,11 @@ class ServiceNowTracker:
             await self.api.call("PATCH", path, changes)
 
     def written(self, request: Request) -> list[JsonValue]:
-        """The title and description that it is opened with."""
+        """The title and description at opening."""
         return [request.title[:_SHORT_CHARACTERS], cut(request.text, _DESCRIPTION_CHARACTERS)]
 
     async def texts(self, external_id: str) -> list[JsonValue]:
-        """Its title and description, as they are now."""
+        """The current title and description."""
         row = quote(external_id, safe="")
         path = f"/api/now/table/{self.settings.table}/{row}?sysparm_fields=short_description,description"
         record = (await self.api.call("GET", path)).members.get("result")
@@ -85,7 +85,7 @@ class ServiceNowTracker:
         return [record["short_description"], record.get("description")]
 
     async def verified_email(self, account: str) -> str | None:
-        """As the instance's administrators wrote it; of a user who may sign in."""
+        """The address that the instance's administrators entered, of a user who may sign in."""
         path = f"/api/now/table/sys_user/{quote(account, safe='')}?sysparm_fields=email,active,locked_out"
         answer = await self.api.call("GET", path, accepted=(200, 404))
         user = answer.members.get("result")
@@ -94,12 +94,13 @@ class ServiceNowTracker:
         return text_at(user, "email") or None
 
     async def who_am_i(self) -> str:
-        """Whether the account may read the table, and what it is called."""
+        """Checks that the account may read the table, and returns its name."""
         await self.api.call("GET", f"/api/now/table/{self.settings.table}?sysparm_limit=1&sysparm_fields=sys_id")
         return self.settings.username
 
     def _is_ours(self, row: JsonValue, approval_id: str) -> bool:
-        """The instance says who made a record; its correlation anybody may write who may write records."""
+        """Checks the record's creator, which the instance sets: anyone who may write records may write the correlation
+        id."""
         created_by = (text_at(row, "sys_created_by") or "").casefold()
         return text_at(row, "correlation_id") == approval_id and created_by == self.settings.username.casefold()
 
@@ -115,7 +116,7 @@ class ServiceNowTracker:
         return value.casefold() in {one.casefold() for one in states}
 
     async def _rows(self, table: str, query: str, fields: str) -> list[JsonValue]:
-        """Every page of them, up to a bound."""
+        """All pages, up to a bound."""
         found: list[JsonValue] = []
         for page in range(_MOST_PAGES):
             path = (

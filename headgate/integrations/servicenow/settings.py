@@ -1,4 +1,4 @@
-"""PUT /admin/settings/servicenow: an instance, a table, and which values of one of its fields decide."""
+"""PUT /admin/settings/servicenow: an instance, a table, and the values of one field that decide."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,12 +11,12 @@ _NAME = "[a-z][a-z0-9_]{0,79}"
 
 @dataclass(frozen=True, slots=True)
 class ServiceNowSettings(TrackerSettings):
-    """``people``: by sys_id of sys_user. An instance's administrators write its users' addresses, nobody verifies
-    them: matching by them is off until it is asked for."""
+    """``people``: by sys_id of sys_user. Administrators enter users' addresses without verification, so matching by
+    address is off by default."""
 
     SECRETS: ClassVar[dict[str, str]] = {
         "password": "The password of the account.",
-        "webhook_secret": "What the business rule signs with.",
+        "webhook_secret": "The key with which the business rule signs.",
     }
 
     base_url: str = member(url(), "The instance, as in https://example.service-now.com.", is_destination=True)

@@ -1,8 +1,9 @@
-"""What a business rule sends when a record's deciding field changes (docs/guides/integrations.md has the rule).
+"""Parses a business rule's request, sent when a record's deciding field changes (the rule:
+docs/guides/integrations.md).
 
-ServiceNow signs nothing by itself: the rule does, with ``CertificateEncryption.generateMac``
+ServiceNow signs nothing by itself; the rule signs with ``CertificateEncryption.generateMac``
 (https://www.servicenow.com/docs/bundle/xanadu-api-reference/page/app-store/dev_portal/API_reference/CertificateEncryption/concept/c_CertificateEncryptionAPI.html),
-whose MACs are base64. What is signed is the time (seconds since the epoch), a dot and the body.
+whose MACs are base64. The signed text is the time (seconds since the epoch), a dot and the body.
 """
 
 import base64
@@ -26,7 +27,7 @@ _VERSION: Final = "v1="
 def transition_of(
     headers: Mapping[str, str], body: bytes, secret: Secret, now: datetime, decision_field: str
 ) -> Transition | None:
-    """None: another field. Raises UnauthorizedError, ValidationError."""
+    """None: the change concerns another field. Raises UnauthorizedError, ValidationError."""
     timestamp = headers.get("x-headgate-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > 12:
         raise UnauthorizedError("the time of the signature is missing")

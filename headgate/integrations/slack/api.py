@@ -1,8 +1,8 @@
-"""Slack's Web API as a tracker: a message with buttons, what became of it in its thread.
+"""Slack's Web API as a tracker: a message with buttons, and its outcome in the thread.
 
 https://docs.slack.dev/reference/methods/chat.postMessage (``thread_ts``, ``metadata``), …/chat.update and
-…/conversations.history (``include_all_metadata``, pages by ``next_cursor``): a message says in its metadata which
-approval it asks for, a reply which delivery it is.
+…/conversations.history (``include_all_metadata``, pages by ``next_cursor``): a message's metadata names its approval, a
+reply's its delivery.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _MOST_PAGES: Final = 5
 _WAITS: Final = frozenset(
     {"status", "ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout"}
 )
-"""Slack's words for what time mends; of the outgoing client's, all but what was never a request."""
+"""Slack's error codes that time fixes; of the outgoing client's codes, all but those of requests never sent."""
 _TRANSPORT: Final = frozenset({"blocked", "unresolved", "unreachable", "connect_timeout", "tls", "deadline", "broken"})
 
 
@@ -112,5 +112,5 @@ def _platform_error(error: SlackError) -> PlatformError:
 
 
 def _facts(text: str) -> list[tuple[str, str]]:
-    """Each line as Slack shows facts: a name and its value."""
+    """Each line in Slack's form for facts: a name and its value."""
     return [(name, value.strip()) for name, found, value in (one.partition(":") for one in text.split("\n")) if found]

@@ -1,7 +1,7 @@
-"""PUT /admin/settings/slack: an app that asks in a channel, and takes the buttons pressed there.
+"""PUT /admin/settings/slack: an app that posts approval requests in a channel and handles their buttons.
 
-Apart from the channels of /admin/settings/notifications, which tell people by routes: here every approval is asked for,
-and what became of it is told in the message's thread.
+Independent of the channels of /admin/settings/notifications, which notify by routes. Here every approval is posted, and
+its outcome goes to the message's thread.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from headgate.integrations.tracker_settings import AskingSettings
 
 @dataclass(frozen=True, slots=True)
 class SlackSettings(AskingSettings):
-    """``people``: by the id of Slack's member, where the address that Slack has verified does not tell."""
+    """``people``: by Slack member id, for accounts without a matching verified address."""
 
     SECRETS: ClassVar[dict[str, str]] = {
         "token": "The bot's token, with chat:write, channels:history (or groups:history), users:read.email.",
@@ -21,6 +21,6 @@ class SlackSettings(AskingSettings):
     }
 
     base_url: str = member(
-        url(), "Slack's interface, or where a proxy of it stands.", "https://slack.com/api", is_destination=True
+        url(), "The address of Slack's API, or of a proxy of it.", "https://slack.com/api", is_destination=True
     )
-    channel: str = member(text(32, "[A-Z0-9]{2,32}", "C0123456789"), "The id of the channel in which is asked.")
+    channel: str = member(text(32, "[A-Z0-9]{2,32}", "C0123456789"), "The id of the channel for approval requests.")

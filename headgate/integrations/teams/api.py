@@ -1,10 +1,10 @@
-"""Cards to Microsoft Teams through a workflow's webhook.
+"""Posts cards to Microsoft Teams through a workflow's webhook.
 
 https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using (a message
-with one attachment of type ``application/vnd.microsoft.card.adaptive``, at most 28 KB, 429 when there are too many),
-and https://adaptivecards.io/explorer/ for the card's form, version 1.4. A workflow answers 202 and no identifier: what
-became of an approval is a card of its own, and after an answer that was lost a card may come twice. Texts are text
-runs: what agents wrote forms no link or mark-up.
+with one attachment of type ``application/vnd.microsoft.card.adaptive``, at most 28 KB, 429 on overload), and
+https://adaptivecards.io/explorer/ for the card's form, version 1.4. A workflow answers 202 without an identifier. The
+outcome of an approval is therefore a second card, and a lost answer may cause a duplicate card. Texts are text runs, so
+agents' text cannot form links or mark-up.
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class TeamsWorkflow:
         return None
 
     async def who_am_i(self) -> str:
-        """There is nobody to ask: a card is posted."""
+        """Teams has no account to query, so the test posts a card."""
         await self._post("Headgate can reach this channel", "", None)
         return "the workflow took a card"
 
@@ -53,7 +53,7 @@ def card(title: str, text: str, link: str | None, params: str | None = None) -> 
     body += [_block(line) for line in cut(text, _TEXT_CHARACTERS).split("\n") if line]
     if params is not None:
         body.append(_block("Parameters:"))
-        # Lines are no paragraphs, and blanks at their beginning count.
+        # Line breaks do not make paragraphs, and leading spaces count.
         body += [
             {**_block(_indented(line), fontType="Monospace"), "spacing": "None"} for line in _lines(params) if line
         ]

@@ -8,8 +8,8 @@ from headgate.integrations.tracker_settings import AskingSettings
 
 @dataclass(frozen=True, slots=True)
 class TeamsSettings(AskingSettings):
-    """A workflow takes cards and sends nothing back: decisions are made on the page that the card links to. ``people``
-    is without use here."""
+    """A workflow takes cards and returns nothing: people decide on the page that the card links to. ``people`` has no
+    effect here."""
 
     SECRETS: ClassVar[dict[str, str]] = {
         "webhook_url": 'The address of the workflow "When a Teams webhook request is received", which holds its key.'

@@ -16,7 +16,7 @@ from headgate.retention.settings import put_policy
 from headgate.vault.master_keys import create_master_keys
 from headgate.vault.service import Vault
 from headgate.workflows.keep_within_limits import RetentionSweep
-from headgate.workflows.kept_things import KINDS
+from headgate.workflows.retained_kinds import KINDS
 from tests.integration.reports.conftest import PERSON, SCENE
 
 

@@ -24,7 +24,7 @@ from headgate.retention.erasure import erase_actions
 from headgate.retention.holds import place_hold
 from headgate.retention.model import ErasureDepth, ErasureOutcome, HoldScope
 from headgate.retention.settings import put_policy
-from headgate.workflows.kept_things import BESIDE_ACTIONS, KINDS
+from headgate.workflows.retained_kinds import BESIDE_ACTIONS, KINDS
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.retention.conftest import REQUEST
 

@@ -14,8 +14,8 @@ from headgate.retention.bodies import envelope_name
 from headgate.retention.body_store import forget, get_body, keep_body
 from headgate.retention.erasure import erase_actions
 from headgate.retention.holds import place_hold
-from headgate.retention.kept_thing import Dropped, KeptThing
 from headgate.retention.model import BodyState, ErasureDepth, ErasureOutcome, HoldScope
+from headgate.retention.retained_kind import Dropped, RetainedKind
 from headgate.retention.settings import put_policy
 from headgate.retention.sweep_store import drop_empty_partitions, ensure_partition
 from headgate.workflows.keep_within_limits import RetentionSweep
@@ -28,7 +28,7 @@ class Captures:
         self.dropped_before: list[datetime] = []
         self.erased: list[str] = []
         self.fails = False
-        self.thing = KeptThing("captures", self.drop, self.erase)
+        self.thing = RetainedKind("captures", self.drop, self.erase)
 
     async def drop(self, connection, org_id: str, before: datetime) -> Dropped:
         self.dropped_before.append(before)

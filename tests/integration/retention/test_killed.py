@@ -13,7 +13,7 @@ from headgate.retention.action_bodies import open_bodies
 from headgate.retention.erasure import erase_actions
 from headgate.retention.model import ErasureDepth
 from headgate.retention.settings import put_policy
-from headgate.workflows.kept_things import BESIDE_ACTIONS, KINDS
+from headgate.workflows.retained_kinds import BESIDE_ACTIONS, KINDS
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.retention.conftest import REQUEST
 

@@ -19,7 +19,7 @@ from headgate.retention.model import HoldScope
 from headgate.retention.settings import load_policy, put_policy
 from headgate.vault.service import Vault
 from headgate.workflows.keep_within_limits import RetentionSweep
-from headgate.workflows.kept_things import KINDS
+from headgate.workflows.retained_kinds import KINDS
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.retention.conftest import REQUEST, RESULT
 

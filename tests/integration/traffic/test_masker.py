@@ -38,7 +38,7 @@ from headgate.traffic.store import (
 from headgate.traffic.wire import encode_captured
 from headgate.vault.master_keys import load_master_keys, store_master_keys
 from headgate.vault.service import Vault
-from headgate.workflows.kept_things import BESIDE_ACTIONS
+from headgate.workflows.retained_kinds import BESIDE_ACTIONS
 from tests.unit.traffic.samples import sample, vault_in
 
 ROOT = Path(__file__).parents[3]

@@ -7,12 +7,12 @@ import pytest
 from headgate.kernel.canonical_json import canonical_bytes, sha256_hex
 from headgate.reconciliation.compare import CLOCKS_APART, differences
 from headgate.reconciliation.model import (
+    ActionEvent,
     ActionRow,
     ApprovalRow,
     Difference,
     ExecutionRow,
     Recorded,
-    ToldEvent,
 )
 
 ACTION = "act_1"
@@ -27,17 +27,17 @@ def _at(second: int) -> str:
     return f"2026-11-21T08:00:{second:02}.000000Z"
 
 
-def _told(second: int, event_type: str, **data: Any) -> tuple[int, ToldEvent]:
-    return second, ToldEvent(event_type, "agt_1", _at(second), data, {"id": "agt_1"})
+def _event(second: int, event_type: str, **data: Any) -> tuple[int, ActionEvent]:
+    return second, ActionEvent(event_type, "agt_1", _at(second), data, {"id": "agt_1"})
 
 
 _SUBMITTED = {
     "source": "proxy", "tool": "mail", "operation": "send", "digest": "sha256:aa", "request_digest": "sha256:bb",
     "key_id": "key_1",
 }  # fmt: skip
-_HEAD = [_told(1, "action.submitted", **_SUBMITTED), _told(2, "decision.made", **_DECISION, generation=7)]
-_STARTED = _told(3, "execution.started", execution_id="exe_1")
-_ENDED = _told(4, "execution.completed", execution_id="exe_1", result=_RESULT)
+_HEAD = [_event(1, "action.submitted", **_SUBMITTED), _event(2, "decision.made", **_DECISION, generation=7)]
+_STARTED = _event(3, "execution.started", execution_id="exe_1")
+_ENDED = _event(4, "execution.completed", execution_id="exe_1", result=_RESULT)
 _ACTION = ActionRow(
     "agt_1", "key_1", "proxy", "mail", "send", "completed", "sha256:aa", "sha256:bb",
     canonical_bytes(_DECISION).decode(), "low", None, None, _at(1), _at(4), "clear", None,
@@ -71,9 +71,9 @@ _APPROVAL = ApprovalRow(
 _ASK = {**_DECISION, "decision": "require_approval", "reason": "ask", "risk_level": "high"}
 _HELD = [
     _HEAD[0],
-    _told(2, "decision.made", **_ASK, generation=7),
-    _told(3, "approval.requested", approval_id="apr_1", required_approvals=1, requirements=[], expires_at=_at(50)),
-    (4, ToldEvent("approval.approved", "agt_1", _at(4), {
+    _event(2, "decision.made", **_ASK, generation=7),
+    _event(3, "approval.requested", approval_id="apr_1", required_approvals=1, requirements=[], expires_at=_at(50)),
+    (4, ActionEvent("approval.approved", "agt_1", _at(4), {
         "approval_id": "apr_1", "vote": "approve", "current_approvals": 1, "digest": "sha256:aa"}, {"id": "usr_1"})),
 ]  # fmt: skip
 
@@ -91,9 +91,9 @@ def _without_votes(found: list[Difference]) -> list[tuple[str, str | None]]:
 
 
 def test_a_use_that_was_given_back_may_be_claimed_again() -> None:
-    started = _told(5, "execution.started", execution_id="exe_1", approval_id="apr_1")
-    back = _told(6, "execution.failed", execution_id="exe_1", error="gone away", approval_given_back="apr_1")
-    again = _told(7, "execution.started", execution_id="exe_2", approval_id="apr_1")
+    started = _event(5, "execution.started", execution_id="exe_1", approval_id="apr_1")
+    back = _event(6, "execution.failed", execution_id="exe_1", error="gone away", approval_given_back="apr_1")
+    again = _event(7, "execution.started", execution_id="exe_2", approval_id="apr_1")
     failed = ExecutionRow("exe_1", "failed", "1", _at(5), _at(6), "gone away", None)
     recorded = _held(status="approved", updated_at=_at(6))
     recorded.approvals, recorded.executions = [_APPROVAL], [failed]
@@ -114,7 +114,7 @@ def test_a_use_that_was_given_back_may_be_claimed_again() -> None:
 )
 def test_the_clock_of_a_use_is_the_servers(used_at: str, is_same: bool) -> None:
     recorded = _held()
-    recorded.events = [*_HELD, _told(5, "execution.started", execution_id="exe_1", approval_id="apr_1")]
+    recorded.events = [*_HELD, _event(5, "execution.started", execution_id="exe_1", approval_id="apr_1")]
     recorded.executions = [ExecutionRow("exe_1", "running", "1", _at(5), None, None, None)]
     recorded.approvals = [_APPROVAL._replace(used_by="exe_1", used_at=used_at)]
     assert CLOCKS_APART.total_seconds() < 3000
@@ -127,12 +127,12 @@ def test_bodies_that_are_not_there_any_more_need_a_reason(state: str) -> None:
     action = _ACTION._replace(body_state=state, body=stub, request="sha256:cc")
     execution = _EXECUTION._replace(result=None)
     events = [*_HEAD, _STARTED, _ENDED]
-    erasure = (9, ToldEvent("body.erased", "agt_1", _at(9), {"depth": "bodies"}, {"id": "usr_1"}))
-    told = [*events, erasure] if state == "erased" else events
-    assert _found(Recorded(action, executions=[execution], events=told), is_dropped=state == "dropped") == []
+    erasure = (9, ActionEvent("body.erased", "agt_1", _at(9), {"depth": "bodies"}, {"id": "usr_1"}))
+    recorded = [*events, erasure] if state == "erased" else events
+    assert _found(Recorded(action, executions=[execution], events=recorded), is_dropped=state == "dropped") == []
     found = _found(Recorded(action, executions=[execution], events=events))
     assert [one.column for one in found] == ([] if state == "kept" else ["body_state"])
-    forged = Recorded(action._replace(body='{"params":{"to":"x"}}'), executions=[execution], events=told)
+    forged = Recorded(action._replace(body='{"params":{"to":"x"}}'), executions=[execution], events=recorded)
     assert [one.column for one in _found(forged, is_dropped=True)] == ["request"]
 
 
@@ -144,7 +144,7 @@ def test_a_result_that_is_gone_is_missed_where_bodies_are_there() -> None:
 
 def test_where_everything_was_erased_headers_still_tell() -> None:
     erased = [(place, event._replace(data=None, actor=None)) for place, event in [*_HEAD, _STARTED, _ENDED]]
-    erasure = (9, ToldEvent("body.erased", "agt_1", _at(9), {"depth": "everything"}, {"id": "usr_1"}))
+    erasure = (9, ActionEvent("body.erased", "agt_1", _at(9), {"depth": "everything"}, {"id": "usr_1"}))
     stub = '{"body":"erased","params":{}}'
     action = _ACTION._replace(body_state="erased", body=stub, decision="{}", digest="sha256:ff")
     assert _found(Recorded(action, executions=[_EXECUTION], events=[*erased, erasure])) == []
@@ -154,7 +154,7 @@ def test_where_everything_was_erased_headers_still_tell() -> None:
 
 def test_a_call_that_waits_in_the_queue_has_no_event_yet() -> None:
     action = _ACTION._replace(source="api", status="allowed", updated_at=_at(1))
-    events = [_told(1, "action.submitted", **{**_SUBMITTED, "source": "api"}), _HEAD[1]]
+    events = [_event(1, "action.submitted", **{**_SUBMITTED, "source": "api"}), _HEAD[1]]
     queued = ExecutionRow("exe_1", "queued", "0", None, None, None, None)
     assert _found(Recorded(action, executions=[queued], events=events)) == []
     for forged in (queued._replace(status="succeeded"), queued._replace(attempts="1")):

@@ -46,7 +46,7 @@ async def test_set_shown_tested_and_looked_at(world, board: Board) -> None:
     await board.send(*linear.moved(ticket, "Approved", "ada"))
     code, out, _ = await _headgate(board, "receipts", "linear")
     assert "refused" in out
-    assert "nobody's user" in out
+    assert "not linked to a Headgate user" in out
 
 
 async def test_what_fails_says_why(world, board: Board) -> None:

@@ -90,7 +90,7 @@ async def test_forged_and_stale_are_refused(board: Board, discord: FakeDiscord, 
 async def test_who_may_not_decides_nothing_and_is_told(board: Board, discord: FakeDiscord, new_gate) -> None:
     asked, _ = await _asked(board, discord)
     stranger = (await board.send(*signed(pressed(f"approve:{asked.approval_id}", "1")))).json()
-    assert "nobody's user" in stranger["data"]["content"]
+    assert "not linked to a Headgate user" in stranger["data"]["content"]
     await board.user("ada", Role.VIEWER)
     viewer = (await board.send(*signed(pressed(f"approve:{asked.approval_id}")))).json()
     assert "may not decide" in viewer["data"]["content"]

@@ -1,4 +1,4 @@
-"""A key for a moment: an integration acts as the agent that its settings bind it to, as that agent's keys do."""
+"""Issues a short-lived key, with which an integration acts as the agent that its settings name."""
 
 from datetime import timedelta
 
@@ -8,10 +8,10 @@ from headgate.audit.change import Change
 from headgate.db.database import Connection
 
 
-async def agent_key_for(
+async def issue_agent_key(
     connection: Connection, change: Change, agent_id: str, name: str, lifetime: timedelta
 ) -> IssuedKey:
-    """Recorded like any other key. Raises NotFoundError, ConflictError where the agent is not active."""
+    """Issues and records a key like any other. Raises NotFoundError, or ConflictError if the agent is not active."""
     return await create_key(
         connection, change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=agent_id,
         name=name[:128], expires_at=change.at + lifetime,

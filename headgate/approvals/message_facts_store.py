@@ -11,7 +11,7 @@ from headgate.kernel.canonical_json import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MessageFacts:
     """An action with its approval, if any. ``status`` is the approval's current status; ``http`` is the masked request
     of a call without a catalogue entry."""
 
@@ -33,7 +33,7 @@ class Told:
     http: JsonObject | None
 
 
-async def told_of(connection: Connection, org_id: str, action_ids: Collection[str]) -> dict[str, Told]:
+async def message_facts(connection: Connection, org_id: str, action_ids: Collection[str]) -> dict[str, MessageFacts]:
     """By action."""
     cursor = await connection.execute(
         "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.tool, a.operation, a.source, a.risk_level, a.decision,"
@@ -45,10 +45,10 @@ async def told_of(connection: Connection, org_id: str, action_ids: Collection[st
         " WHERE a.org_id = %s AND a.action_id = ANY (%s)",
         [org_id, list(action_ids)],
     )
-    found: dict[str, Told] = {}
+    found: dict[str, MessageFacts] = {}
     for row in await cursor.fetchall():
         requirements = [] if row["requirements"] is None else requirements_from(row["requirements"])
-        found[row["action_id"]] = Told(
+        found[row["action_id"]] = MessageFacts(
             action_id=row["action_id"],
             agent_id=row["agent_id"],
             agent_name=row["agent_name"],
