@@ -57,12 +57,14 @@ def spent(instance: Instance, server: "psycopg.Connection[tuple[int]]") -> Spent
 
 
 def ages_until(client: "subprocess.Popen[str]", server: "psycopg.Connection[tuple[int]]") -> list[float]:
-    """Of the oldest row of the journal, in seconds, every 20 ms until the client has ended: no event waits longer."""
+    """Of the oldest row of the journal, in seconds, every 50 ms until the client has ended: no event waits longer."""
     ages: list[float] = []
-    query = "SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 FROM journal"
+    # By the key: the benchmark has one organization, and the journal is mostly dead rows.
+    oldest = "SELECT created_at FROM journal ORDER BY org_id, journal_id LIMIT 1"
+    query = f"SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 FROM ({oldest}) AS one"  # noqa: S608
     while client.poll() is None:
-        ages.append(float(server.execute(query).fetchall()[0][0]))
-        time.sleep(0.02)
+        ages += [float(age) for (age,) in server.execute(query.encode()).fetchall()]
+        time.sleep(0.05)
     return ages
 
 
