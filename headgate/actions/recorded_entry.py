@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from headgate.db.arrays import NULL, Column, Utf8, columns_of
+from headgate.db.arrays import NULL, TEXTS, Column, Utf8, columns_of
 
 INDEXED_TEXT_BYTES_MAX: Final = 1_000
 """Of a tool, and of an operation. They are indexed, and a B-tree refuses rows of more than 2,704 bytes."""
@@ -110,7 +110,8 @@ _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)[1:]
 
 
 def action_entry(row: ActionRow) -> bytes:
-    """Raises ValueError for what could not be applied: a NUL in a text, or a tool or operation that is too long."""
+    """Raises ValueError for what could not be applied: a text with a NUL or not in UTF-8, or a tool or operation that
+    is too long. Later it would be set aside, and its call was sent already."""
     for name in (row.tool, row.operation):
         if len(name.encode()) > INDEXED_TEXT_BYTES_MAX:
             raise ValueError(f"a tool or operation has more than {INDEXED_TEXT_BYTES_MAX} bytes")
@@ -118,18 +119,24 @@ def action_entry(row: ActionRow) -> bytes:
 
 
 def outcome_entry(row: OutcomeRow) -> bytes:
-    """Raises ValueError for a NUL in a text."""
+    """Raises ValueError for a text with a NUL or not in UTF-8."""
     return _entry(_OUTCOME, _OUTCOME_COLUMNS, row[1:])
 
 
 def _entry(kind: bytes, columns: Sequence[Column], values: Sequence[object]) -> bytes:
-    for value in values:
-        if isinstance(value, str) and "\0" in value:
+    fields = [NULL if value is None else _field(column, value) for column, value in zip(columns, values, strict=True)]
+    body = b"".join(fields)
+    return _HEAD.pack(kind, len(body)) + body
+
+
+def _field(column: Column, value: object) -> bytes:
+    field = column.element(value)
+    if column.element_type == TEXTS.element_type:
+        if isinstance(value, bytes):
+            value.decode()  # raises UnicodeDecodeError
+        if field.find(0, _LENGTH.size) != -1:
             raise ValueError("a text has a NUL character, which PostgreSQL does not store")
-    fields = b"".join(
-        NULL if value is None else column.element(value) for column, value in zip(columns, values, strict=True)
-    )
-    return _HEAD.pack(kind, len(fields)) + fields
+    return field
 
 
 class UnreadableEntryError(ValueError):

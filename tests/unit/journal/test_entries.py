@@ -72,8 +72,10 @@ def test_any_bytes_are_entries_or_refused(data: bytes) -> None:
         {"tool": "x" * (INDEXED_TEXT_BYTES_MAX + 1)},
         {"operation": "ä" * (INDEXED_TEXT_BYTES_MAX // 2 + 1)},
         {"tool": "\ud800"},
+        {"request": b'{"a":"\xed\xa0\x80"}'},
+        {"decision": b"\0"},
     ],
 )
 def test_what_could_not_be_applied_is_refused_before_it_is_appended(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"NUL|bytes|surrogates"):
+    with pytest.raises(ValueError, match=r"NUL|bytes|surrogates|utf-8"):
         action_entry(_ACTION._replace(**change))
