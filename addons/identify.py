@@ -105,7 +105,7 @@ class Identify:
             # Another agent on the same connection would inherit what the first one reached.
             raise AgentUnauthorizedError("this connection belongs to another agent: open a new one")
         caller = Caller(key, identity)
-        state, _ = await self._callers.agree(caller)
+        state, _ = await self._callers.at_one_generation(caller)
         client.identify(caller)
         client.rules = state.allowlist
 

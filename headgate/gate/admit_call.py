@@ -23,7 +23,7 @@ from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import Again, Decided, DecisionPipeline, Held, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, observe_nothing
 from headgate.gate.refusals import denied_by_policy, not_recorded
@@ -100,7 +100,7 @@ class _InterceptedCall:
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return await self.gate.holds.judged_before(identity, candidate)
 
-    async def exempt(self, decided: Decided) -> Admitted | Again | None:
+    async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
         self.held.capture = decided.decision.capture
         if self.held.approval_id is not None and decided.decision.verdict is Verdict.REQUIRE_APPROVAL:
             return None  # a call that waits for its own approval goes on waiting
@@ -113,7 +113,7 @@ class _InterceptedCall:
                 outcome = await use_exemption(connection, exemption, row)
         return self._result(decided, admitted, row, outcome)
 
-    async def hold(self, decided: Decided) -> Admitted | Again | Held:
+    async def hold(self, decided: Decided) -> Admitted | DecideAgain | Held:
         self.held.capture = decided.decision.capture
         answer = await self.gate.holds.step(decided, self.held)
         if not isinstance(answer, Pending):
@@ -121,7 +121,7 @@ class _InterceptedCall:
         self.reading.drop()
         return Held(partial(self.gate.holds.wait, decided.identity, answer, decided.decision, self.held))
 
-    async def record(self, decided: Decided) -> Admitted | Again:
+    async def record(self, decided: Decided) -> Admitted | DecideAgain:
         self.held.capture = decided.decision.capture
         if decided.decision.verdict is not Verdict.ALLOW:
             row = action_row(decided, status="denied", created_at=self.gate.clock())

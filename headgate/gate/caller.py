@@ -26,7 +26,7 @@ class Callers:
     keys: KeyRing
     clock: Clock
 
-    async def agree(self, caller: Caller) -> tuple[OrganizationState, KeyIdentity]:
+    async def at_one_generation(self, caller: Caller) -> tuple[OrganizationState, KeyIdentity]:
         """The organization's state and the caller's identity, of one generation.
 
         What is recorded names the identity that is returned: ``caller.identity`` may move on with another call of the

@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from headgate.actions.recording_store import RecordingOutcome
-from headgate.gate.pipeline import Again, Decided
+from headgate.gate.pipeline import DecideAgain, Decided
 from headgate.gate.refusals import not_recorded
 from headgate.grants.exemption_store import Exemption
 from headgate.policies.model import Decision, Verdict
@@ -38,7 +38,7 @@ def exemptions(decided: Decided, now: datetime) -> list[Exemption]:
 
 async def first_usable[Answer](
     decided: Decided, now: datetime, claim: Callable[[Exemption], Awaitable[Answer | RecordingOutcome]]
-) -> Answer | Again | None:
+) -> Answer | DecideAgain | None:
     """What ``claim`` makes of the first exemption that can be used; None: there is none, or an approval of exactly this
     call goes before it. Raises what ``claim`` raises, UnauthorizedError, ConflictError."""
     for exemption in exemptions(decided, now):

@@ -16,7 +16,7 @@ from headgate.db.database import Connection, Database
 from headgate.gate.admitted import Admitted
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
-from headgate.gate.pipeline import Again, Decided
+from headgate.gate.pipeline import DecideAgain, Decided
 from headgate.gate.record_batch import LARGE_BYTES, GateRecorder
 from headgate.gate.record_rows import RecordedObserver, attention_of, hold_row, retried_payload, started_payload
 from headgate.gate.refusals import ClientGoneError, denied_error, expired_error, not_recorded
@@ -51,7 +51,7 @@ class HeldApprovals:
         self._most_open_approvals = most_open_approvals
         self._shadow = shadow
 
-    async def act(self, decided: Decided, held: HeldCall) -> Admitted | Again | Pending:
+    async def act(self, decided: Decided, held: HeldCall) -> Admitted | DecideAgain | Pending:
         """Use, open or join it; a pending one is then waited for.
 
         Raises ApprovalDeniedError, ClientGoneError, RateLimitedError, UnauthorizedError, UnavailableError.
@@ -64,12 +64,12 @@ class HeldApprovals:
                 return opened
         elif requirements_cover(held.pending.requirements, decided.decision.requirements):
             used = await self._use(decided, held.pending)
-            if used is not Again.AWAKE:
+            if used is not DecideAgain.AWAKE:
                 return used
         found = await self._find(decided, held)
         return await self._use(decided, _pending(found)) if isinstance(found, Approval) else found
 
-    async def _find(self, decided: Decided, held: HeldCall) -> Approval | Again | Pending:
+    async def _find(self, decided: Decided, held: HeldCall) -> Approval | DecideAgain | Pending:
         """An Approval that comes back is approved, unused, and holds what the policies of now demand."""
         identity, candidate, decision = decided.identity, decided.candidate, decided.decision
         async with self._database.transaction(identity.org_id) as connection:
@@ -91,7 +91,7 @@ class HeldApprovals:
             if await stored_generation(connection, identity.org_id) != identity.generation:
                 # Nothing is written where a call only goes on waiting, so nothing else compares: the policies of
                 # now may refuse it, or demand more than the approval that it waits for.
-                return Again.STALE
+                return DecideAgain.STALE
             if held.approval_id != newest.approval_id:
                 now = self._clock()
                 payload = retried_payload(identity, newest.approval_id)
@@ -99,7 +99,7 @@ class HeldApprovals:
                 held.pending = _pending(newest)
             return _pending(newest)
 
-    async def _open_at_once(self, decided: Decided) -> Again | Pending | None:
+    async def _open_at_once(self, decided: Decided) -> DecideAgain | Pending | None:
         """In one batch with other calls, as if none had been made like it. None: there was one, or it is large.
 
         Raises RateLimitedError, UnauthorizedError, UnavailableError.
@@ -138,7 +138,7 @@ class HeldApprovals:
         decided: Decided,
         previous: Approval | None,
         outgrown: RetryAnswer | None,
-    ) -> Again | Pending:
+    ) -> DecideAgain | Pending:
         superseded = None
         if previous is not None and outgrown is RetryAnswer.HOLD:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
@@ -150,7 +150,7 @@ class HeldApprovals:
             return not_recorded(outcome)
         return self._opened(decided, row)
 
-    async def _use(self, decided: Decided, pending: Pending) -> Admitted | Again:
+    async def _use(self, decided: Decided, pending: Pending) -> Admitted | DecideAgain:
         identity, agent_id = decided.identity, decided.candidate.agent_id
         execution_id, now = new_id(IdPrefix.EXECUTION), self._clock()
         admitted = Admitted(identity.org_id, agent_id, pending.action_id, execution_id, pending.approval_id, now)

@@ -17,7 +17,7 @@ from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_approval import HeldApprovals
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.held_limits import HeldCounts
-from headgate.gate.pipeline import Again, Decided
+from headgate.gate.pipeline import DecideAgain, Decided
 from headgate.gate.recall_verdicts import verdicts_of_approval
 from headgate.gate.record_batch import GateRecorder
 from headgate.gate.record_rows import RecordedObserver, observe_nothing
@@ -79,7 +79,7 @@ class Holds:
         """What judges said when the approval of this call was opened. Raises UnavailableError."""
         return await verdicts_of_approval(self._database, self._clock, identity.org_id, candidate)
 
-    async def step(self, decided: Decided, held: HeldCall) -> Admitted | Again | Pending:
+    async def step(self, decided: Decided, held: HeldCall) -> Admitted | DecideAgain | Pending:
         """Pending: ``wait`` comes next, for which nothing of the candidate is needed.
 
         The decision asks for approval. Raises ApprovalDeniedError, ClientGoneError, RateLimitedError,
@@ -96,7 +96,7 @@ class Holds:
         async with self._wake_ups.turn(held.approval_id):
             return await self._approvals.act(decided, held)
 
-    async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> Again:
+    async def wait(self, identity: KeyIdentity, pending: Pending, decision: Decision, held: HeldCall) -> DecideAgain:
         """Until a wake-up. Raises ApprovalPendingError at the hold's end, or at once where as many calls wait as may;
         ClientGoneError without a client."""
         held.pending = pending
@@ -118,4 +118,4 @@ class Holds:
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
         # Also at the deadline: the approval is read once more before the agent is told to come back.
-        return Again.AWAKE
+        return DecideAgain.AWAKE

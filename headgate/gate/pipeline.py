@@ -90,7 +90,7 @@ class Decided:
     decision: Decision
 
 
-class Again(Enum):
+class DecideAgain(Enum):
     """No answer yet. ``STALE``: the state moved; ``AWAKE``: something happened to the approval."""
 
     STALE = "stale"
@@ -101,7 +101,7 @@ class Again(Enum):
 class Held:
     """The call waits for a person. Nothing of a large call is kept meanwhile: ``wait`` holds no candidate."""
 
-    wait: Callable[[], Awaitable[Again]]
+    wait: Callable[[], Awaitable[DecideAgain]]
 
 
 type Bind = Callable[[OrganizationState], Awaitable[BoundCandidate | None]]
@@ -114,13 +114,13 @@ class WayIn[Answer](Protocol):
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         """See ``Recall``."""
 
-    async def exempt(self, decided: Decided) -> Answer | Again | None:
+    async def exempt(self, decided: Decided) -> Answer | DecideAgain | None:
         """None: nothing exempts it."""
 
-    async def hold(self, decided: Decided) -> Answer | Again | Held:
+    async def hold(self, decided: Decided) -> Answer | DecideAgain | Held:
         """Opens or joins its approval."""
 
-    async def record(self, decided: Decided) -> Answer | Again:
+    async def record(self, decided: Decided) -> Answer | DecideAgain:
         """Allowed or denied."""
 
 
@@ -131,14 +131,14 @@ async def pass_through[Answer](
     UnauthorizedError, UnavailableError."""
     stale = 0
     while stale < MOST_DECISIONS:
-        state, identity = await callers.agree(caller)
+        state, identity = await callers.at_one_generation(caller)
         candidate = await bind(state)
         if candidate is None:
             stale += 1
             continue
         decision = await pipeline.decide(state, candidate, partial(way.recall, identity, candidate))
         decided = Decided(state, identity, candidate, decision)
-        answer: Answer | Again | Held | None = None
+        answer: Answer | DecideAgain | Held | None = None
         if decision.verdict is not Verdict.ALLOW and not decision.is_final and state.has_exemptions:
             answer = await way.exempt(decided)
         if answer is None and decision.verdict is Verdict.REQUIRE_APPROVAL:
@@ -148,9 +148,9 @@ async def pass_through[Answer](
         del candidate, decided
         if isinstance(answer, Held):
             answer = await answer.wait()
-        if answer is Again.STALE:
+        if answer is DecideAgain.STALE:
             stale += 1
             await callers.states.newer_than(state)
-        elif answer is not Again.AWAKE:
+        elif answer is not DecideAgain.AWAKE:
             return answer
     raise UnavailableError(UNSETTLED, retry_after_seconds=1)

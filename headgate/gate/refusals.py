@@ -6,7 +6,7 @@ from typing import Final
 from headgate.actions.recorded_entry import ActionRow
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.model import Approval
-from headgate.gate.pipeline import Again
+from headgate.gate.pipeline import DecideAgain
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ErrorCode, HeadgateError, UnauthorizedError
@@ -45,13 +45,13 @@ class ClientGoneError(HeadgateError):
     code = ErrorCode.APPROVAL_PENDING
 
 
-def not_recorded(outcome: RecordingOutcome) -> Again:
+def not_recorded(outcome: RecordingOutcome) -> DecideAgain:
     """What follows where nothing was recorded. Raises UnauthorizedError, ConflictError."""
     match outcome:
         case RecordingOutcome.STALE:
-            return Again.STALE
+            return DecideAgain.STALE
         case RecordingOutcome.CHANGED | RecordingOutcome.UNUSABLE | RecordingOutcome.ASKED:
-            return Again.AWAKE
+            return DecideAgain.AWAKE
         case RecordingOutcome.UNKNOWN:
             raise UnauthorizedError("the agent of this key is no longer active")
         case RecordingOutcome.DUPLICATE:  # an intercepted call has no idempotency key of Headgate's

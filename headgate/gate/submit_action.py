@@ -24,7 +24,7 @@ from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, Submission, candidate_for, with_connection
 from headgate.gate.exempt_call import exempted, first_usable
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import Again, Decided, DecisionPipeline, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, attention_of, hold_row, observe_nothing
 from headgate.gate.refusals import not_recorded
@@ -112,7 +112,7 @@ class SubmitAction:
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return NOTHING_RECALLED
 
-    async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again | None:
+    async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain | None:
         return await first_usable(decided, self._clock(), partial(self._claim, decided))
 
     async def _claim(
@@ -130,7 +130,7 @@ class SubmitAction:
             return _submitted(row, ActionStatus.ALLOWED, allowed.decision, execution_id=execution_id)
         return await self._original(decided) if outcome is RecordingOutcome.DUPLICATE else outcome
 
-    async def record(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again:
+    async def record(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain:
         status = ActionStatus.ALLOWED if decided.decision.verdict is Verdict.ALLOW else ActionStatus.DENIED
         row = action_row(decided, status=status.value, created_at=self._clock())
         execution_id = None
@@ -146,7 +146,7 @@ class SubmitAction:
             return _submitted(row, status, decided.decision, execution_id=execution_id)
         return await self._original(decided) if outcome is RecordingOutcome.DUPLICATE else not_recorded(outcome)
 
-    async def hold(self, decided: Decided) -> SubmittedAction | DuplicateAction | Again:
+    async def hold(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain:
         row = hold_row(
             decided,
             created_at=self._clock(),

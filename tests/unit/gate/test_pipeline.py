@@ -14,7 +14,7 @@ from headgate.agents.scopes import KeyKind
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.organization_state import MOST_DECISIONS
-from headgate.gate.pipeline import Again, Decided, DecisionPipeline, Held, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, pass_through
 from headgate.gate.preconditions import stopped
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -86,7 +86,7 @@ class _Rules:
 class _Way:
     """``answers``: what recording says, each time; then it is recorded."""
 
-    answers: list[Again] = field(default_factory=list)
+    answers: list[DecideAgain] = field(default_factory=list)
     seen: list[Decided] = field(default_factory=list)
     exempted: list[Decided] = field(default_factory=list)
 
@@ -100,10 +100,10 @@ class _Way:
         self.exempted.append(decided)
         return "exempted"
 
-    async def hold(self, decided: Decided) -> str | Again | Held:
+    async def hold(self, decided: Decided) -> str | DecideAgain | Held:
         return await self.record(decided)
 
-    async def record(self, decided: Decided) -> str | Again:
+    async def record(self, decided: Decided) -> str | DecideAgain:
         self.seen.append(decided)
         return self.answers.pop(0) if self.answers else "recorded"
 
@@ -132,7 +132,7 @@ async def test_what_another_call_of_the_connection_learns_does_not_date_this_dec
 
     async def another_call() -> None:
         process.states.state = _state(2)
-        await process.callers.agree(process.caller)
+        await process.callers.at_one_generation(process.caller)
 
     await process.passes(_Rules(Verdict.ALLOW, another_call))
     [decided] = process.way.seen
@@ -142,14 +142,14 @@ async def test_what_another_call_of_the_connection_learns_does_not_date_this_dec
 
 @pytest.mark.parametrize("verdict", [Verdict.ALLOW, Verdict.REQUIRE_APPROVAL])
 async def test_what_is_stale_is_decided_again_on_newer_state(process: _Process, verdict: Verdict) -> None:
-    process.way.answers = [Again.STALE, Again.AWAKE, Again.STALE]
+    process.way.answers = [DecideAgain.STALE, DecideAgain.AWAKE, DecideAgain.STALE]
     assert await process.passes(_Rules(verdict)) == "recorded"
     assert [one.state.generation for one in process.way.seen] == [1, 2, 2, 3]
     assert [one.identity.generation for one in process.way.seen] == [1, 2, 2, 3]
 
 
 async def test_what_never_settles_is_refused(process: _Process) -> None:
-    process.way.answers = [Again.STALE] * 100
+    process.way.answers = [DecideAgain.STALE] * 100
     with pytest.raises(UnavailableError, match="changing too fast"):
         await process.passes(_Rules(Verdict.ALLOW))
     assert len(process.way.seen) == MOST_DECISIONS
@@ -174,15 +174,15 @@ async def test_nothing_of_the_call_is_kept_while_it_waits(process: _Process) -> 
 
     freed: list[bool] = []
 
-    async def hold(decided: Decided) -> str | Again | Held:
+    async def hold(decided: Decided) -> str | DecideAgain | Held:
         if freed:
             return "recorded"
         watched = weakref.ref(decided.candidate)
 
-        async def wait() -> Again:
+        async def wait() -> DecideAgain:
             gc.collect()
             freed.append(watched() is None)
-            return Again.AWAKE
+            return DecideAgain.AWAKE
 
         return Held(wait)
 
