@@ -22,7 +22,7 @@ async def _verify(client, code: str):
 
 
 def _events(superuser, org_id: str) -> list[str]:
-    """In the inbox, in order: nothing seals here."""
+    """In the journal, in order: nothing is applied here."""
     found = superuser.execute(
         "SELECT event_type FROM journal WHERE org_id = %s AND event_type LIKE 'mfa%%' ORDER BY journal_id", [org_id]
     )
