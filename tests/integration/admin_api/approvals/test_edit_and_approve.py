@@ -138,7 +138,7 @@ async def test_an_intercepted_call_is_sent_as_it_was_written(gate, hold) -> None
     answer = await approve(gate, held.approval_id, params={"to": "y@example.com"})
     error = answer.json()["error"]
     assert (answer.status_code, error["details"]["source"]) == (409, "proxy")
-    assert "sent as its agent wrote it" in error["message"]
+    assert "cannot be edited" in error["message"]
 
 
 async def test_what_is_no_text_is_refused(new_gate) -> None:

@@ -101,7 +101,7 @@ async def test_an_http_request_is_read_as_the_gate_reads_it(gate) -> None:
     assert (found["decision"], found["action"]["http"]["port"]) == ("deny", 8080)
 
 
-async def test_nothing_is_stored_and_nothing_counted(gate, second, superuser) -> None:
+async def test_nothing_is_stored_and_nothing_counted(gate, second, superuser, applied) -> None:
     admin = gate.person()
     await admin.get("/admin/policies")  # the person is there from now on
 
@@ -115,6 +115,7 @@ async def test_nothing_is_stored_and_nothing_counted(gate, second, superuser) ->
         metrics = (await admin.get("/health/metrics")).text
         return [line for line in metrics.splitlines() if line.startswith("headgate_api_decisions_total")]
 
+    await applied()  # a dry run applies what was recorded before it
     before, counted = rows(), await decisions()
     for action in ACTIONS:
         assert (await admin.post("/v1/dry-run", json={"action": action, "trace": True})).status_code == 200

@@ -193,7 +193,7 @@ async def test_one_address_with_two_users_is_nobodys(chat: Chat, gate, superuser
     )
     asked = await chat.ask()
     await chat.press(chat.payload("approve", asked.approval_id))
-    assert "does not know who you are" in await chat.said()
+    assert "not linked to a Headgate user" in await chat.said()
     assert await asked.status() == "pending"
 
 
