@@ -194,6 +194,7 @@ def _refusals() -> Iterator[None]:
     except psycopg.errors.QueryCanceled as error:  # too many at once for the statement's time
         raise RoundRefusedError(error) from error
     except psycopg.Error as error:
-        if isinstance(error, _OF_THE_SERVER):
+        # PANIC and FATAL end the server or the session, whatever their code says.
+        if isinstance(error, _OF_THE_SERVER) or error.diag.severity_nonlocalized != "ERROR":
             raise
         raise RoundRefusedError(error) from error
