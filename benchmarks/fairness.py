@@ -30,6 +30,7 @@ from headgate.db.database import Database
 from headgate.demo.certificates import write_service_certificate
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.stored_rules import open_private_destinations
 from headgate.workflows.manage_members import create_organization
@@ -52,12 +53,12 @@ async def other_organization(database_url: str) -> tuple[str, str, str]:
     try:
         by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, system_clock())
         made = await create_organization(database, by, "Victims", system_clock)
-        change = Change(made.org_id, SYSTEM, None, system_clock())
+        by = Change(made.org_id, SYSTEM, None, system_clock())
         scopes = KIND_SCOPES[KeyKind.ADMIN]
-        async with database.transaction(made.org_id) as connection:
-            await open_private_destinations(connection, change, {"destinations": [{"host": "127.0.0.1"}]})
-            admin = await create_key(connection, change, kind=KeyKind.ADMIN, scopes=scopes, name="bench")
-            _, agent = await create_agent(connection, change, name="victim", description=None)
+        async with begin_change(database, by) as change:
+            await open_private_destinations(change.connection, change, {"destinations": [{"host": "127.0.0.1"}]})
+            admin = await create_key(change, kind=KeyKind.ADMIN, scopes=scopes, name="bench")
+            _, agent = await create_agent(change, name="victim", description=None)
         return made.org_id, admin.key.reveal(), agent.key.reveal()
     finally:
         await database.close()

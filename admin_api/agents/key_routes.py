@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId, KeyId
@@ -37,15 +37,14 @@ async def create(
     """One more key for an agent, shown once."""
     wanted = body or NewAgentKey()
     scopes = KIND_SCOPES[KeyKind.AGENT] if wanted.scopes is None else parse_scopes(KeyKind.AGENT, wanted.scopes)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         issued = await create_key(
-            connection,
-            change_by(principal, dependencies),
+            change,
             kind=KeyKind.AGENT,
             scopes=scopes,
             agent_id=agent_id,
             name=wanted.name,
-            expires_at=wanted.ends(dependencies.clock(), dependencies.key_lifetime_days),
+            expires_at=wanted.ends(change.at, dependencies.key_lifetime_days),
         )
     return issued_key_answer(issued)
 
@@ -83,7 +82,6 @@ async def revoke(
     agent_id: AgentId, key_id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KeyAnswer:
     """It stops working now, inside open tunnels too; the record of it stays."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await revoke_key(connection, change_by(principal, dependencies), key_id, agent_id=agent_id)
-    dependencies.keys.forget(principal.org_id)
-    return key_answer(key, dependencies.clock())
+    async with administer(principal, dependencies) as change:
+        key = await revoke_key(change, key_id, agent_id=agent_id)
+    return key_answer(key, change.at)

@@ -17,7 +17,7 @@ from admin_api.agents.schemas import (
     created_agent_answer,
 )
 from admin_api.agents.stopped import stops_shown
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId
@@ -45,18 +45,17 @@ router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 @router.post("/admin/agents", status_code=201)
 async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CreatedAgentAnswer:
     """A new agent and its first key, which is shown in this answer and never again."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         agent, issued = await create_agent(
-            connection,
-            change_by(principal, dependencies),
+            change,
             name=body.name,
             description=body.description,
             owner=body.owner,
             tags=_unique(body.tags),
             limits=body.limits.parsed(),
-            expires_at=body.ends(dependencies.clock(), dependencies.key_lifetime_days),
+            expires_at=body.ends(change.at, dependencies.key_lifetime_days),
         )
-        stops = await stops_shown(connection, principal.org_id)
+        stops = await stops_shown(change.connection, principal.org_id)
     return created_agent_answer(agent, issued_key_answer(issued), stops)
 
 
@@ -109,25 +108,21 @@ async def update(
     dependencies: CurrentDependencies,
 ) -> AgentAnswer:
     """Name, description, owner, tags and limits; what is left out stays. It holds for the agent's next call."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        before = await locked_agent(connection, change, id)
-        agent = await change_agent(connection, change, before, _changed(before, body))
-        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(connection, principal.org_id)
-    dependencies.keys.forget(principal.org_id)
+    async with administer(principal, dependencies) as change:
+        before = await locked_agent(change, id)
+        agent = await change_agent(change, before, _changed(before, body))
+        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(change.connection, principal.org_id)
     return agent_answer(listed, stops)
 
 
 @router.delete("/admin/agents/{id}")
 async def deactivate(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
     """The agent is deactivated for good: its keys stop now, inside open tunnels too; its history stays."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await deactivate_agent(connection, change, id)
-        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(connection, principal.org_id)
-    dependencies.keys.forget(principal.org_id)
+    async with administer(principal, dependencies) as change:
+        agent = await deactivate_agent(change, id)
+        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(change.connection, principal.org_id)
     return agent_answer(listed, stops)
 
 
@@ -140,15 +135,13 @@ async def rotate(
 ) -> RotatedKeyAnswer:
     """A new key in the place of the agent's keys, which stop now or after ``overlap_seconds``."""
     rotation = body or KeyRotation()
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         issued, replaced = await rotate_key(
-            connection,
-            change_by(principal, dependencies),
+            change,
             id,
             key_id=rotation.key_id,
             overlap_seconds=rotation.overlap_seconds,
         )
-    dependencies.keys.forget(principal.org_id)
     return RotatedKeyAnswer(
         api_key=issued_key_answer(issued),
         replaced=[key.key_id for key in replaced],

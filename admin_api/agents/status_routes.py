@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from admin_api.agents.schemas import AgentAnswer, StatusReason, agent_answer
 from admin_api.agents.stopped import stops_shown
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId
@@ -14,8 +14,7 @@ from admin_api.principal import Principal
 from headgate.agents.administer import resume_agent, suspend_agent
 from headgate.agents.listing_store import listed_agent
 from headgate.agents.model import Agent
-from headgate.audit.change import Change
-from headgate.db.database import Connection
+from headgate.organizations.change import OrganizationChange
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
@@ -43,16 +42,14 @@ async def resume(
 
 
 async def _moved(
-    move: Callable[[Connection, Change, str, str | None], Awaitable[Agent]],
+    move: Callable[[OrganizationChange, str, str | None], Awaitable[Agent]],
     agent_id: str,
     principal: Principal,
     dependencies: Dependencies,
     body: StatusReason | None,
 ) -> AgentAnswer:
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await move(connection, change, agent_id, (body or StatusReason()).reason)
-        listed = await listed_agent(connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(connection, principal.org_id)
-    dependencies.keys.forget(principal.org_id)
+    async with administer(principal, dependencies) as change:
+        agent = await move(change, agent_id, (body or StatusReason()).reason)
+        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
+        stops = await stops_shown(change.connection, principal.org_id)
     return agent_answer(listed, stops)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 
 from admin_api.approvals.voter import voter_of
 from admin_api.break_glass.schemas import GlassAnswer, OpenRequest, ReviewRequest, glass_answer
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import BreakGlassId
@@ -31,11 +31,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
 async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:
     """The next call that is exactly this denied one goes through, once. A policy's denial only: what a reviewer has
     denied answers 409."""
-    change = change_by(principal, dependencies)
     await require_applied(dependencies.database, principal.org_id)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         glass = await break_glass(
-            connection,
             change,
             voter_of(principal),
             action_id=body.action_id,
@@ -84,12 +82,10 @@ async def review(
     dependencies: CurrentDependencies,
 ) -> GlassAnswer:
     """By somebody else than who opened it; it ends what was not used yet."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         glass = await review_glass(
-            connection,
             change,
-            await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
+            await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at),
             id,
             outcome=body.outcome,
             note=body.note,

@@ -1,11 +1,12 @@
 """/admin/grants and POST /v1/approvals/{id}/grant: give, see and take back standing permissions."""
 
+from dataclasses import replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query
 
 from admin_api.approvals.voter import voter_of
-from admin_api.change import change_by
+from admin_api.change import administer, change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.grants.schemas import (
     ApproveAndGrant,
@@ -30,13 +31,13 @@ from headgate.approvals.approver import approver_of_now, parties_to
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.store import get_approval
 from headgate.approvals.voting import Outcome, Voter
-from headgate.db.database import Connection
 from headgate.grants.granting import Calls, grant_approved, grant_calls
 from headgate.grants.model import REASON_MAX_CHARACTERS, Grant, GrantStatus
 from headgate.grants.service import confirm_grant, revoke_grant
 from headgate.grants.store import GrantFilter, find_grant, list_grants, newest_uses
 from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix
+from headgate.organizations.change import OrganizationChange
 
 router = APIRouter(route_class=GuardedRoute, tags=["grants"])
 
@@ -73,12 +74,10 @@ async def list_all(
 @router.post("/admin/grants", status_code=201)
 async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:
     """A grant without an approval. It answers policies only as far as who gives it could approve what they ask."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         grant = await grant_calls(
-            connection,
             change,
-            await approver_of_now(connection, principal.org_id, voter_of(principal), change.at),
+            await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at),
             body.bounds(change.at),
             Calls(body.tool, body.operation, body.scope(body.conditions, None)),
             agent_id=body.agent_id,
@@ -100,10 +99,9 @@ async def get(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDep
 @router.post("/admin/grants/{id}/confirm")
 async def confirm(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:  # noqa: A002 - as in the specification's routes
     """One more person stands for it, where a policy allows grants and asks for more than one approval."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        person = await approver_of_now(connection, principal.org_id, voter_of(principal), change.at)
-        grant = await confirm_grant(connection, change, id, person)
+    async with administer(principal, dependencies) as change:
+        person = await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at)
+        grant = await confirm_grant(change, id, person)
     return grant_answer(grant, change.at)
 
 
@@ -115,9 +113,8 @@ async def revoke(
     dependencies: CurrentDependencies,
 ) -> GrantAnswer:
     """It lets nothing through any more, at any proxy; the record of it stays."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        grant = await revoke_grant(connection, change, id, reason)
+    async with administer(principal, dependencies) as change:
+        grant = await revoke_grant(change, id, reason)
     return grant_answer(grant, change.at)
 
 
@@ -133,26 +130,25 @@ async def approve_and_grant(
     The approval lets its own call through; the grant's uses are for those that come after. Where one approval is not
     enough: 409, and the grant is given with POST /admin/grants and confirmed by the others.
     """
-    approval_id, change = id, change_by(principal, dependencies)
-    bounds = body.bounds(change.at)
+    approval_id, by = id, change_by(principal, dependencies)
+    bounds = body.bounds(by.at)
     granted: list[Grant] = []
 
-    async def also_grant(connection: Connection, outcome: Outcome, voter: Voter) -> None:
+    async def also_grant(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
         if not outcome.decided:
             raise ConflictError(
                 f"{outcome.approval.required_approvals} approvals are needed, and a grant needs as many: approve, and"
                 " give it with POST /admin/grants for the others to confirm",
                 details={"required_approvals": outcome.approval.required_approvals},
             )
-        _, about = await get_approval(connection, principal.org_id, approval_id)
+        _, about = await get_approval(change.connection, principal.org_id, approval_id)
         grant = await grant_approved(
-            connection,
-            change,
+            replace(change, actor=by.actor, at=by.at),
             voter,
             bounds,
             Calls(about.tool, about.operation, body.scope(body.conditions, outcome.approval.approved_digest)),
             approval=outcome.approval,
-            parties=await parties_to(connection, outcome.approval, voter),
+            parties=await parties_to(change.connection, outcome.approval, voter),
             max_seconds=dependencies.grant_max_seconds,
         )
         granted.append(grant)
@@ -167,5 +163,5 @@ async def approve_and_grant(
         then=also_grant,
     )
     return GrantedAnswer(
-        approval_id=approval_id, status=outcome.approval.status.value, grant=grant_answer(granted[0], change.at)
+        approval_id=approval_id, status=outcome.approval.status.value, grant=grant_answer(granted[0], by.at)
     )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import KeyId
@@ -42,14 +42,13 @@ async def create(body: NewKey, principal: CurrentPrincipal, dependencies: Curren
     """A key for a program of an administrator, or for verifying webhooks, shown once."""
     kind = KeyKind(body.kind)
     scopes = parse_scopes(kind, body.scopes)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         issued = await create_key(
-            connection,
-            change_by(principal, dependencies),
+            change,
             kind=kind,
             scopes=scopes,
             name=body.name,
-            expires_at=body.ends(dependencies.clock(), dependencies.key_lifetime_days),
+            expires_at=body.ends(change.at, dependencies.key_lifetime_days),
         )
     return issued_key_answer(issued)
 
@@ -75,10 +74,8 @@ async def revoke_all_matching(
 ) -> RevokedKeysAnswer:
     """A key has leaked: revoke every key of this organization that matches what is known of it. They stop now."""
     leak = parse_leak(body.matching)
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        keys, count = await revoke_matching(connection, change, leak, only_show=body.only_show)
-    dependencies.keys.forget(principal.org_id)
+    async with administer(principal, dependencies) as change:
+        keys, count = await revoke_matching(change, leak, only_show=body.only_show)
     return RevokedKeysAnswer(data=[key_answer(key, change.at) for key in keys], revoked=count)
 
 
@@ -98,16 +95,14 @@ async def take_over(id: KeyId, principal: CurrentPrincipal, dependencies: Curren
     person who answers for it."""
     if principal.identity is not None:
         raise ForbiddenError("a person answers for a key: this takes a token or a session of theirs, and no key")
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await take_over_key(connection, change_by(principal, dependencies), id)
-    dependencies.keys.forget(principal.org_id)
-    return key_answer(key, dependencies.clock())
+    async with administer(principal, dependencies) as change:
+        key = await take_over_key(change, id)
+    return key_answer(key, change.at)
 
 
 @router.delete("/admin/keys/{id}")
 async def revoke(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
     """It stops working now, inside open tunnels too; the record of it stays."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await revoke_key(connection, change_by(principal, dependencies), id)
-    dependencies.keys.forget(principal.org_id)
-    return key_answer(key, dependencies.clock())
+    async with administer(principal, dependencies) as change:
+        key = await revoke_key(change, id)
+    return key_answer(key, change.at)

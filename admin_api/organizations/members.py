@@ -1,9 +1,8 @@
 """What is done with an organization's people: by its own administrators, and by the operator in any organization."""
 
-from dataclasses import replace
 from datetime import timedelta
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import Dependencies
 from admin_api.organizations.schemas import (
     GrantedRoles,
@@ -15,7 +14,6 @@ from admin_api.organizations.schemas import (
 from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.principal import Principal
 from admin_api.users.schemas import UserAnswer, user_answer
-from headgate.audit.change import Change
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.secrets import Secret
 from headgate.notifications.mail_invitation import queue_invitation_mail
@@ -43,9 +41,8 @@ async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest)
 async def give_roles(
     dependencies: Dependencies, principal: Principal, org_id: str, user_id: str, body: GrantedRoles
 ) -> UserAnswer:
-    async with dependencies.database.transaction(org_id) as connection:
-        change = _change(dependencies, principal, org_id)
-        return user_answer(await grant_roles(connection, change, user_id, body.parsed()))
+    async with administer(principal, dependencies, org_id) as change:
+        return user_answer(await grant_roles(change, user_id, body.parsed()))
 
 
 async def invitations_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> CountedPage[InvitationAnswer]:
@@ -60,15 +57,15 @@ async def invitations_of(dependencies: Dependencies, org_id: str, page: PageRequ
 async def make_invitation(
     dependencies: Dependencies, principal: Principal, org_id: str, body: NewInvitation
 ) -> MadeInvitationAnswer:
-    change, login = _change(dependencies, principal, org_id), dependencies.browser_login
+    login = dependencies.browser_login
     mailed_by: str | None = None
-    async with dependencies.database.transaction(org_id) as connection:
-        made = await invite(connection, change, body.email, body.parsed_roles(), timedelta(hours=body.expires_in_hours))
+    async with administer(principal, dependencies, org_id) as change:
+        made = await invite(change, body.email, body.parsed_roles(), timedelta(hours=body.expires_in_hours))
         secret = made.secret.reveal()
         address = None if login is None else login.invitation_address(secret)
         if address is not None:
             mailed_by = await queue_invitation_mail(
-                connection, change, made.invitation, Secret(address), dependencies.vault
+                change.connection, change, made.invitation, Secret(address), dependencies.vault
             )
     return MadeInvitationAnswer(
         **dict(invitation_answer(made.invitation, change.at)), secret=secret, address=address, mailed_by=mailed_by
@@ -78,12 +75,6 @@ async def make_invitation(
 async def take_back_invitation(
     dependencies: Dependencies, principal: Principal, org_id: str, invitation_id: str
 ) -> InvitationAnswer:
-    change = _change(dependencies, principal, org_id)
-    async with dependencies.database.transaction(org_id) as connection:
-        revoked = await revoke_invitation(connection, change, invitation_id)
+    async with administer(principal, dependencies, org_id) as change:
+        revoked = await revoke_invitation(change, invitation_id)
     return invitation_answer(revoked, change.at)
-
-
-def _change(dependencies: Dependencies, principal: Principal, org_id: str) -> Change:
-    """As this organization records it: who acts may be of another."""
-    return replace(change_by(principal, dependencies), org_id=org_id)

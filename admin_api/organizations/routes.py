@@ -1,6 +1,5 @@
 """/admin/organizations: the operator's: which there are, and who belongs to each."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -91,7 +90,7 @@ async def set_private_destinations(
 ) -> PrivateDestinationsAnswer:
     """Replace them. An entry of the organization's allowlist beyond them has no effect from here on."""
     org_id = await require_organization(dependencies, id)
-    change = replace(change_by(principal, dependencies), org_id=org_id)
+    change = change_by(principal, dependencies, org_id)
     async with dependencies.database.transaction(org_id) as connection:
         await open_private_destinations(connection, change, body.model_dump())
         return private_destinations_answer(await stored_bounds(connection, org_id))

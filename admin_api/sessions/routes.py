@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from starlette.requests import Request
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.client_address import address_subject
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
@@ -63,9 +63,9 @@ async def end_all_of_user(
 ) -> EndedAnswer:
     """Sign a person out everywhere, now: tokens that were issued until now are refused, too. They can sign in again:
     to shut them out, deactivate them."""
-    user_id, change = await _existing(dependencies, principal, id), change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        ended = await sign_out_everywhere(connection, change, user_id, address=address_subject(request.scope))
+    user_id = await _existing(dependencies, principal, id)
+    async with administer(principal, dependencies) as change:
+        ended = await sign_out_everywhere(change, user_id, address=address_subject(request.scope))
     return EndedAnswer(ended=ended)
 
 

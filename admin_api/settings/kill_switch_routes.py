@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.text import StorableText
@@ -89,12 +89,12 @@ async def set_kill_switch(
     body: KillSwitch, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KillSwitchAnswer:
     """Stop, or let go on. Calls are refused from the moment that this answers; held ones within half a second."""
-    target, change = body.checked_target(), change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    target = body.checked_target()
+    async with administer(principal, dependencies) as change:
         if body.scope is StopScope.AGENT and target is not None:
-            target = await named_agent(connection, principal.org_id, target)
+            target = await named_agent(change.connection, principal.org_id, target)
         act = stop if body.stopped else lift
-        stops = await act(connection, change, body.scope, target, body.reason)
+        stops = await act(change, body.scope, target, body.reason)
     return stops_answer(stops)
 
 

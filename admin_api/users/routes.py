@@ -7,7 +7,7 @@ What they decided before stays as it is.
 
 from fastapi import APIRouter
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import UserId
@@ -35,26 +35,20 @@ async def list_all(
 @router.post("/admin/users/{id}/deactivate")
 async def deactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
     """They sign in, vote and stand in no more, through whatever issuer; the keys that they made for programs stop."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        change = change_by(principal, dependencies)
-        standing = standing_answer(await deactivate_user(connection, change, id))
-    dependencies.keys.forget(principal.org_id)
-    return standing
+    async with administer(principal, dependencies) as change:
+        return standing_answer(await deactivate_user(change, id))
 
 
 @router.post("/admin/users/{id}/reactivate")
 async def reactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
     """Let a deactivated person in again, as this user; another one than oneself."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        change = change_by(principal, dependencies)
-        standing = standing_answer(await reactivate_user(connection, change, id))
-    dependencies.keys.forget(principal.org_id)
-    return standing
+    async with administer(principal, dependencies) as change:
+        return standing_answer(await reactivate_user(change, id))
 
 
 @router.post("/admin/users/{id}/unlock")
 async def unlock(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UnlockedAnswer:  # noqa: A002 - as everywhere
     """Let a person who was locked out by wrong codes of a second factor try again; another one than oneself."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        forgotten = await unlock_codes(connection, change_by(principal, dependencies), id)
+    async with administer(principal, dependencies) as change:
+        forgotten = await unlock_codes(change, id)
     return UnlockedAnswer(unlocked=forgotten)

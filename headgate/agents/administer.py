@@ -9,90 +9,80 @@ from dataclasses import replace
 
 from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.store import find_agent, revoke_keys, update_agent, usable_keys_of_agent
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ConflictError, NotFoundError
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 
 
-async def locked_agent(connection: Connection, change: Change, agent_id: str) -> Agent:
+async def locked_agent(change: OrganizationChange, agent_id: str) -> Agent:
     """The agent, held until the transaction ends. Raises NotFoundError."""
-    agent = await find_agent(connection, change.org_id, agent_id, lock=True)
+    agent = await find_agent(change.connection, change.org_id, agent_id, lock=True)
     if agent is None:
         raise NotFoundError(f"there is no agent {agent_id}")
     return agent
 
 
-async def change_agent(connection: Connection, change: Change, before: Agent, after: Agent) -> Agent:
+async def change_agent(change: OrganizationChange, before: Agent, after: Agent) -> Agent:
     """Keep what an administrator says of an agent; nothing is written where nothing differs."""
     changed = _difference(before, after)
     if not changed:
         return before
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     kept = replace(after, updated_at=change.at)
-    await update_agent(connection, kept)
-    await _record(connection, change, EventType.AGENT_UPDATED, kept, {"changed": changed})
+    await update_agent(change.connection, kept)
+    await _record(change, EventType.AGENT_UPDATED, kept, {"changed": changed})
     return kept
 
 
-async def suspend_agent(connection: Connection, change: Change, agent_id: str, reason: str | None) -> Agent:
+async def suspend_agent(change: OrganizationChange, agent_id: str, reason: str | None) -> Agent:
     """Its keys stop working now and work again when it is resumed. Raises NotFoundError, ConflictError."""
-    agent = await locked_agent(connection, change, agent_id)
+    agent = await locked_agent(change, agent_id)
     if agent.status is AgentStatus.SUSPENDED:
         return agent
     _require(agent, AgentStatus.ACTIVE)
-    return await _move(connection, change, agent, AgentStatus.SUSPENDED, reason, EventType.AGENT_SUSPENDED)
+    return await _move(change, agent, AgentStatus.SUSPENDED, reason, EventType.AGENT_SUSPENDED)
 
 
-async def resume_agent(connection: Connection, change: Change, agent_id: str, reason: str | None) -> Agent:
+async def resume_agent(change: OrganizationChange, agent_id: str, reason: str | None) -> Agent:
     """The end of a suspension. Raises NotFoundError, ConflictError (a deactivated agent is history)."""
-    agent = await locked_agent(connection, change, agent_id)
+    agent = await locked_agent(change, agent_id)
     if agent.status is AgentStatus.ACTIVE:
         return agent
     _require(agent, AgentStatus.SUSPENDED)
-    return await _move(connection, change, agent, AgentStatus.ACTIVE, reason, EventType.AGENT_RESUMED)
+    return await _move(change, agent, AgentStatus.ACTIVE, reason, EventType.AGENT_RESUMED)
 
 
-async def deactivate_agent(connection: Connection, change: Change, agent_id: str) -> Agent:
+async def deactivate_agent(change: OrganizationChange, agent_id: str) -> Agent:
     """End an agent for good: its keys are revoked, its history stays. Once more changes nothing."""
-    agent = await locked_agent(connection, change, agent_id)
+    agent = await locked_agent(change, agent_id)
     if agent.status is AgentStatus.DEACTIVATED:
         return agent
-    usable = await usable_keys_of_agent(connection, change.org_id, agent_id, change.at)
+    usable = await usable_keys_of_agent(change.connection, change.org_id, agent_id, change.at)
     ids = [key.key_id for key in usable]
-    await revoke_keys(connection, change.org_id, ids, change.at)
-    return await _move(
-        connection, change, agent, AgentStatus.DEACTIVATED, None, EventType.AGENT_DEACTIVATED, {"revoked": [*ids]}
-    )
+    await revoke_keys(change.connection, change.org_id, ids, change.at)
+    return await _move(change, agent, AgentStatus.DEACTIVATED, None, EventType.AGENT_DEACTIVATED, {"revoked": [*ids]})
 
 
 async def _move(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     agent: Agent,
     status: AgentStatus,
     reason: str | None,
     event_type: EventType,
     more: JsonObject | None = None,
 ) -> Agent:
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     # Why it does not work is of interest for as long as it does not; the record keeps why it works again.
     shown = None if status is AgentStatus.ACTIVE else reason
     moved = replace(agent, status=status, status_reason=shown, updated_at=change.at)
-    await update_agent(connection, moved)
-    await _record(connection, change, event_type, moved, {"reason": reason, **(more or {})})
+    await update_agent(change.connection, moved)
+    await _record(change, event_type, moved, {"reason": reason, **(more or {})})
     return moved
 
 
-async def _record(
-    connection: Connection, change: Change, event_type: EventType, agent: Agent, data: JsonObject
-) -> None:
-    told: JsonObject = {"agent_id": agent.agent_id, **data}
-    event = Event(event_type, change.at, change.actor, told, agent_id=agent.agent_id)
-    await append(connection, change.org_id, [event])
+async def _record(change: OrganizationChange, event_type: EventType, agent: Agent, data: JsonObject) -> None:
+    await change.record(event_type, {"agent_id": agent.agent_id, **data}, agent_id=agent.agent_id)
 
 
 def _require(agent: Agent, status: AgentStatus) -> None:

@@ -58,6 +58,7 @@ class KeyRing:
         self._generations: dict[str, int] = {}
         self._looking: dict[bytes, asyncio.Future[KeyIdentity]] = {}
         self._used: set[tuple[str, str]] = set()
+        database.generation_listeners.append(self._forget)
 
     def cached(self, key: str, generation: int | None = None) -> KeyIdentity | None:
         """The identity if it is known, not expired, and of the newest generation that this process has seen.
@@ -100,11 +101,11 @@ class KeyRing:
         if generation > self._generations.get(org_id, 0):
             self._generations[org_id] = generation
 
-    def forget(self, org_id: str) -> None:
-        """Drop what is cached of one organization: an administrator has changed keys or agents of it, in this process.
-
-        A refusal does not know its organization, so all of those go: whoever was resumed must not wait.
+    def _forget(self, org_id: str, generation: int) -> None:
+        """Drops what is cached of one organization, and what a look-up in flight brings from before: this process has
+        changed its state. A refusal does not know its organization, so all are dropped: a resumed agent does not wait.
         """
+        self.observe_generation(org_id, generation)
         self._refusals.clear()
         for mac in [mac for mac, identity in self._identities.items() if identity.org_id == org_id]:
             del self._identities[mac]

@@ -5,13 +5,12 @@ stop and start at the same moment neither undoes the other.
 """
 
 from headgate.agents.store import agent_ids_of
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError, ValidationError
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import SettingName
 from headgate.organizations.stops import (
     Stop,
@@ -22,7 +21,7 @@ from headgate.organizations.stops import (
     with_stop,
     without_stop,
 )
-from headgate.organizations.store import bump_generation, get_setting, put_setting
+from headgate.organizations.store import get_setting, put_setting
 
 
 async def current_stops(connection: Connection, org_id: str) -> Stops:
@@ -48,21 +47,21 @@ async def named_agent(connection: Connection, org_id: str, target: str) -> str:
     return found[0]
 
 
-async def stop(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
+async def stop(change: OrganizationChange, scope: StopScope, target: str | None, reason: str) -> Stops:
     """Refuse what this covers from now on."""
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     made = Stop(scope, target, reason, change.actor.name or change.actor.id, rfc3339(change.at))
-    stops = with_stop(await current_stops(connection, change.org_id), made)
-    await put_setting(connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
-    await _record(connection, change, EventType.STOP_PLACED, scope, target, {"reason": reason})
+    stops = with_stop(await current_stops(change.connection, change.org_id), made)
+    await put_setting(change.connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
+    await _record(change, EventType.STOP_PLACED, scope, target, {"reason": reason})
     return stops
 
 
-async def lift(connection: Connection, change: Change, scope: StopScope, target: str | None, reason: str) -> Stops:
+async def lift(change: OrganizationChange, scope: StopScope, target: str | None, reason: str) -> Stops:
     """Let it go on. Raises ConflictError where it is not stopped, ValidationError where the reason is the stop's own:
     what made somebody stop it is not why it may go on."""
-    await bump_generation(connection, change.org_id)
-    stops, lifted = without_stop(await current_stops(connection, change.org_id), scope, target)
+    await change.raise_generation()
+    stops, lifted = without_stop(await current_stops(change.connection, change.org_id), scope, target)
     if lifted is None:
         raise ConflictError(f"the {scope}{'' if target is None else f' {target}'} is not stopped")
     if reason.strip().casefold() == lifted.reason.strip().casefold():
@@ -70,15 +69,14 @@ async def lift(connection: Connection, change: Change, scope: StopScope, target:
             "reason: say why it may go on; this is why it was stopped",
             details={"field": "reason", "reason": "the same as the stop's"},
         )
-    await put_setting(connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
+    await put_setting(change.connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)
     told: JsonObject = {"reason": reason, "stopped_for": lifted.reason, "stopped_by": lifted.stopped_by}
-    await _record(connection, change, EventType.STOP_LIFTED, scope, target, told)
+    await _record(change, EventType.STOP_LIFTED, scope, target, told)
     return stops
 
 
 async def _record(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     event_type: EventType,
     scope: StopScope,
     target: str | None,
@@ -86,4 +84,4 @@ async def _record(
 ) -> None:
     told: JsonObject = {"scope": scope.value, "target": target, **data}
     agent_id = target if scope is StopScope.AGENT else None
-    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, told, agent_id=agent_id)])
+    await change.record(event_type, told, agent_id=agent_id)

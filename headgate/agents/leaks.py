@@ -13,10 +13,10 @@ from headgate.agents.keys import DISPLAY_LENGTH, hash_key, keys_in
 from headgate.agents.model import ApiKey, KeyStatus
 from headgate.agents.service import revoke_key
 from headgate.agents.store import find_agent
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
+from headgate.organizations.change import OrganizationChange
 
 _BEGINNING: Final = re.compile(r"hg_[0-9A-Za-z]{3,}…?")
 _MOST_KEYS: Final = 1_000
@@ -51,19 +51,17 @@ def parse_leak(text: str) -> Leak:
         ) from error
 
 
-async def revoke_matching(
-    connection: Connection, change: Change, leak: Leak, *, only_show: bool
-) -> tuple[list[ApiKey], int]:
+async def revoke_matching(change: OrganizationChange, leak: Leak, *, only_show: bool) -> tuple[list[ApiKey], int]:
     """The keys that match, as they are afterwards, and how many of them stopped working by this.
 
     Raises NotFoundError for an unknown agent. Nothing that matches is an answer, not an error: the keys of a text may
     be another organization's, of which nothing is said.
     """
-    matching = await _matching(connection, change.org_id, leak)
+    matching = await _matching(change.connection, change.org_id, leak)
     working = [key for key in matching if key.status(change.at) is not KeyStatus.REVOKED]
     if only_show:
         return matching, len(working)
-    revoked = {key.key_id: await revoke_key(connection, change, key.key_id) for key in working}
+    revoked = {key.key_id: await revoke_key(change, key.key_id) for key in working}
     return [revoked.get(key.key_id, key) for key in matching], len(revoked)
 
 

@@ -21,16 +21,14 @@ from headgate.agents.store import (
     set_key_owner,
     usable_keys_of_agent,
 )
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 
 MAX_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
@@ -44,8 +42,7 @@ class IssuedKey:
 
 
 async def create_agent(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     *,
     name: str,
     description: str | None,
@@ -56,7 +53,7 @@ async def create_agent(
 ) -> tuple[Agent, IssuedKey]:
     """A new agent with its first key, which ends at ``expires_at`` (None: never). Raises ValidationError."""
     _refuse_past(expires_at, change.at)
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     agent = Agent(
         org_id=change.org_id,
         agent_id=new_id(IdPrefix.AGENT),
@@ -70,9 +67,8 @@ async def create_agent(
         tags=tuple(tags),
         limits=limits,
     )
-    await insert_agent(connection, agent)
+    await insert_agent(change.connection, agent)
     issued = await _issue(
-        connection,
         change,
         kind=KeyKind.AGENT,
         agent_id=agent.agent_id,
@@ -80,20 +76,13 @@ async def create_agent(
         expires_at=expires_at,
     )
     created: JsonObject = {"agent_id": agent.agent_id, "description": description, "name": name, "owner": owner}
-    await append(
-        connection,
-        change.org_id,
-        [
-            Event(EventType.AGENT_CREATED, change.at, change.actor, created, agent_id=agent.agent_id),
-            _key_event(EventType.KEY_CREATED, change, issued.record),
-        ],
-    )
+    await change.record(EventType.AGENT_CREATED, created, agent_id=agent.agent_id)
+    await _record(change, EventType.KEY_CREATED, issued.record)
     return agent, issued
 
 
 async def create_key(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     *,
     kind: KeyKind,
     scopes: frozenset[Scope],
@@ -106,19 +95,16 @@ async def create_key(
     Raises NotFoundError for an unknown agent, ConflictError for one that is deactivated, ValidationError.
     """
     _refuse_past(expires_at, change.at)
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     if agent_id is not None:
-        await _active_agent(connection, change.org_id, agent_id)
-    issued = await _issue(
-        connection, change, kind=kind, agent_id=agent_id, scopes=scopes, name=name, expires_at=expires_at
-    )
-    await append(connection, change.org_id, [_key_event(EventType.KEY_CREATED, change, issued.record)])
+        await _active_agent(change.connection, change.org_id, agent_id)
+    issued = await _issue(change, kind=kind, agent_id=agent_id, scopes=scopes, name=name, expires_at=expires_at)
+    await _record(change, EventType.KEY_CREATED, issued.record)
     return issued
 
 
 async def rotate_key(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     agent_id: str,
     *,
     key_id: str | None = None,
@@ -129,15 +115,14 @@ async def rotate_key(
     Without ``key_id`` all keys of the agent that work are replaced, so that rotating after a leak needs no
     knowledge of which one leaked. The new key has the scopes of what it replaces, and its lifetime, if it had one.
     """
-    await bump_generation(connection, change.org_id)
-    await _active_agent(connection, change.org_id, agent_id)
-    usable = await usable_keys_of_agent(connection, change.org_id, agent_id, change.at)
+    await change.raise_generation()
+    await _active_agent(change.connection, change.org_id, agent_id)
+    usable = await usable_keys_of_agent(change.connection, change.org_id, agent_id, change.at)
     replaced = [key for key in usable if key_id is None or key.key_id == key_id]
     if key_id is not None and not replaced:
         raise NotFoundError(f"this agent has no key {key_id} that works")
     newest = replaced[0] if replaced else None
     issued = await _issue(
-        connection,
         change,
         kind=KeyKind.AGENT,
         agent_id=agent_id,
@@ -147,35 +132,35 @@ async def rotate_key(
     )
     ids = [key.key_id for key in replaced]
     if overlap_seconds > 0:
-        await expire_keys(connection, change.org_id, ids, change.at + timedelta(seconds=overlap_seconds))
+        await expire_keys(change.connection, change.org_id, ids, change.at + timedelta(seconds=overlap_seconds))
     else:
-        await revoke_keys(connection, change.org_id, ids, change.at)
+        await revoke_keys(change.connection, change.org_id, ids, change.at)
     rotated: JsonObject = {"overlap_seconds": overlap_seconds, "replaced": [*ids]}
-    await append(connection, change.org_id, [_key_event(EventType.KEY_ROTATED, change, issued.record, rotated)])
+    await _record(change, EventType.KEY_ROTATED, issued.record, rotated)
     return issued, replaced
 
 
-async def revoke_key(connection: Connection, change: Change, key_id: str, *, agent_id: str | None = None) -> ApiKey:
+async def revoke_key(change: OrganizationChange, key_id: str, *, agent_id: str | None = None) -> ApiKey:
     """End a key now and for ever; revoking it again changes nothing. Raises NotFoundError."""
-    key = await find_key(connection, change.org_id, key_id, agent_id=agent_id, lock=True)
+    key = await find_key(change.connection, change.org_id, key_id, agent_id=agent_id, lock=True)
     if key is None:
         raise NotFoundError(f"there is no key {key_id}")
     if key.revoked_at is not None:
         return key
-    await bump_generation(connection, change.org_id)
-    await revoke_keys(connection, change.org_id, [key_id], change.at)
-    await append(connection, change.org_id, [_key_event(EventType.KEY_REVOKED, change, key)])
-    revoked = await find_key(connection, change.org_id, key_id)
+    await change.raise_generation()
+    await revoke_keys(change.connection, change.org_id, [key_id], change.at)
+    await _record(change, EventType.KEY_REVOKED, key)
+    revoked = await find_key(change.connection, change.org_id, key_id)
     return key if revoked is None else revoked
 
 
-async def take_over_key(connection: Connection, change: Change, key_id: str) -> ApiKey:
+async def take_over_key(change: OrganizationChange, key_id: str) -> ApiKey:
     """A program's key becomes the business of the person who asks: it goes on where its own person was deactivated, and
     votes as the new one from now on. Only to oneself: nobody can make a key decide as somebody else.
 
     Raises NotFoundError, ConflictError (an agent's, or revoked). Again is no change.
     """
-    key = await find_key(connection, change.org_id, key_id, lock=True)
+    key = await find_key(change.connection, change.org_id, key_id, lock=True)
     if key is None or change.user_id is None:
         raise NotFoundError(f"there is no key {key_id}")
     if key.agent_id is not None:
@@ -184,10 +169,10 @@ async def take_over_key(connection: Connection, change: Change, key_id: str) -> 
         raise ConflictError(f"the key {key_id} is revoked, for ever: make a new one")
     if key.user_id == change.user_id:
         return key
-    await bump_generation(connection, change.org_id)
-    await set_key_owner(connection, change.org_id, key_id, change.user_id)
+    await change.raise_generation()
+    await set_key_owner(change.connection, change.org_id, key_id, change.user_id)
     told: JsonObject = {"from": key.user_id, "to": change.user_id}
-    await append(connection, change.org_id, [_key_event(EventType.KEY_TAKEN_OVER, change, key, told)])
+    await _record(change, EventType.KEY_TAKEN_OVER, key, told)
     return replace(key, user_id=change.user_id, stopped_at=None)
 
 
@@ -201,8 +186,7 @@ async def _active_agent(connection: Connection, org_id: str, agent_id: str) -> A
 
 
 async def _issue(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     *,
     kind: KeyKind,
     scopes: frozenset[Scope],
@@ -226,11 +210,13 @@ async def _issue(
         revoked_at=None,
         last_used_at=None,
     )
-    await insert_key(connection, record, hash_key(key.reveal()))
+    await insert_key(change.connection, record, hash_key(key.reveal()))
     return IssuedKey(record, key)
 
 
-def _key_event(event_type: EventType, change: Change, key: ApiKey, more: JsonObject | None = None) -> Event:
+async def _record(
+    change: OrganizationChange, event_type: EventType, key: ApiKey, more: JsonObject | None = None
+) -> None:
     data: JsonObject = {
         "expires_at": None if key.expires_at is None else rfc3339(key.expires_at),
         "key_id": key.key_id,
@@ -238,7 +224,7 @@ def _key_event(event_type: EventType, change: Change, key: ApiKey, more: JsonObj
         "scopes": [scope.value for scope in sorted(key.scopes)],
         **(more or {}),
     }
-    return Event(event_type, change.at, change.actor, data, agent_id=key.agent_id)
+    await change.record(event_type, data, agent_id=key.agent_id)
 
 
 def _refuse_past(expires_at: datetime | None, now: datetime) -> None:

@@ -16,6 +16,7 @@ from headgate.approvals.model import ApprovalStatus, VoteDecision
 from headgate.approvals.store import lock_approval, save_state
 from headgate.approvals.vote_store import save_vote, votes_of
 from headgate.approvals.voting import Outcome, Voter, cast_vote
+from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection, Database
@@ -23,6 +24,7 @@ from headgate.db.server_clock import server_now
 from headgate.executions.keep_call import APPROVED_PRIORITY, queue_call
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
+from headgate.organizations.change import OrganizationChange, begin_change
 
 _EVENT: Final = {
     ApprovalStatus.PENDING: EventType.APPROVAL_VOTED,
@@ -57,7 +59,7 @@ class DecideApproval:
         *,
         seen_digest: bytes | None = None,
         denial_needs_reason: bool = True,
-        then: Callable[[Connection, Outcome, Voter], Awaitable[None]] | None = None,
+        then: Callable[[OrganizationChange, Outcome, Voter], Awaitable[None]] | None = None,
     ) -> Outcome:
         """Casts a vote. The vote is durable when this returns; the approval stays pending if it needs more votes.
 
@@ -65,12 +67,14 @@ class DecideApproval:
         transaction: an exception from it undoes the vote. Raises NotFoundError, ForbiddenError, ValidationError,
         ConflictError, UnavailableError.
         """
-        async with self.database.transaction(org_id) as connection:
+        by = Change(org_id, actor_of(voter), voter.user_id, self.clock())
+        async with begin_change(self.database, by) as change:
+            connection = change.connection
             # Lock before reading: of two simultaneous decisions, the second sees the first.
             approval = await lock_approval(connection, org_id, approval_id)
             votes = await votes_of(connection, org_id, approval_id)
             # Check both clocks. Either one alone, if slow, would count a vote after the expiry.
-            now = max(self.clock(), await server_now(connection))
+            now = max(change.at, await server_now(connection))
             voter = await approver_of_now(connection, org_id, voter, now)
             outcome = cast_vote(
                 approval,
@@ -85,7 +89,7 @@ class DecideApproval:
             )
             await save_outcome(connection, outcome, voter)
             if then is not None:
-                await then(connection, outcome, voter)
+                await then(change, outcome, voter)
         if outcome.decided:
             await announce_decision(self.valkey, approval_id)
         return outcome

@@ -4,9 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from headgate.approvals.voting import Voter
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.break_glass.model import (
     REASON_MAX_CHARACTERS,
     SECONDS_MAX,
@@ -16,16 +14,15 @@ from headgate.break_glass.model import (
     ReviewOutcome,
 )
 from headgate.break_glass.store import find_denied, find_glass, insert_glass, save_review, waiting_glasses
-from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 
 
 async def break_glass(
-    connection: Connection, change: Change, person: Voter, *, action_id: str, reason: str, lifetime_seconds: int
+    change: OrganizationChange, person: Voter, *, action_id: str, reason: str, lifetime_seconds: int
 ) -> BrokenGlass:
     """Let the next call through that is exactly this denied one.
 
@@ -39,8 +36,8 @@ async def break_glass(
         )
     reason = _checked(reason, "reason")
     # Also the lock that makes the count of those that wait exact.
-    await bump_generation(connection, change.org_id)
-    denied = await find_denied(connection, change.org_id, action_id)
+    await change.raise_generation()
+    denied = await find_denied(change.connection, change.org_id, action_id)
     if denied.approval_id is not None:
         raise ConflictError(
             f"action {action_id} was put before a reviewer (approval {denied.approval_id}): a person's decision is not"
@@ -50,7 +47,7 @@ async def break_glass(
         raise ConflictError(
             f"action {action_id} is {denied.status}: there is nothing to break", details={"status": denied.status}
         )
-    waiting = await waiting_glasses(connection, change.org_id)
+    waiting = await waiting_glasses(change.connection, change.org_id)
     if any((one.agent_id, one.digest) == (denied.agent_id, denied.digest) for one in waiting):
         raise ConflictError("the glass is broken for this call already")
     if len(waiting) >= WAITING_MAX:
@@ -69,7 +66,7 @@ async def break_glass(
         created_at=change.at,
         expires_at=change.at + timedelta(seconds=lifetime_seconds),
     )
-    await insert_glass(connection, glass)
+    await insert_glass(change.connection, glass)
     data: JsonObject = {
         "pass_id": glass.pass_id,
         "denied_action_id": glass.action_id,
@@ -79,15 +76,15 @@ async def break_glass(
         "reason": reason,
         "expires_at": rfc3339(glass.expires_at),
     }
-    await append(connection, change.org_id, [_event(EventType.BREAK_GLASS_OPENED, change, glass, data)])
+    await change.record(EventType.BREAK_GLASS_OPENED, data, action_id=glass.action_id, agent_id=glass.agent_id)
     return glass
 
 
 async def review_glass(
-    connection: Connection, change: Change, person: Voter, pass_id: str, *, outcome: ReviewOutcome, note: str | None
+    change: OrganizationChange, person: Voter, pass_id: str, *, outcome: ReviewOutcome, note: str | None
 ) -> BrokenGlass:
     """What somebody else makes of it. Raises NotFoundError, ForbiddenError, ConflictError, ValidationError."""
-    glass = await find_glass(connection, change.org_id, pass_id, lock=True)
+    glass = await find_glass(change.connection, change.org_id, pass_id, lock=True)
     if person.user_id is None or person.agent_id is not None:
         raise ForbiddenError("only a person reviews a broken glass")
     if glass.opened_by in person.also | {person.user_id}:
@@ -97,19 +94,15 @@ async def review_glass(
     if outcome is ReviewOutcome.NOT_JUSTIFIED and not (note or "").strip():
         raise ValidationError("say why it was not justified", details={"field": "note"})
     review = Review(person.user_id, person.email, change.at, outcome, None if note is None else _checked(note, "note"))
-    await save_review(connection, change.org_id, pass_id, review)
+    await save_review(change.connection, change.org_id, pass_id, review)
     if glass.used_at is None:
         # A reviewed one lets nothing through any more.
-        await bump_generation(connection, change.org_id)
+        await change.raise_generation()
     data: JsonObject = {"pass_id": pass_id, "outcome": outcome.value, "opened_by": glass.opened_by}
     if review.note is not None:
         data["note"] = review.note
-    await append(connection, change.org_id, [_event(EventType.BREAK_GLASS_REVIEWED, change, glass, data)])
+    await change.record(EventType.BREAK_GLASS_REVIEWED, data, action_id=glass.action_id, agent_id=glass.agent_id)
     return replace(glass, review=review)
-
-
-def _event(event_type: EventType, change: Change, glass: BrokenGlass, data: JsonObject) -> Event:
-    return Event(event_type, change.at, change.actor, data, action_id=glass.action_id, agent_id=glass.agent_id)
 
 
 def _checked(text: str, field: str) -> str:

@@ -6,7 +6,7 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -97,6 +97,8 @@ class Database:
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
+        # Caches of this process: each is called with an organization and the generation that a change raised.
+        self.generation_listeners: list[Callable[[str, int], None]] = []
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
             dsn.reveal(),
             connection_class=_TimedConnection,

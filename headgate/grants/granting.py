@@ -13,9 +13,7 @@ from headgate.approvals.model import Approval
 from headgate.approvals.standing import Parties
 from headgate.approvals.voting import Voter
 from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.grants.model import (
     IN_FORCE_MAX,
     REASON_MAX_CHARACTERS,
@@ -31,7 +29,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 from headgate.policies.model import Requirement
 from headgate.policies.store import load_enabled
 
@@ -56,8 +54,7 @@ class Calls:
 
 
 async def grant_calls(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     granter: Voter,
     bounds: Bounds,
     calls: Calls,
@@ -71,7 +68,7 @@ async def grant_calls(
 
     Raises ForbiddenError, ValidationError, NotFoundError, ConflictError.
     """
-    enabled = {policy.policy_id for policy in await load_enabled(connection, change.org_id)}
+    enabled = {policy.policy_id for policy in await load_enabled(change.connection, change.org_id)}
     if unknown := sorted(set(policy_ids or ()) - enabled):
         raise ValidationError(
             f"{unknown[0][:64]} is no rule policy that is enabled",
@@ -79,13 +76,12 @@ async def grant_calls(
         )
     answered = enabled if policy_ids is None else set(policy_ids)
     grant = _new(change, granter, bounds, calls, agent_id, answered)
-    await _save(connection, change, grant, max_seconds)
+    await _save(change, grant, max_seconds)
     return grant
 
 
 async def grant_approved(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     granter: Voter,
     bounds: Bounds,
     calls: Calls,
@@ -105,7 +101,7 @@ async def grant_approved(
         parties=parties,
     )
     refuse_unanswered(grant, approval.requirements)
-    await _save(connection, change, grant, max_seconds)
+    await _save(change, grant, max_seconds)
     return grant
 
 
@@ -161,17 +157,17 @@ def _new(change: Change, granter: Voter, bounds: Bounds, calls: Calls, agent_id:
     )
 
 
-async def _save(connection: Connection, change: Change, grant: Grant, max_seconds: int) -> None:
+async def _save(change: OrganizationChange, grant: Grant, max_seconds: int) -> None:
     _check_bounds(grant, max_seconds)
-    await bump_generation(connection, change.org_id)
-    agent = await find_agent(connection, change.org_id, grant.agent_id)
+    await change.raise_generation()
+    agent = await find_agent(change.connection, change.org_id, grant.agent_id)
     if agent is None:
         raise NotFoundError(f"there is no agent {grant.agent_id}")
     if agent.status is not AgentStatus.ACTIVE:
         raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: it gets no grants")
-    if await count_in_force(connection, change.org_id) >= IN_FORCE_MAX:
+    if await count_in_force(change.connection, change.org_id) >= IN_FORCE_MAX:
         raise ConflictError(f"{IN_FORCE_MAX} grants are in force already: revoke some that nobody needs")
-    await insert_grant(connection, grant)
+    await insert_grant(change.connection, grant)
     data: JsonObject = {
         "grant_id": grant.grant_id,
         "tool": grant.tool,
@@ -186,11 +182,7 @@ async def _save(connection: Connection, change: Change, grant: Grant, max_second
         data |= {"sum_param": grant.scope.sum_param, "max_sum": str(grant.max_sum)}
     if grant.approval_id is not None:
         data["approval_id"] = grant.approval_id
-    await append(
-        connection,
-        change.org_id,
-        [Event(EventType.GRANT_CREATED, change.at, change.actor, data, agent_id=grant.agent_id)],
-    )
+    await change.record(EventType.GRANT_CREATED, data, agent_id=grant.agent_id)
 
 
 def _check_bounds(grant: Grant, max_seconds: int) -> None:

@@ -5,53 +5,42 @@ next decision (semantics.md, "Fresh state"). A transaction is the caller's.
 from dataclasses import replace
 
 from headgate.approvals.voting import Voter
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.grants.granting import checked_reason, granter_of
 from headgate.grants.model import Grant, GrantStatus
 from headgate.grants.store import find_grant, save_granters, save_revocation
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 
 
-async def confirm_grant(connection: Connection, change: Change, grant_id: str, granter: Voter) -> Grant:
+async def confirm_grant(change: OrganizationChange, grant_id: str, granter: Voter) -> Grant:
     """One more person stands for it, where a policy asks for more than one. Raises NotFoundError, ForbiddenError,
     ConflictError."""
-    grant = await find_grant(connection, change.org_id, grant_id, lock=True)
+    grant = await find_grant(change.connection, change.org_id, grant_id, lock=True)
     if (status := grant.status(change.at)) is not GrantStatus.ACTIVE:
         raise ConflictError(f"grant {grant_id} is {status}", details={"status": status.value})
     person = granter_of(granter, change.at)
     if any(one.voter_id in granter.also | {person.voter_id} for one in grant.granters):
         raise ConflictError(f"{person.voter_id} stands for grant {grant_id} already")
-    await bump_generation(connection, change.org_id)
+    await change.raise_generation()
     confirmed = replace(grant, granters=(*grant.granters, person))
-    await save_granters(connection, confirmed)
+    await save_granters(change.connection, confirmed)
     data: JsonObject = {"grant_id": grant_id, "granters": [one.voter_id for one in confirmed.granters]}
-    await append(
-        connection,
-        change.org_id,
-        [Event(EventType.GRANT_CONFIRMED, change.at, change.actor, data, agent_id=grant.agent_id)],
-    )
+    await change.record(EventType.GRANT_CONFIRMED, data, agent_id=grant.agent_id)
     return confirmed
 
 
-async def revoke_grant(connection: Connection, change: Change, grant_id: str, reason: str) -> Grant:
+async def revoke_grant(change: OrganizationChange, grant_id: str, reason: str) -> Grant:
     """End it now; revoking it again changes nothing. Raises NotFoundError, ValidationError."""
     reason = checked_reason(reason)
     # The row before the generation, in the order in which a use that is given back takes them.
-    grant = await find_grant(connection, change.org_id, grant_id, lock=True)
+    grant = await find_grant(change.connection, change.org_id, grant_id, lock=True)
     if grant.revoked_at is not None:
         return grant
     by = change.user_id or change.actor.id
-    await save_revocation(connection, change.org_id, grant_id, change.at, by, reason)
-    await bump_generation(connection, change.org_id)
+    await save_revocation(change.connection, change.org_id, grant_id, change.at, by, reason)
+    await change.raise_generation()
     data: JsonObject = {"grant_id": grant_id, "reason": reason, "uses": grant.uses}
-    await append(
-        connection,
-        change.org_id,
-        [Event(EventType.GRANT_REVOKED, change.at, change.actor, data, agent_id=grant.agent_id)],
-    )
+    await change.record(EventType.GRANT_REVOKED, data, agent_id=grant.agent_id)
     return replace(grant, revoked_at=change.at, revoked_by=by, revoke_reason=reason)

@@ -10,7 +10,7 @@ from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit.model import SYSTEM, Event, EventType
 from headgate.audit.store import append
-from headgate.db.database import Connection, Database
+from headgate.db.database import Database
 from headgate.integrations.discord.interaction import Interaction, Press, ask_for_reason, interaction_of, pong, said
 from headgate.integrations.discord.settings import DiscordSettings
 from headgate.integrations.inbound import Connected, connected_to
@@ -21,6 +21,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.visible_text import visible
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.store import find_users
 from headgate.vault.service import Vault
 
@@ -72,14 +73,14 @@ class DecideFromDiscord:
         voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
         decision = VoteDecision.APPROVE if interaction.press is Press.APPROVE else VoteDecision.DENY
 
-        async def remember(connection: Connection, outcome: Outcome, voter: Voter) -> None:
+        async def remember(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
             receipt = Receipt(
                 connected.connection_id, interaction.receipt_id, self.clock(), ReceiptOutcome.DECIDED, approval_id,
                 interaction.account,
             )  # fmt: skip
-            if not await insert_receipt(connection, org_id, receipt):
+            if not await insert_receipt(change.connection, org_id, receipt):
                 raise ConflictError("this button was pressed before")
-            await append(connection, org_id, [self._event(interaction, item, decision, outcome, voter)])
+            await append(change.connection, org_id, [self._event(interaction, item, decision, outcome, voter)])
 
         return await self.decide_approval.decide(
             org_id, approval_id, voter, decision, interaction.reason, seen_digest=item.digest or None, then=remember

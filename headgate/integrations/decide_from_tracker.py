@@ -36,6 +36,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError, UnavailableError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.visible_text import visible
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import User
 from headgate.organizations.store import find_users, find_users_by_email
 from headgate.outgoing.client import OutgoingClient
@@ -106,16 +107,16 @@ class DecideFromTracker:
     ) -> None:
         voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
 
-        async def remember(connection: Connection, outcome: Outcome, voter: Voter) -> None:
+        async def remember(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
             receipt = self._receipt(connected, transition, item, ReceiptOutcome.DECIDED)
-            if not await insert_receipt(connection, connected.org_id, receipt):
+            if not await insert_receipt(change.connection, change.org_id, receipt):
                 raise _RepeatedError
             data = _data(connected, transition, item, decision) | {"user_id": voter.voter_id}
             event = Event(
                 EventType.INTEGRATION_DECIDED, self.clock(), SYSTEM, data,
                 action_id=outcome.approval.action_id, agent_id=outcome.approval.agent_id,
             )  # fmt: skip
-            await append(connection, connected.org_id, [event])
+            await append(change.connection, change.org_id, [event])
 
         await self.decide_approval.decide(
             connected.org_id, item.approval_id, voter, decision, _reason(connected, transition, item, decision),

@@ -21,6 +21,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ForbiddenError, NotFoundError, UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.kernel.visible_text import visible
+from headgate.organizations.change import begin_change
 from headgate.vault.service import Vault
 
 KEY_LIFETIME: Final = timedelta(minutes=15)
@@ -60,14 +61,14 @@ class ExchangeWorkflowToken:
                 " /admin/settings/github-actions",
                 details={"sub": subject, "repository": claims.get("repository"), "ref": claims.get("ref")},
             )
-        change = Change(connected.org_id, Actor(ActorType.SYSTEM, "github-actions", visible(subject)), None, now)
+        by = Change(connected.org_id, Actor(ActorType.SYSTEM, "github-actions", visible(subject)), None, now)
         receipt = Receipt(
             connected.connection_id, f"jti:{claims['jti']}", now, ReceiptOutcome.EXCHANGED, None, visible(subject)
         )
-        async with self.database.transaction(connected.org_id) as connection:
-            if not await insert_receipt(connection, connected.org_id, receipt):
+        async with begin_change(self.database, by) as change:
+            if not await insert_receipt(change.connection, connected.org_id, receipt):
                 raise UnauthorizedError("this token was used before: ask for another")
-            issued = await issue_agent_key(connection, change, binding.agent_id, _name(claims), KEY_LIFETIME)
+            issued = await issue_agent_key(change, binding.agent_id, _name(claims), KEY_LIFETIME)
         return ExchangedKey(binding.agent_id, issued.key, now + KEY_LIFETIME)
 
 

@@ -31,6 +31,7 @@ from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import NotFoundError, UnauthorizedError
+from headgate.organizations.change import begin_change
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
@@ -74,10 +75,10 @@ class ReceiveFromGitHub:
 
     async def _submit(self, connected: Connected, settings: GitHubSettings, point: ApprovalPoint) -> str:
         actor = Actor(ActorType.SYSTEM, "github", point.sender)
-        change = Change(connected.org_id, actor, None, self.clock())
-        async with self.database.transaction(connected.org_id) as connection:
+        by = Change(connected.org_id, actor, None, self.clock())
+        async with begin_change(self.database, by) as change:
             name = f"GitHub {point.opened.external_key}"
-            key = (await issue_agent_key(connection, change, settings.agent_id, name, _KEY_LIFETIME)).key
+            key = (await issue_agent_key(change, settings.agent_id, name, _KEY_LIFETIME)).key
         identity = await self.keys.authenticate(key.reveal(), fresh=True)
         context: JsonObject = {"github": {"sender": point.sender, "item": point.opened.external_key}}
         submission = ActionSubmission(

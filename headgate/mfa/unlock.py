@@ -5,27 +5,25 @@ Authentication Cheat Sheet, "Account Lockout"): the owner needs a way back that 
 themselves, since a thief with an administrator's first factor would go on guessing for ever.
 """
 
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, NotFoundError
 from headgate.mfa.attempt_store import forget_all_attempts
 from headgate.mfa.model import Attempted
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.store import find_users, find_users_by_email
 
 
-async def unlock_codes(connection: Connection, change: Change, user_id: str) -> list[Attempted]:
+async def unlock_codes(change: OrganizationChange, user_id: str) -> list[Attempted]:
     """Answers what had been guessed at; nothing: there was no lock. Raises NotFoundError, ConflictError (oneself)."""
-    user = (await find_users(connection, change.org_id, [user_id])).get(user_id)
+    user = (await find_users(change.connection, change.org_id, [user_id])).get(user_id)
     if user is None:
         raise NotFoundError(f"there is no user {user_id}")
-    same = [] if user.email is None else await find_users_by_email(connection, change.org_id, user.email)
+    same = [] if user.email is None else await find_users_by_email(change.connection, change.org_id, user.email)
     if change.user_id in {user_id, *(one.user_id for one in same)}:
         raise ConflictError("nobody unlocks themselves: another administrator can")
-    forgotten = await forget_all_attempts(connection, change.org_id, user_id)
+    forgotten = await forget_all_attempts(change.connection, change.org_id, user_id)
     if forgotten:
         told: JsonObject = {"user_id": user_id, "email": user.email, "attempted": [one.value for one in forgotten]}
-        await append(connection, change.org_id, [Event(EventType.MFA_UNLOCKED, change.at, change.actor, told)])
+        await change.record(EventType.MFA_UNLOCKED, told)
     return forgotten

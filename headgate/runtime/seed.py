@@ -20,6 +20,7 @@ from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.store import insert_organization
 from headgate.policies.service import seed_default_policies
@@ -52,16 +53,15 @@ async def seed_agent(api_url: Secret, kept: InstanceSecrets, clock: Clock) -> In
     try:
         if kept.agent_key is not None and await _works(database, kept.agent_key, clock()):
             return kept
-        change = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, clock())
-        async with database.transaction(DEFAULT_ORGANIZATION_ID) as connection:
-            agent = await find_agent_by_name(connection, DEFAULT_ORGANIZATION_ID, AGENT_NAME)
+        by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, clock())
+        async with begin_change(database, by) as change:
+            agent = await find_agent_by_name(change.connection, DEFAULT_ORGANIZATION_ID, AGENT_NAME)
             if agent is None or agent.status is not AgentStatus.ACTIVE:
                 agent, issued = await create_agent(
-                    connection, change, name=AGENT_NAME, description="Made by headgate up, for headgate env."
+                    change, name=AGENT_NAME, description="Made by headgate up, for headgate env."
                 )
             else:
                 issued = await create_key(
-                    connection,
                     change,
                     kind=KeyKind.AGENT,
                     scopes=KIND_SCOPES[KeyKind.AGENT],

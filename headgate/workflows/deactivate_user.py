@@ -12,16 +12,15 @@ from datetime import datetime
 
 from headgate.agents.key_listing_store import keys_of_person
 from headgate.agents.model import ApiKey
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, NotFoundError
 from headgate.mfa.closed_sessions import close_tokens_of
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.invitations import open_invitations_of
 from headgate.organizations.model import User
-from headgate.organizations.store import bump_generation, find_users, find_users_by_email, set_deactivated
+from headgate.organizations.store import find_users, find_users_by_email, set_deactivated
 from headgate.sessions.service import EndReason, close_sessions
 from headgate.workflows.manage_members import revoke_invitation
 
@@ -39,34 +38,32 @@ class Standing:
     agent_keys: tuple[ApiKey, ...]
 
 
-async def deactivate_user(connection: Connection, change: Change, user_id: str) -> Standing:
+async def deactivate_user(change: OrganizationChange, user_id: str) -> Standing:
     """As every user that the person is. Again is no change. Raises NotFoundError, ConflictError (oneself)."""
-    user, also = await _person(connection, change.org_id, user_id)
+    user, also = await _person(change.connection, change.org_id, user_id)
     if change.user_id in {user.user_id, *(one.user_id for one in also)}:
         raise ConflictError("nobody shuts themselves out: another administrator can")
-    keys = await keys_of_person(connection, change.org_id, [user_id, *(one.user_id for one in also)], change.at)
+    keys = await keys_of_person(change.connection, change.org_id, [user_id, *(one.user_id for one in also)], change.at)
     stopping = [key.key_id for key in keys if key.agent_id is None and key.stopped_at is None]
     for one in (user, *also):
-        await _set(connection, change, one, change.at, stopping if one is user else [])
-    return await _standing(connection, change, user_id)
+        await _set(change, one, change.at, stopping if one is user else [])
+    return await _standing(change, user_id)
 
 
-async def reactivate_user(connection: Connection, change: Change, user_id: str) -> Standing:
+async def reactivate_user(change: OrganizationChange, user_id: str) -> Standing:
     """As this user. Again is no change. Raises NotFoundError, ConflictError (oneself, also as another user)."""
-    user, also = await _person(connection, change.org_id, user_id)
+    user, also = await _person(change.connection, change.org_id, user_id)
     if change.user_id in {user.user_id, *(one.user_id for one in also)}:
         raise ConflictError("nobody lets themselves in again: another administrator can")
-    await _set(connection, change, user, None, [])
-    return await _standing(connection, change, user_id)
+    await _set(change, user, None, [])
+    return await _standing(change, user_id)
 
 
-async def sign_out_everywhere(
-    connection: Connection, change: Change, user_id: str, *, address: str | None = None
-) -> list[str]:
+async def sign_out_everywhere(change: OrganizationChange, user_id: str, *, address: str | None = None) -> list[str]:
     """Browser sessions, on record, and every token that was issued until now. Answers the sessions."""
-    await close_tokens_of(connection, change.org_id, user_id, change.at)
+    await close_tokens_of(change.connection, change.org_id, user_id, change.at)
     return await close_sessions(
-        connection, change.actor, change.org_id, user_id, at=change.at, reason=EndReason.REVOKED, address=address
+        change.connection, change.actor, change.org_id, user_id, at=change.at, reason=EndReason.REVOKED, address=address
     )
 
 
@@ -79,9 +76,9 @@ async def _person(connection: Connection, org_id: str, user_id: str) -> tuple[Us
     return user, [one for one in same if one.user_id != user_id]
 
 
-async def _standing(connection: Connection, change: Change, user_id: str) -> Standing:
-    user, also = await _person(connection, change.org_id, user_id)
-    keys = await keys_of_person(connection, change.org_id, [user_id, *(one.user_id for one in also)], change.at)
+async def _standing(change: OrganizationChange, user_id: str) -> Standing:
+    user, also = await _person(change.connection, change.org_id, user_id)
+    keys = await keys_of_person(change.connection, change.org_id, [user_id, *(one.user_id for one in also)], change.at)
     return Standing(
         user,
         tuple(also),
@@ -90,22 +87,20 @@ async def _standing(connection: Connection, change: Change, user_id: str) -> Sta
     )
 
 
-async def _set(
-    connection: Connection, change: Change, user: User, at: datetime | None, stopping: Sequence[str]
-) -> User:
+async def _set(change: OrganizationChange, user: User, at: datetime | None, stopping: Sequence[str]) -> User:
     if (user.deactivated_at is None) == (at is None):
         return user
     # Grants that this person gave count them no more, or again; nor do keys.
-    await bump_generation(connection, change.org_id)
-    await set_deactivated(connection, change.org_id, user.user_id, at)
+    await change.raise_generation()
+    await set_deactivated(change.connection, change.org_id, user.user_id, at)
     told: JsonObject = {"user_id": user.user_id, "email": user.email, "issuer": user.issuer}
     if at is not None:
         told["keys_stopped"] = [*stopping]
         # Whoever comes back signs in anew: what somebody may have stolen meanwhile stays closed.
-        await sign_out_everywhere(connection, change, user.user_id)
+        await sign_out_everywhere(change, user.user_id)
         # Nor does the way in that they may have made for themselves, under another name.
-        for invitation_id in await open_invitations_of(connection, change.org_id, user.user_id, change.at):
-            await revoke_invitation(connection, change, invitation_id)
+        for invitation_id in await open_invitations_of(change.connection, change.org_id, user.user_id, change.at):
+            await revoke_invitation(change, invitation_id)
     event_type = EventType.USER_REACTIVATED if at is None else EventType.USER_DEACTIVATED
-    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, told)])
+    await change.record(event_type, told)
     return replace(user, deactivated_at=at)

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import SYSTEM, EventType
 from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.invitations import (
     Invitation,
     InvitationStatus,
@@ -26,7 +26,6 @@ from headgate.organizations.invitations import (
 from headgate.organizations.model import GRANTABLE_ROLES, Organization, Role, TokenIdentity, User
 from headgate.organizations.service import sign_in_as, user_actor
 from headgate.organizations.store import (
-    bump_generation,
     find_organization,
     find_users,
     insert_organization,
@@ -46,24 +45,22 @@ class MadeInvitation:
     secret: Secret
 
 
-async def create_organization(database: Database, change: Change, name: str, clock: Clock) -> Organization:
-    """A new organization, as the seeded one begins: with the default policies and nobody in it. ``change.org_id`` is
+async def create_organization(database: Database, by: Change, name: str, clock: Clock) -> Organization:
+    """A new organization, as the seeded one begins: with the default policies and nobody in it. ``by.org_id`` is
     the operator's own; the event is in the record of the new one."""
     org_id = new_id(IdPrefix.ORGANIZATION)
-    async with database.transaction(org_id) as connection:
-        await insert_organization(connection, org_id, name)
-        made = await find_organization(connection, org_id)
+    async with begin_change(database, replace(by, org_id=org_id)) as change:
+        await insert_organization(change.connection, org_id, name)
+        made = await find_organization(change.connection, org_id)
         if made is None:
             raise NotFoundError(f"there is no organization {org_id}")
-        told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": change.org_id}
-        await append(connection, org_id, [Event(EventType.ORGANIZATION_CREATED, change.at, change.actor, told)])
-        await seed_default_policies(connection, org_id, clock=clock)
+        told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": by.org_id}
+        await change.record(EventType.ORGANIZATION_CREATED, told)
+        await seed_default_policies(change.connection, org_id, clock=clock)
     return made
 
 
-async def invite(
-    connection: Connection, change: Change, email: str, roles: Iterable[Role], lifetime: timedelta
-) -> MadeInvitation:
+async def invite(change: OrganizationChange, email: str, roles: Iterable[Role], lifetime: timedelta) -> MadeInvitation:
     """Raises ValidationError (roles that nobody is invited to)."""
     secret = new_secret()
     invitation = Invitation(
@@ -77,24 +74,22 @@ async def invite(
     )
     if not invitation.roles:
         raise ValidationError("roles: at least one", details={"field": "roles", "reason": "empty"})
-    await insert_invitation(connection, invitation, hash_secret(secret))
-    await _record(
-        connection, change, EventType.INVITATION_CREATED, invitation, {"expires_at": rfc3339(invitation.expires_at)}
-    )
+    await insert_invitation(change.connection, invitation, hash_secret(secret))
+    await _record(change, EventType.INVITATION_CREATED, invitation, {"expires_at": rfc3339(invitation.expires_at)})
     return MadeInvitation(invitation, secret)
 
 
-async def revoke_invitation(connection: Connection, change: Change, invitation_id: str) -> Invitation:
+async def revoke_invitation(change: OrganizationChange, invitation_id: str) -> Invitation:
     """Raises NotFoundError, ConflictError (it was accepted). Again is no change."""
-    invitation = await find_invitation(connection, change.org_id, invitation_id)
+    invitation = await find_invitation(change.connection, change.org_id, invitation_id)
     if invitation is None:
         raise NotFoundError(f"there is no invitation {invitation_id}")
     if invitation.accepted_at is not None:
         raise ConflictError("it was accepted: take the roles away instead", details={"user_id": invitation.accepted_by})
     if invitation.revoked_at is not None:
         return invitation
-    await close_invitation(connection, change.org_id, invitation_id, change.at, accepted_by=None)
-    await _record(connection, change, EventType.INVITATION_REVOKED, invitation)
+    await close_invitation(change.connection, change.org_id, invitation_id, change.at, accepted_by=None)
+    await _record(change, EventType.INVITATION_REVOKED, invitation)
     return replace(invitation, revoked_at=change.at)
 
 
@@ -119,20 +114,22 @@ async def accept_invitation(database: Database, invitation: Invitation, identity
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
-    now = clock()
-    async with database.transaction(invitation.org_id) as connection:
+    by = Change(invitation.org_id, SYSTEM, None, clock())
+    async with begin_change(database, by) as change:
         # Before the invitation's row, as who is shutting its maker out: in the other order each waits for the other.
-        await bump_generation(connection, invitation.org_id)
-        current = await find_invitation(connection, invitation.org_id, invitation.invitation_id)
-        if current is None or current.status(now) is not InvitationStatus.OPEN:
+        await change.raise_generation()
+        current = await find_invitation(change.connection, invitation.org_id, invitation.invitation_id)
+        if current is None or current.status(change.at) is not InvitationStatus.OPEN:
             raise ForbiddenError(_NOT_YOURS)
-        if not await _inviter_may_still_invite(connection, current):
+        if not await _inviter_may_still_invite(change.connection, current):
             raise ForbiddenError(_NOT_YOURS)
-        user = await sign_in_as(connection, identity, clock=clock)
-        change = Change(invitation.org_id, user_actor(user), user.user_id, now)
-        await close_invitation(connection, invitation.org_id, invitation.invitation_id, now, accepted_by=user.user_id)
-        await _record(connection, change, EventType.INVITATION_ACCEPTED, current, {"user_id": user.user_id})
-        return await _grant(connection, change, user, user.granted | current.roles)
+        user = await sign_in_as(change.connection, identity, clock=clock)
+        joined = replace(change, actor=user_actor(user), user_id=user.user_id)
+        await close_invitation(
+            joined.connection, joined.org_id, invitation.invitation_id, joined.at, accepted_by=user.user_id
+        )
+        await _record(joined, EventType.INVITATION_ACCEPTED, current, {"user_id": user.user_id})
+        return await _grant(joined, user, user.granted | current.roles)
 
 
 async def _inviter_may_still_invite(connection: Connection, invitation: Invitation) -> bool:
@@ -145,32 +142,31 @@ async def _inviter_may_still_invite(connection: Connection, invitation: Invitati
     return inviter is None or not scopes_of_roles(inviter.roles).isdisjoint({Scope.ADMIN, Scope.OPERATOR})
 
 
-async def grant_roles(connection: Connection, change: Change, user_id: str, roles: Iterable[Role]) -> User:
+async def grant_roles(change: OrganizationChange, user_id: str, roles: Iterable[Role]) -> User:
     """The roles that a person has here besides those of their token; none: they are nobody here but by their token.
 
     Raises NotFoundError, ValidationError.
     """
-    user = (await find_users(connection, change.org_id, [user_id])).get(user_id)
+    user = (await find_users(change.connection, change.org_id, [user_id])).get(user_id)
     if user is None:
         raise NotFoundError(f"there is no user {user_id}")
-    return await _grant(connection, change, user, _grantable(roles))
+    return await _grant(change, user, _grantable(roles))
 
 
-async def _grant(connection: Connection, change: Change, user: User, roles: frozenset[Role]) -> User:
+async def _grant(change: OrganizationChange, user: User, roles: frozenset[Role]) -> User:
     if roles == user.granted:
         return user
     # What a person decided or permitted counts by the rights that they have now.
-    await bump_generation(connection, change.org_id)
-    await set_granted_roles(connection, change.org_id, user.user_id, roles)
+    await change.raise_generation()
+    await set_granted_roles(change.connection, change.org_id, user.user_id, roles)
     told: JsonObject = {"user_id": user.user_id, "from": _names(user.granted), "to": _names(roles)}
-    await append(connection, change.org_id, [Event(EventType.USER_GRANTED, change.at, change.actor, told)])
-    found = await find_users(connection, change.org_id, [user.user_id])
+    await change.record(EventType.USER_GRANTED, told)
+    found = await find_users(change.connection, change.org_id, [user.user_id])
     return found[user.user_id]
 
 
 async def _record(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     event_type: EventType,
     invitation: Invitation,
     more: JsonObject | None = None,
@@ -181,7 +177,7 @@ async def _record(
         "roles": _names(invitation.roles),
         **(more or {}),
     }
-    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, told)])
+    await change.record(event_type, told)
 
 
 def _grantable(roles: Iterable[Role]) -> frozenset[Role]:

@@ -26,16 +26,15 @@ from headgate.agents.keys import hash_key
 from headgate.agents.model import Agent, ApiKey
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.agents.service import IssuedKey, create_agent, create_key
-from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Connection, Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import Role
-from headgate.organizations.store import bump_generation
 from headgate.policies.model import RulePolicy
 from headgate.policies.store import insert_policy
 from tests.api_in_thread import ApiInThread, api_in_thread
@@ -103,10 +102,9 @@ class Api:
     async def key(
         self, org_id: str, *scopes: Scope, kind: KeyKind = KeyKind.ADMIN, agent_id: str | None = None
     ) -> tuple[ApiKey, str]:
-        change = Change(org_id, SYSTEM, None, system_clock())
-
         async def create(connection: Connection) -> IssuedKey:
-            return await create_key(connection, change, kind=kind, scopes=frozenset(scopes), agent_id=agent_id)
+            change = OrganizationChange(org_id, SYSTEM, None, system_clock(), connection)
+            return await create_key(change, kind=kind, scopes=frozenset(scopes), agent_id=agent_id)
 
         issued = await self.in_transaction(org_id, create)
         assert len(hash_key(issued.key.reveal())) == 32
@@ -237,10 +235,9 @@ class Gate:
         return self.client(Authorization=f"Bearer {token}")
 
     async def key(self, *scopes: Scope, user_id: str | None = None) -> httpx.AsyncClient:
-        change = Change(self.org_id, SYSTEM, user_id, system_clock())
-
         async def create(connection: Connection) -> IssuedKey:
-            return await create_key(connection, change, kind=KeyKind.ADMIN, scopes=frozenset(scopes))
+            change = OrganizationChange(self.org_id, SYSTEM, user_id, system_clock(), connection)
+            return await create_key(change, kind=KeyKind.ADMIN, scopes=frozenset(scopes))
 
         made = await self.api.in_transaction(self.org_id, create)
         return self.client(Authorization=f"Bearer {made.key.reveal()}")
@@ -260,12 +257,11 @@ async def new_gate(running_api: Api, new_organization) -> AsyncIterator[NewGate]
                 org_id=org_id, policy_id=new_id(IdPrefix.POLICY), version=1, name="gate", description=None,
                 rego_policy=rego, enabled=True, priority=100, quarantine=None, created_at=now, updated_at=now,
             )  # fmt: skip
-            change = Change(org_id, SYSTEM, None, now)
 
             async def furnish(connection: Connection) -> tuple[Agent, IssuedKey]:
-                made = await create_agent(connection, change, name="Robot", description=None)
+                change = OrganizationChange(org_id, SYSTEM, None, now, connection)
+                made = await create_agent(change, name="Robot", description=None)
                 await insert_policy(connection, org_id, policy, None)
-                await bump_generation(connection, org_id)
                 return made
 
             agent, issued = await running_api.in_transaction(org_id, furnish)

@@ -16,7 +16,8 @@ from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnauthorizedError, UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange, begin_change
+from headgate.organizations.store import bump_generation, generation
 
 
 class Time:
@@ -42,10 +43,10 @@ def ring(api_database: Database, time: Time) -> KeyRing:
 @pytest.fixture
 def issue(api_database: Database, organization):
     async def create(expires_at: datetime | None = None) -> tuple[str, str]:
-        async with api_database.transaction(organization.org_id) as connection:
+        by = Change(organization.org_id, SYSTEM, None, system_clock())
+        async with begin_change(api_database, by) as change:
             issued = await create_key(
-                connection,
-                Change(organization.org_id, SYSTEM, None, system_clock()),
+                change,
                 kind=KeyKind.AGENT,
                 scopes=KIND_SCOPES[KeyKind.AGENT],
                 agent_id=organization.agent_id,
@@ -75,8 +76,6 @@ async def test_a_key_is_known_after_the_first_time_and_for_one_generation(
     assert (await ring.authenticate(key)).generation == moved
     ring.observe_generation(organization.org_id, moved - 1)
     assert ring.cached(key) is not None
-    ring.forget(organization.org_id)
-    assert ring.cached(key) is None
 
 
 async def test_a_revoked_key_is_gone_where_the_database_is_asked(
@@ -84,11 +83,64 @@ async def test_a_revoked_key_is_gone_where_the_database_is_asked(
 ) -> None:
     key_id, key = await issue()
     await ring.authenticate(key)
-    async with api_database.transaction(organization.org_id) as connection:
-        await revoke_key(connection, Change(organization.org_id, SYSTEM, None, system_clock()), key_id)
+    async with api_database.transaction(organization.org_id) as connection:  # as another process: not told here
+        await revoke_key(OrganizationChange(organization.org_id, SYSTEM, None, system_clock(), connection), key_id)
     with pytest.raises(UnauthorizedError, match="unknown or revoked"):
         await ring.authenticate(key, fresh=True)
     assert ring.cached(key) is None, "once it is known to be revoked, it is so everywhere"
+
+
+async def test_a_change_that_is_committed_ends_what_this_process_has_cached(
+    ring: KeyRing, api_database: Database, organization, issue
+) -> None:
+    key_id, key = await issue()
+    by = Change(organization.org_id, SYSTEM, None, system_clock())
+    await ring.authenticate(key)
+    async with begin_change(api_database, by) as change:
+        await revoke_key(change, key_id)
+        assert ring.cached(key) is not None, "nothing is committed yet"
+    assert ring.cached(key) is None
+    with pytest.raises(UnauthorizedError, match="unknown or revoked"):
+        await ring.authenticate(key)
+
+
+async def test_a_change_that_is_rolled_back_or_raises_no_generation_leaves_the_cache(
+    ring: KeyRing, api_database: Database, organization, issue
+) -> None:
+    key_id, key = await issue()
+    by = Change(organization.org_id, SYSTEM, None, system_clock())
+    identity = await ring.authenticate(key)
+    with pytest.raises(ValueError, match="undone"):
+        async with begin_change(api_database, by) as change:
+            await revoke_key(change, key_id)
+            raise ValueError("undone")
+    assert ring.cached(key) is identity
+    async with begin_change(api_database, by) as change:
+        assert change.at == by.at
+    assert ring.cached(key) is identity
+    assert await ring.authenticate(key, fresh=True) == identity
+
+
+async def test_a_commit_without_an_answer_ends_what_is_cached(
+    ring: KeyRing, api_database: Database, superuser, organization, issue
+) -> None:
+    """The server may have committed before the connection broke."""
+    key_id, key = await issue()
+    await ring.authenticate(key)
+    with pytest.raises(UnavailableError):
+        async with begin_change(api_database, Change(organization.org_id, SYSTEM, None, system_clock())) as change:
+            await revoke_key(change, key_id)
+            superuser.execute("SELECT pg_terminate_backend(%s, 5000)", [change.connection.info.backend_pid])
+    assert ring.cached(key) is None
+    assert await ring.authenticate(key), "it was not committed: the key still works"
+
+
+async def test_a_change_raises_the_generation_once(api_database: Database, organization) -> None:
+    by = Change(organization.org_id, SYSTEM, None, system_clock())
+    async with begin_change(api_database, by) as change:
+        before = await generation(change.connection, organization.org_id)
+        assert [await change.raise_generation(), await change.raise_generation()] == [before + 1] * 2
+        assert await generation(change.connection, organization.org_id) == before + 1
 
 
 async def test_expiry_is_checked_each_time(ring: KeyRing, time: Time, issue) -> None:

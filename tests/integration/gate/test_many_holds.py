@@ -27,6 +27,7 @@ from headgate.gate.refusals import ApprovalPendingError
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import RateLimitedError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
 from headgate.protocols.draft import Source, make_draft
@@ -72,12 +73,11 @@ def most_open() -> int | None:
 async def process(
     cluster: Any, organization: Any, api_database: Database, proxy_database: Database, most_open: int | None
 ) -> AsyncIterator[Process]:
-    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
-    async with api_database.transaction(organization.org_id) as connection:
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(
-            connection,
             change,
             kind=KeyKind.AGENT,
             scopes=KIND_SCOPES[KeyKind.AGENT],

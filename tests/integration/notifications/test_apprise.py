@@ -15,6 +15,7 @@ from headgate.notifications.apprise_process import AppriseProcess
 from headgate.notifications.links import verify
 from headgate.notifications.mail_invitation import queue_invitation_mail, waiting_address
 from headgate.notifications.service import link_key, send_test
+from headgate.organizations.change import begin_change
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Role
 from headgate.queue.model import RetryLater
@@ -254,9 +255,9 @@ async def test_an_invitation_is_mailed_to_whoever_was_invited_and_to_nobody_else
     url = f"mailto://127.0.0.1:{port}/?from=gate@example.com&to=ada@example.com&cc=all@example.com"
     await people.put({"channels": {"mail": {"kind": "apprise", "url": url}}})
     address = Secret("https://gate.example.com/auth/login?invitation=good-for-once")
-    async with people.api.transaction(people.org_id) as connection:
-        made = await invite(connection, people.change(), "grace@example.com", [Role.APPROVER], timedelta(hours=1))
-        queued = await queue_invitation_mail(connection, people.change(), made.invitation, address, people.vault)
+    async with begin_change(people.api, people.change()) as change:
+        made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
+        queued = await queue_invitation_mail(change.connection, change, made.invitation, address, people.vault)
     assert queued == "mail"
     (message,) = await people.messages()
     assert "good-for-once" not in message.payload
@@ -279,10 +280,10 @@ async def test_an_invitation_that_was_taken_back_is_not_mailed(people, mail_serv
     mailbox, port = mail_server
     url = f"mailto://127.0.0.1:{port}/?from=gate@example.com&to=ada@example.com"
     await people.put({"channels": {"mail": {"kind": "apprise", "url": url}}})
-    async with people.api.transaction(people.org_id) as connection:
-        made = await invite(connection, people.change(), "grace@example.com", [Role.APPROVER], timedelta(hours=1))
-        await queue_invitation_mail(connection, people.change(), made.invitation, Secret("https://x"), people.vault)
-        await revoke_invitation(connection, people.change(), made.invitation.invitation_id)
+    async with begin_change(people.api, people.change()) as change:
+        made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
+        await queue_invitation_mail(change.connection, change, made.invitation, Secret("https://x"), people.vault)
+        await revoke_invitation(change, made.invitation.invitation_id)
     (message,) = await people.messages()
     await people.run(message.delivery_id)
     assert mailbox.messages == []
@@ -290,9 +291,9 @@ async def test_an_invitation_that_was_taken_back_is_not_mailed(people, mail_serv
 
 async def test_without_a_channel_for_mail_nothing_is_queued(people) -> None:
     await people.put({"channels": {"push": {"kind": "apprise", "url": "ntfy://localhost/topic"}}})
-    async with people.api.transaction(people.org_id) as connection:
-        made = await invite(connection, people.change(), "grace@example.com", [Role.APPROVER], timedelta(hours=1))
+    async with begin_change(people.api, people.change()) as change:
+        made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
         assert not await queue_invitation_mail(
-            connection, people.change(), made.invitation, Secret("https://x"), people.vault
+            change.connection, change, made.invitation, Secret("https://x"), people.vault
         )
     assert await people.messages() == []

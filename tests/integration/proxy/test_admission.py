@@ -34,6 +34,7 @@ from headgate.grants.model import Scope
 from headgate.journal.apply import require_applied
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
@@ -127,14 +128,13 @@ class Decided:
 
 @pytest.fixture
 async def key(api_database: Database, organization: Any) -> Secret:
-    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
-    async with api_database.transaction(organization.org_id) as connection:
-        await put_allowlist(connection, change, loopback)
+    async with begin_change(api_database, by) as change:
+        await put_allowlist(change.connection, change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(
-            connection,
             change,
             kind=KeyKind.AGENT,
             scopes=KIND_SCOPES[KeyKind.AGENT],
@@ -286,10 +286,9 @@ async def _granted(decided: Decided, api_database: Database) -> None:
     [(agent_id,)] = decided.superuser.execute(
         "SELECT agent_id FROM api_keys WHERE org_id = %s", [decided.org_id]
     ).fetchall()
-    change = Change(decided.org_id, SYSTEM, "usr_ann", datetime.now(UTC))
-    async with api_database.transaction(decided.org_id) as connection:
+    by = Change(decided.org_id, SYSTEM, "usr_ann", datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
         await grant_calls(
-            connection,
             change,
             Voter("usr_ann", None),
             Bounds(change.at + timedelta(minutes=5), 1, None, "a test asks for it"),

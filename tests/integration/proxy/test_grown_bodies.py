@@ -29,6 +29,7 @@ from headgate.gate.record_batch import GateRecorder
 from headgate.kernel.allocator import give_back
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
@@ -75,14 +76,14 @@ class Gate:
 async def gate(
     start, cluster, organization, api_database: Database, proxy_database: Database, tmp_path
 ) -> AsyncIterator[Gate]:
-    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
-    async with api_database.transaction(organization.org_id) as connection:
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
         loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
-        await put_allowlist(connection, change, loopback)
+        await put_allowlist(change.connection, change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(
-            connection, change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
+            change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )
     async with AsyncExitStack() as stack:
         recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))

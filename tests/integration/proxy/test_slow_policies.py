@@ -18,6 +18,7 @@ from headgate.db.database import Database
 from headgate.gate.record_batch import GateRecorder
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
@@ -55,15 +56,17 @@ class Caller:
 
 
 async def _key(database: Database, organization: Any, *regos: str) -> Secret:
-    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
-    async with database.transaction(organization.org_id) as connection:
-        await put_allowlist(connection, change, loopback)
+    async with begin_change(database, by) as change:
+        await put_allowlist(change.connection, change, loopback)
         for number, rego in enumerate(regos):
             checked = CheckedPolicy(PolicyDraft(name=f"policy {number}", rego_policy=rego), b"{}", ())
-            await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+            await create_policy(
+                change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock
+            )
         issued = await create_key(
-            connection, change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
+            change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )
     return issued.key
 

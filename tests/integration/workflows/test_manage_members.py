@@ -10,8 +10,8 @@ from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ForbiddenError
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import Role, TokenIdentity
-from headgate.organizations.store import bump_generation
 from headgate.workflows.manage_members import accept_invitation, invite, revoke_invitation
 
 
@@ -19,16 +19,16 @@ async def test_accepting_waits_for_who_is_about_to_revoke(organization, api_data
     """Shutting somebody out begins with the generation and ends with their invitations (``deactivate_user``). In the
     other order each would wait for the other, and who accepts at that moment would keep their accomplice in."""
     org_id = organization.org_id
-    change = Change(org_id, SYSTEM, None, system_clock())
+    by = Change(org_id, SYSTEM, None, system_clock())
     carol = TokenIdentity(org_id, "https://id.example", "carol", "carol@example.com", "Carol", frozenset())
-    async with api_database.transaction(org_id) as connection:
-        made = await invite(connection, change, "carol@example.com", [Role.ADMIN], timedelta(hours=1))
-    async with api_database.transaction(org_id) as connection:
-        await bump_generation(connection, org_id)
+    async with begin_change(api_database, by) as change:
+        made = await invite(change, "carol@example.com", [Role.ADMIN], timedelta(hours=1))
+    async with begin_change(api_database, by) as change:
+        await change.raise_generation()
         accepting = asyncio.ensure_future(accept_invitation(api_database, made.invitation, carol, system_clock))
         while not _waiting_for_a_lock(superuser):
             await asyncio.sleep(0.01)
-        await revoke_invitation(connection, change, made.invitation.invitation_id)
+        await revoke_invitation(change, made.invitation.invitation_id)
     with pytest.raises(ForbiddenError, match="not open any more"):
         await accepting
 

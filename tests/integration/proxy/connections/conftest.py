@@ -28,6 +28,7 @@ from headgate.gate.record_batch import GateRecorder
 from headgate.journal.apply import require_applied
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.policies.versions import Author
@@ -151,14 +152,14 @@ class Keeper:
 
 @pytest.fixture
 async def agent_key(api_database: Database, organization: Any) -> Secret:
-    change = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}, {"host": "localhost", "private": True}]}
-    async with api_database.transaction(organization.org_id) as connection:
-        await put_allowlist(connection, change, loopback)
+    async with begin_change(api_database, by) as change:
+        await put_allowlist(change.connection, change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(
-            connection, change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
+            change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )
     return issued.key
 
