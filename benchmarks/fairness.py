@@ -56,7 +56,7 @@ async def other_organization(database_url: str) -> tuple[str, str, str]:
         by = Change(made.org_id, SYSTEM, None, system_clock())
         scopes = KIND_SCOPES[KeyKind.ADMIN]
         async with begin_change(database, by) as change:
-            await open_private_destinations(change.connection, change, {"destinations": [{"host": "127.0.0.1"}]})
+            await open_private_destinations(change, {"destinations": [{"host": "127.0.0.1"}]})
             admin = await create_key(change, kind=KeyKind.ADMIN, scopes=scopes, name="bench")
             _, agent = await create_agent(change, name="victim", description=None)
         return made.org_id, admin.key.reveal(), agent.key.reveal()

@@ -22,6 +22,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.journal.apply import apply_due
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.queue.model import JobReference
 from headgate.reports.make_report import MakeReport
 from headgate.reports.model import DEFAULT_SECTIONS, Report, ReportFormat, ReportRequest, ReportStatus, ReportType
@@ -34,8 +35,8 @@ async def make(
 ) -> tuple[Report, float]:
     kind = ReportType.COMPLIANCE
     request = ReportRequest(kind, form, DEFAULT_SECTIONS[kind], None, end)
-    async with api.transaction(org_id) as connection:
-        asked = await request_report(connection, Change(org_id, SYSTEM, None, system_clock()), request)
+    async with begin_change(api, Change(org_id, SYSTEM, None, system_clock())) as change:
+        asked = await request_report(change, request)
     started = time.perf_counter()
     await maker.run(JobReference(org_id, asked.report_id, 1))
     took = time.perf_counter() - started

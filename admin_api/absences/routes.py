@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AbsenceId
@@ -66,20 +66,16 @@ async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: Cu
     """What is assigned to you may be decided by your stand-in, from then until then."""
     _check_person(principal.agent_id)
     request = AbsenceRequest(body.stand_in, body.starts_at, body.ends_at, body.note, body.user_id)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        absence = await announce_absence(
-            connection, change_by(principal, dependencies), request, is_admin=principal.is_admin
-        )
+    async with administer(principal, dependencies) as change:
+        absence = await announce_absence(change, request, is_admin=principal.is_admin)
     return _answer(absence)
 
 
 @router.delete("/v1/absences/{id}")
 async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
     """You are back, or do not leave. What was decided in your place stays."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        absence = await call_off_absence(
-            connection, change_by(principal, dependencies), id, is_admin=principal.is_admin
-        )
+    async with administer(principal, dependencies) as change:
+        absence = await call_off_absence(change, id, is_admin=principal.is_admin)
     return _answer(absence)
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
@@ -69,10 +69,8 @@ async def create(
     body: NewGroup, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> GroupAnswer:
     """Make a group of approvers, by e-mail or user id."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        group = await create_group(
-            connection, change_by(principal, dependencies), body.name, body.description, body.members
-        )
+    async with administer(principal, dependencies) as change:
+        group = await create_group(change, body.name, body.description, body.members)
     set_etag(response, group.version)
     return _answer(group)
 
@@ -100,10 +98,9 @@ async def put(
     if_match: IfMatch = None,
 ) -> GroupAnswer:
     """Replace it. If-Match: only where it is still that version. Who is removed votes no more, from now on."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         group = await replace_group(
-            connection,
-            change_by(principal, dependencies),
+            change,
             name,
             body.description,
             body.members,
@@ -116,8 +113,8 @@ async def put(
 @router.delete("/admin/approver-groups/{name}")
 async def delete(name: GroupName, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GroupAnswer:
     """What still names it then names nobody: such approvals wait for the others, for admin:*, or for their end."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        return _answer(await remove_group(connection, change_by(principal, dependencies), name))
+    async with administer(principal, dependencies) as change:
+        return _answer(await remove_group(change, name))
 
 
 def _answer(group: ApproverGroup) -> GroupAnswer:

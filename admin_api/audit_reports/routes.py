@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from starlette.responses import StreamingResponse
 
 from admin_api.audit_reports.schemas import NewReport, ReportAnswer, report_answer
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.deleted import DeletedAnswer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -46,10 +46,10 @@ async def create(
     # What is not over yet cannot be reported: the same request of tomorrow would be another report.
     end = now if end is None or end > now else end
     request = ReportRequest(body.type, body.format, sections, start, end, body.checkpoint_size)
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         if body.checkpoint_size is not None:
-            await get_checkpoint(connection, principal.org_id, body.checkpoint_size)
-        report = await request_report(connection, change_by(principal, dependencies), request)
+            await get_checkpoint(change.connection, principal.org_id, body.checkpoint_size)
+        report = await request_report(change, request)
     response.headers["Location"] = f"/admin/audit/reports/{report.report_id}"
     return report_answer(report)
 
@@ -92,11 +92,11 @@ async def get(report_id: ReportId, principal: CurrentPrincipal, dependencies: Cu
 )
 async def download(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
     """The file. That somebody took it is recorded first."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        report = await get_report(connection, principal.org_id, report_id)
+    async with administer(principal, dependencies) as change:
+        report = await get_report(change.connection, principal.org_id, report_id)
         if report.result is None:
             raise ConflictError(f"the report is {report.status}: there is no file", details={"status": report.status})
-        await record_download(connection, change_by(principal, dependencies), report)
+        await record_download(change, report)
     headers = {
         "Content-Disposition": f'attachment; filename="{report.file_name}"',
         "Content-Length": str(report.result.size_bytes),
@@ -116,6 +116,6 @@ async def download(report_id: ReportId, principal: CurrentPrincipal, dependencie
 @router.delete("/admin/audit/reports/{report_id}")
 async def delete(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeletedAnswer:
     """With its file; one that is being made is given up. That it was there stays on record."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await remove_report(connection, change_by(principal, dependencies), report_id)
+    async with administer(principal, dependencies) as change:
+        await remove_report(change, report_id)
     return DeletedAnswer(id=report_id)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.errors import JSON
@@ -58,10 +58,8 @@ def _add(integration: Integration) -> None:
         dependencies, principal = dependencies_of(request), principal_of(request)
         expected = expected_version(if_match, None)
         document = parse_strict(await request.body())
-        async with dependencies.database.transaction(principal.org_id) as connection:
-            stored = await put_integration(
-                connection, change_by(principal, dependencies), integration, document, dependencies.vault
-            )
+        async with administer(principal, dependencies) as change:
+            stored = await put_integration(change, integration, document, dependencies.vault)
             if expected is not None:
                 expected.require(stored.setting.version - 1)  # what this raises undoes the change
         return _answer(integration, stored)
@@ -139,9 +137,9 @@ def _add_history(integration: Integration) -> None:
         delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
     ) -> DeliveryAnswer:
         """What was delivered, parked or cancelled is tried once more, for a day."""
-        async with dependencies.database.transaction(principal.org_id) as connection:
-            delivery = await redeliver(connection, change_by(principal, dependencies), integration, delivery_id)
-            attempts = await attempts_of(connection, principal.org_id, [delivery_id])
+        async with administer(principal, dependencies) as change:
+            delivery = await redeliver(change, integration, delivery_id)
+            attempts = await attempts_of(change.connection, principal.org_id, [delivery_id])
         return delivery_answer(delivery, attempts.get(delivery_id, ()))
 
     async def receipts(

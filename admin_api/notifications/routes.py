@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -63,8 +63,7 @@ async def send_again(
     delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """For another day; what it says is made anew, with a new link. 409 where it is pending already."""
-    org_id = principal.org_id
-    async with dependencies.database.transaction(org_id) as connection:
-        delivery = await redeliver(connection, change_by(principal, dependencies), delivery_id)
-        attempts = await attempts_of(connection, org_id, [delivery_id])
+    async with administer(principal, dependencies) as change:
+        delivery = await redeliver(change, delivery_id)
+        attempts = await attempts_of(change.connection, change.org_id, [delivery_id])
     return delivery_answer(delivery, attempts.get(delivery_id, []))

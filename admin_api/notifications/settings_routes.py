@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.errors import JSON
@@ -53,13 +53,11 @@ async def set_notifications(request: Request, if_match: IfMatch = None) -> Respo
     dependencies, principal = dependencies_of(request), principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        settings, setting = await put_notifications(
-            connection, change_by(principal, dependencies), document, dependencies.vault
-        )
+    async with administer(principal, dependencies) as change:
+        settings, setting = await put_notifications(change, document, dependencies.vault)
         if expected is not None:
             expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
-        return await _answer(connection, principal.org_id, settings, setting.version, dependencies.vault)
+        return await _answer(change.connection, principal.org_id, settings, setting.version, dependencies.vault)
 
 
 @router.get("/admin/settings/notifications/versions", response_model_exclude_unset=True)
@@ -75,8 +73,8 @@ async def test_channel(
     body: ChannelTest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """Sends a test message to a channel, disabled or not; GET /admin/notifications/{id} says how it went."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        delivery = await send_test(connection, change_by(principal, dependencies), body.channel)
+    async with administer(principal, dependencies) as change:
+        delivery = await send_test(change, body.channel)
     return delivery_answer(delivery, [])
 
 

@@ -64,9 +64,7 @@ async def make_invitation(
         secret = made.secret.reveal()
         address = None if login is None else login.invitation_address(secret)
         if address is not None:
-            mailed_by = await queue_invitation_mail(
-                change.connection, change, made.invitation, Secret(address), dependencies.vault
-            )
+            mailed_by = await queue_invitation_mail(change, made.invitation, Secret(address), dependencies.vault)
     return MadeInvitationAnswer(
         **dict(invitation_answer(made.invitation, change.at)), secret=secret, address=address, mailed_by=mailed_by
     )

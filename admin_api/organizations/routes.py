@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from admin_api.change import change_by
+from admin_api.change import administer, change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import InvitationId, OrganizationId, UserId
@@ -90,10 +90,9 @@ async def set_private_destinations(
 ) -> PrivateDestinationsAnswer:
     """Replace them. An entry of the organization's allowlist beyond them has no effect from here on."""
     org_id = await require_organization(dependencies, id)
-    change = change_by(principal, dependencies, org_id)
-    async with dependencies.database.transaction(org_id) as connection:
-        await open_private_destinations(connection, change, body.model_dump())
-        return private_destinations_answer(await stored_bounds(connection, org_id))
+    async with administer(principal, dependencies, org_id) as change:
+        await open_private_destinations(change, body.model_dump())
+        return private_destinations_answer(await stored_bounds(change.connection, org_id))
 
 
 @router.get("/admin/organizations/{id}/members", response_model_exclude_unset=True)

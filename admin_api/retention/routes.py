@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
@@ -22,10 +22,10 @@ from admin_api.retention.schemas import (
     hold_answer,
 )
 from admin_api.settings.tagged import replaced, shown
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import SettingName
 from headgate.retention.erasure import erase_actions
 from headgate.retention.hold_store import list_holds
@@ -50,8 +50,8 @@ async def set_retention(request: Request, if_match: IfMatch = None) -> Response:
     If-Match: only where it is still that version.
     """
 
-    async def put(connection: Connection, change: Change, document: JsonValue) -> JsonObject:
-        return policy_document(await put_policy(connection, change, document, KINDS))
+    async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
+        return policy_document(await put_policy(change, document, KINDS))
 
     return await replaced(request, SettingName.RETENTION, if_match, put)
 
@@ -75,10 +75,10 @@ async def get_holds(
 @router.post("/admin/retention/holds", status_code=201)
 async def hold(body: HoldRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> HoldAnswer:
     """Place a legal hold; in force from the answer on."""
-    target, change = body.checked_target(), change_by(principal, dependencies)
+    target = body.checked_target()
     await require_applied(dependencies.database, principal.org_id)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        return hold_answer(await place_hold(connection, change, body.scope, target, body.reason))
+    async with administer(principal, dependencies) as change:
+        return hold_answer(await place_hold(change, body.scope, target, body.reason))
 
 
 @router.post("/admin/retention/holds/{hold_id}/lift")
@@ -89,9 +89,8 @@ async def lift(
     dependencies: CurrentDependencies,
 ) -> HoldAnswer:
     """Lift a legal hold, for a reason of its own; it stays in the list of all."""
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        return hold_answer(await lift_hold(connection, change, hold_id, body.reason))
+    async with administer(principal, dependencies) as change:
+        return hold_answer(await lift_hold(change, hold_id, body.reason))
 
 
 @router.post("/admin/retention/erasures")
@@ -100,9 +99,8 @@ async def erase(body: ErasureRequest, principal: CurrentPrincipal, dependencies:
     still verify, and say that it was done, by whom and why."""
     action_ids = list(dict.fromkeys(body.action_ids))
     await require_applied(dependencies.database, principal.org_id)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        change = change_by(principal, dependencies)
-        outcomes = await erase_actions(connection, change, action_ids, body.depth, body.reason, BESIDE_ACTIONS)
+    async with administer(principal, dependencies) as change:
+        outcomes = await erase_actions(change, action_ids, body.depth, body.reason, BESIDE_ACTIONS)
     return ErasureAnswer(
         depth=body.depth,
         actions=[ErasedAction(action_id=one, outcome=outcome) for one, outcome in outcomes.items()],

@@ -8,9 +8,9 @@ from admin_api.dependencies import dependencies_of
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.settings.tagged import replaced, shown
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import SettingName
 from headgate.traffic.rules import capture_rules_document
 from headgate.traffic.settings_service import load_capture_rules, put_capture_rules
@@ -31,10 +31,10 @@ async def set_captures(request: Request, if_match: IfMatch = None) -> Response:
     If-Match: only where they are still that version.
     """
 
-    async def put(connection: Connection, change: Change, document: JsonValue) -> JsonObject:
+    async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
         # The proxies seal what they spool, and have no right to make the first key.
-        await dependencies_of(request).vault.make_first_keys(connection, change.org_id)
-        return capture_rules_document(await put_capture_rules(connection, change, document))
+        await dependencies_of(request).vault.make_first_keys(change.connection, change.org_id)
+        return capture_rules_document(await put_capture_rules(change, document))
 
     return await replaced(request, SettingName.CAPTURES, if_match, put)
 

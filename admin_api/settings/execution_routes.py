@@ -8,18 +8,18 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.settings.tagged import replaced, shown
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.executions.credentials import credential_names
 from headgate.executions.limits import load_limits
 from headgate.executions.model import limits_document
 from headgate.executions.service import put_credentials, put_limits
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import SettingName
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
@@ -42,8 +42,8 @@ async def set_limits(request: Request, if_match: IfMatch = None) -> Response:
     """In place of all limits; what is left out is the default. They hold from the next attempt on. If-Match: only where
     they are still that version."""
 
-    async def put(connection: Connection, change: Change, document: JsonValue) -> JsonObject:
-        return limits_document(await put_limits(connection, change, document))
+    async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
+        return limits_document(await put_limits(change, document))
 
     return await replaced(request, SettingName.EXECUTIONS, if_match, put)
 
@@ -65,7 +65,7 @@ async def set_credentials(request: Request, dependencies: CurrentDependencies) -
     """``{"credentials": {NAME: value}}``: these are set, null forgets one, the others stay."""
     principal = principal_of(request)
     document = parse_strict(await request.body())
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await put_credentials(connection, change_by(principal, dependencies), document, dependencies.vault)
-        names = await credential_names(connection, principal.org_id, dependencies.vault)
+    async with administer(principal, dependencies) as change:
+        await put_credentials(change, document, dependencies.vault)
+        names = await credential_names(change.connection, principal.org_id, dependencies.vault)
     return CredentialsAnswer(credentials=names)

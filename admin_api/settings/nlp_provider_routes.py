@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
@@ -94,11 +94,11 @@ async def set_nlp_providers(
     principal = principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await put_providers(connection, change_by(principal, dependencies), document, dependencies.vault)
-        await require_before(connection, principal.org_id, SettingName.NLP_PROVIDERS, expected)
-        await tag_of(connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
-        return await _answer(connection, principal.org_id, dependencies.vault)
+    async with administer(principal, dependencies) as change:
+        await put_providers(change, document, dependencies.vault)
+        await require_before(change.connection, principal.org_id, SettingName.NLP_PROVIDERS, expected)
+        await tag_of(change.connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
+        return await _answer(change.connection, principal.org_id, dependencies.vault)
 
 
 @router.post("/admin/settings/nlp-providers/test")

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
@@ -39,8 +39,8 @@ async def set_allowlist(request: Request, if_match: IfMatch = None) -> Response:
     dependencies, principal = dependencies_of(request), principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        setting = await put_allowlist(connection, change_by(principal, dependencies), document)
+    async with administer(principal, dependencies) as change:
+        setting = await put_allowlist(change, document)
         if expected is not None:
             expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
     return _answer(setting)

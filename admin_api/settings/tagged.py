@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version, set_etag
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import get_setting
 from headgate.policies.versions import ExpectedVersion
@@ -46,17 +46,17 @@ async def replaced(
     request: Request,
     name: SettingName,
     if_match: IfMatch,
-    put: Callable[[Connection, Change, JsonValue], Awaitable[JsonObject]],
+    put: Callable[[OrganizationChange, JsonValue], Awaitable[JsonObject]],
 ) -> Response:
     """``put`` stores the body in place of the document, and gives it as it is from now on. Where If-Match names another
     version than the one before, nothing is changed."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        stored = await put(connection, change_by(principal, dependencies), document)
-        await require_before(connection, principal.org_id, name, expected)
-        return await _tagged(connection, principal.org_id, name, stored)
+    async with administer(principal, dependencies) as change:
+        stored = await put(change, document)
+        await require_before(change.connection, principal.org_id, name, expected)
+        return await _tagged(change.connection, principal.org_id, name, stored)
 
 
 async def _tagged(connection: Connection, org_id: str, name: SettingName, document: JsonObject) -> Response:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
@@ -66,13 +66,12 @@ async def set_destinations(
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
     await apply_before_reading(dependencies.database, principal.org_id)  # "from now on" is behind what was recorded
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        change = change_by(principal, dependencies)
-        found, setting = await put_destinations(connection, change, document, dependencies.vault)
+    async with administer(principal, dependencies) as change:
+        found, setting = await put_destinations(change, document, dependencies.vault)
         if expected is not None:
             expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
         set_etag(response, setting.version)
-        return await _answer(connection, principal.org_id, found, dependencies.vault)
+        return await _answer(change.connection, principal.org_id, found, dependencies.vault)
 
 
 async def _answer(

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.deleted import DeletedAnswer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -47,10 +47,8 @@ async def create(
 ) -> EndpointWithSecretAnswer:
     """A new endpoint; its secret is shown in this answer and never again."""
     draft = EndpointDraft(body.url, body.description, parse_events(body.events), body.enabled)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        endpoint, secret = await create_endpoint(
-            connection, change_by(principal, dependencies), draft, dependencies.vault
-        )
+    async with administer(principal, dependencies) as change:
+        endpoint, secret = await create_endpoint(change, draft, dependencies.vault)
     return endpoint_with_secret(endpoint, secret)
 
 
@@ -78,15 +76,15 @@ async def update(
 ) -> EndpointAnswer:
     """Enabling one that Headgate disabled forgets why. What happened while it was disabled is not told later."""
     given = body.model_fields_set
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        before = await get_endpoint(connection, principal.org_id, webhook_id)
+    async with administer(principal, dependencies) as change:
+        before = await get_endpoint(change.connection, principal.org_id, webhook_id)
         draft = EndpointDraft(
             url=before.url if body.url is None else body.url,
             description=body.description if "description" in given else before.description,
             events=before.events if body.events is None else parse_events(body.events),
             enabled=before.enabled if body.enabled is None else body.enabled,
         )
-        return endpoint_answer(await update_endpoint(connection, change_by(principal, dependencies), webhook_id, draft))
+        return endpoint_answer(await update_endpoint(change, webhook_id, draft))
 
 
 @router.delete("/admin/webhooks/{webhook_id}")
@@ -94,8 +92,8 @@ async def delete(
     webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeletedAnswer:
     """Nothing more is sent to it; what is pending is cancelled, and its secrets are forgotten."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await remove_endpoint(connection, change_by(principal, dependencies), webhook_id, dependencies.vault)
+    async with administer(principal, dependencies) as change:
+        await remove_endpoint(change, webhook_id, dependencies.vault)
     return DeletedAnswer(id=webhook_id)
 
 
@@ -108,18 +106,16 @@ async def rotate(
 ) -> EndpointWithSecretAnswer:
     """A new secret, shown this once; messages carry both signatures for the time of the overlap."""
     overlap = timedelta(seconds=(body or SecretRotation()).overlap_seconds)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        endpoint, secret = await rotate_secret(
-            connection, change_by(principal, dependencies), webhook_id, overlap, dependencies.vault
-        )
+    async with administer(principal, dependencies) as change:
+        endpoint, secret = await rotate_secret(change, webhook_id, overlap, dependencies.vault)
     return endpoint_with_secret(endpoint, secret)
 
 
 @router.post("/admin/webhooks/{webhook_id}/test", status_code=202)
 async def test(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
     """Sends a ``webhook.test``, to a disabled endpoint too; how it went is the delivery's to say."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        delivery = await send_test(connection, change_by(principal, dependencies), webhook_id)
+    async with administer(principal, dependencies) as change:
+        delivery = await send_test(change, webhook_id)
     return delivery_answer(delivery, [])
 
 
@@ -166,8 +162,7 @@ async def send_again(
     webhook_id: WebhookId, delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
     """The same message under the same id, for another day. 409 where it is pending already."""
-    org_id = principal.org_id
-    async with dependencies.database.transaction(org_id) as connection:
-        delivery = await redeliver(connection, change_by(principal, dependencies), webhook_id, delivery_id)
-        attempts = await attempts_of(connection, org_id, [delivery.delivery_id])
+    async with administer(principal, dependencies) as change:
+        delivery = await redeliver(change, webhook_id, delivery_id)
+        attempts = await attempts_of(change.connection, change.org_id, [delivery.delivery_id])
     return delivery_answer(delivery, attempts.get(delivery.delivery_id, []))

@@ -12,14 +12,13 @@ from headgate.approvals.absence_store import (
     overlapping,
 )
 from headgate.approvals.absences import Absence, checked_absence
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import User
 from headgate.organizations.store import find_users, find_users_by_email
 
@@ -36,9 +35,7 @@ class AbsenceRequest:
     user_id: str | None = None
 
 
-async def announce_absence(
-    connection: Connection, change: Change, request: AbsenceRequest, *, is_admin: bool
-) -> Absence:
+async def announce_absence(change: OrganizationChange, request: AbsenceRequest, *, is_admin: bool) -> Absence:
     """Raises ValidationError, ForbiddenError (not the caller's absence) or ConflictError (a delegate exists for that
     time)."""
     user_id = request.user_id or change.user_id
@@ -49,14 +46,14 @@ async def announce_absence(
         )
     if user_id != change.user_id and not is_admin:
         raise ForbiddenError("Only admin:* may name a delegate for another person.")
-    if user_id not in await find_users(connection, change.org_id, [user_id]):
+    if user_id not in await find_users(change.connection, change.org_id, [user_id]):
         raise _unknown("user_id", user_id)
-    await absences_are_changed_one_at_a_time(connection, change.org_id, user_id)
+    await absences_are_changed_one_at_a_time(change.connection, change.org_id, user_id)
     absence = checked_absence(
         Absence(
             absence_id=new_id(IdPrefix.ABSENCE),
             user_id=user_id,
-            stand_in=await _stand_in(connection, change.org_id, request.stand_in),
+            stand_in=await _stand_in(change.connection, change.org_id, request.stand_in),
             starts_at=request.starts_at or change.at,
             ends_at=request.ends_at,
             note=request.note,
@@ -64,29 +61,29 @@ async def announce_absence(
             created_at=change.at,
         )
     )
-    other = await overlapping(connection, change.org_id, user_id, absence.starts_at, absence.ends_at)
+    other = await overlapping(change.connection, change.org_id, user_id, absence.starts_at, absence.ends_at)
     if other is not None:
         raise ConflictError(
             f"{other.stand_in} stands in from {rfc3339(other.starts_at)} until {rfc3339(other.ends_at)} already",
             details={"absence_id": other.absence_id, "stand_in": other.stand_in},
         )
-    await insert_absence(connection, change.org_id, absence)
-    await append(connection, change.org_id, [_event(EventType.ABSENCE_CREATED, change, absence)])
+    await insert_absence(change.connection, change.org_id, absence)
+    await change.record(EventType.ABSENCE_CREATED, _data(absence))
     return absence
 
 
-async def call_off_absence(connection: Connection, change: Change, absence_id: str, *, is_admin: bool) -> Absence:
+async def call_off_absence(change: OrganizationChange, absence_id: str, *, is_admin: bool) -> Absence:
     """Ends the absence now. Raises NotFoundError, ForbiddenError or ConflictError (the absence is over)."""
-    absence = await find_absence(connection, change.org_id, absence_id)
+    absence = await find_absence(change.connection, change.org_id, absence_id)
     if absence is None:
         raise NotFoundError(f"there is no absence {absence_id}")
     if absence.user_id != change.user_id and not is_admin:
         raise ForbiddenError("Only the absent person or admin:* may end an absence.")
     if absence.ends_at <= change.at:
         raise ConflictError(f"the absence was over at {rfc3339(absence.ends_at)}")
-    await end_absence(connection, change.org_id, absence_id, change.at)
-    ended = await find_absence(connection, change.org_id, absence_id)
-    await append(connection, change.org_id, [_event(EventType.ABSENCE_ENDED, change, ended or absence)])
+    await end_absence(change.connection, change.org_id, absence_id, change.at)
+    ended = await find_absence(change.connection, change.org_id, absence_id)
+    await change.record(EventType.ABSENCE_ENDED, _data(ended or absence))
     return ended or absence
 
 
@@ -115,12 +112,11 @@ def _unknown(field: str, written: str) -> ValidationError:
     )
 
 
-def _event(event_type: EventType, change: Change, absence: Absence) -> Event:
-    data: JsonObject = {
+def _data(absence: Absence) -> JsonObject:
+    return {
         "absence_id": absence.absence_id,
         "user_id": absence.user_id,
         "stand_in": absence.stand_in,
         "from": rfc3339(absence.starts_at),
         "until": rfc3339(absence.ends_at),
     }
-    return Event(event_type, change.at, change.actor, data)

@@ -8,38 +8,35 @@ from dataclasses import replace
 
 from headgate.approvals.group_store import count_groups, delete_group, insert_group, lock_group, save_group
 from headgate.approvals.groups import GROUPS_MAX, ApproverGroup, parse_group_name, parse_members
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.organizations.change import OrganizationChange
 from headgate.policies.versions import ExpectedVersion
 
 
 async def create_group(
-    connection: Connection, change: Change, name: str, description: str | None, members: Sequence[str]
+    change: OrganizationChange, name: str, description: str | None, members: Sequence[str]
 ) -> ApproverGroup:
     """Raises ValidationError or ConflictError (the name is taken, or there are too many groups)."""
     group = ApproverGroup(parse_group_name(name), description, parse_members(members), 1, change.at, change.at)
-    if await count_groups(connection, change.org_id) >= GROUPS_MAX:
+    if await count_groups(change.connection, change.org_id) >= GROUPS_MAX:
         raise ConflictError(f"there are {GROUPS_MAX} groups already")
-    if not await insert_group(connection, change.org_id, group):
+    if not await insert_group(change.connection, change.org_id, group):
         raise ConflictError(f"there is a group {name} already", details={"field": "name", "reason": "taken"})
-    await _record(connection, change, EventType.APPROVER_GROUP_CREATED, _data(group))
+    await _record(change, EventType.APPROVER_GROUP_CREATED, _data(group))
     return group
 
 
 async def replace_group(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     name: str,
     description: str | None,
     members: Sequence[str],
     expected: ExpectedVersion | None,
 ) -> ApproverGroup:
     """Raises NotFoundError, ValidationError, PreconditionFailedError or ConflictError (the version has changed)."""
-    before = await _locked(connection, change, name)
+    before = await _locked(change, name)
     if expected is not None:
         expected.require(before.version)
     group = replace(
@@ -49,32 +46,32 @@ async def replace_group(
         version=before.version + 1,
         updated_at=change.at,
     )
-    await save_group(connection, change.org_id, group)
+    await save_group(change.connection, change.org_id, group)
     added: JsonObject = {
         "added": [*sorted(set(group.members) - set(before.members))],
         "removed": [*sorted(set(before.members) - set(group.members))],
     }
-    await _record(connection, change, EventType.APPROVER_GROUP_UPDATED, _data(group) | added)
+    await _record(change, EventType.APPROVER_GROUP_UPDATED, _data(group) | added)
     return group
 
 
-async def remove_group(connection: Connection, change: Change, name: str) -> ApproverGroup:
+async def remove_group(change: OrganizationChange, name: str) -> ApproverGroup:
     """Deletes the group. References that remain match no person. Raises NotFoundError."""
-    group = await _locked(connection, change, name)
-    await delete_group(connection, change.org_id, name)
-    await _record(connection, change, EventType.APPROVER_GROUP_DELETED, _data(group))
+    group = await _locked(change, name)
+    await delete_group(change.connection, change.org_id, name)
+    await _record(change, EventType.APPROVER_GROUP_DELETED, _data(group))
     return group
 
 
-async def _locked(connection: Connection, change: Change, name: str) -> ApproverGroup:
-    group = await lock_group(connection, change.org_id, parse_group_name(name))
+async def _locked(change: OrganizationChange, name: str) -> ApproverGroup:
+    group = await lock_group(change.connection, change.org_id, parse_group_name(name))
     if group is None:
         raise NotFoundError(f"there is no group {name}")
     return group
 
 
-async def _record(connection: Connection, change: Change, event_type: EventType, data: JsonObject) -> None:
-    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, data)])
+async def _record(change: OrganizationChange, event_type: EventType, data: JsonObject) -> None:
+    await change.record(event_type, data)
 
 
 def _data(group: ApproverGroup) -> JsonObject:

@@ -1,31 +1,29 @@
 """Setting an organization's limits and credentials."""
 
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.executions.credentials import change_credentials, parse_credentials
 from headgate.executions.model import ExecutionLimits, limits_document, parse_limits
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.model import SettingName
 from headgate.vault.service import Vault
 
 
-async def put_limits(connection: Connection, change: Change, document: JsonValue) -> ExecutionLimits:
+async def put_limits(change: OrganizationChange, document: JsonValue) -> ExecutionLimits:
     """In place of all. No decision depends on them, so no generation moves. Raises ValidationError."""
     limits = parse_limits(document)
-    await change_setting(connection, change, SettingName.EXECUTIONS, limits_document(limits), moves_generation=False)
+    await change_setting(change, SettingName.EXECUTIONS, limits_document(limits), moves_generation=False)
     return limits
 
 
-async def put_credentials(connection: Connection, change: Change, document: JsonValue, vault: Vault) -> None:
+async def put_credentials(change: OrganizationChange, document: JsonValue, vault: Vault) -> None:
     """Recorded by their names. Raises ValidationError, UnavailableError."""
     changes = parse_credentials(document)
-    await change_credentials(connection, change.org_id, vault, changes)
+    await change_credentials(change.connection, change.org_id, vault, changes)
     data: JsonObject = {
         "name": "credentials",
         "set": list[JsonValue](sorted(name for name, value in changes.items() if value is not None)),
         "forgotten": list[JsonValue](sorted(name for name, value in changes.items() if value is None)),
     }
-    await append(connection, change.org_id, [Event(EventType.SETTING_CHANGED, change.at, change.actor, data)])
+    await change.record(EventType.SETTING_CHANGED, data)

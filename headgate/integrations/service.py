@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, reopen
@@ -21,6 +20,7 @@ from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.notifications.links import KEY_NAME, new_key
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import Setting, SettingName
 from headgate.organizations.setting_versions import keep_version
 from headgate.organizations.store import get_setting, get_settings, put_setting
@@ -83,52 +83,52 @@ async def enabled_integrations(connection: Connection, org_id: str) -> dict[Inte
 
 
 async def put_integration(
-    connection: Connection, change: Change, integration: Integration, document: JsonValue, vault: Vault
+    change: OrganizationChange, integration: Integration, document: JsonValue, vault: Vault
 ) -> Stored:
     """Replaces the settings, with a kept version and an event. Raises ValidationError, UnavailableError."""
     org_id = change.org_id
-    await lock_integration(connection, org_id, integration)
-    before = await load_stored(connection, org_id, integration, vault)
+    await lock_integration(change.connection, org_id, integration)
+    before = await load_stored(change.connection, org_id, integration, vault)
     kept = set() if before is None else set(before.secrets)
     draft = parse_draft(SETTINGS[integration], document, None if before is None else before.settings, kept)
-    await require_known(connection, org_id, draft.settings)
+    await require_known(change.connection, org_id, draft.settings)
     for member, secret in draft.secrets.items():
         name = vault_name(integration, member)
         if secret is None:
-            await vault.forget(connection, org_id, name)
+            await vault.forget(change.connection, org_id, name)
             kept.discard(member)
         else:
-            await vault.keep(connection, org_id, name, secret)
+            await vault.keep(change.connection, org_id, name, secret)
             kept.add(member)
-    connection_id = await ensure_connection(connection, org_id, integration, new_id(IdPrefix.CONNECTION))
+    connection_id = await ensure_connection(change.connection, org_id, integration, new_id(IdPrefix.CONNECTION))
     stored = record(draft.settings)
     setting = await put_setting(
-        connection, org_id, setting_name(integration), canonical_bytes(stored).decode(), change.user_id
+        change.connection, org_id, setting_name(integration), canonical_bytes(stored).decode(), change.user_id
     )
-    await keep_version(connection, org_id, setting)
+    await keep_version(change.connection, org_id, setting)
     data: JsonObject = {
         "document": stored,
         "name": setting.name.value,
         "secrets_changed": list[JsonValue](sorted(draft.secrets)),
         "version": setting.version,
     }
-    await append(connection, org_id, [Event(EventType.SETTING_CHANGED, change.at, change.actor, data)])
-    await _follow(connection, change, integration, draft.settings, vault)
+    await change.record(EventType.SETTING_CHANGED, data)
+    await _follow(change, integration, draft.settings, vault)
     return Stored(draft.settings, setting, connection_id, frozenset(kept))
 
 
 async def _follow(
-    connection: Connection, change: Change, integration: Integration, settings: IntegrationSettings, vault: Vault
+    change: OrganizationChange, integration: Integration, settings: IntegrationSettings, vault: Vault
 ) -> None:
     """Follows the audit log while any integration needs it."""
     if not settings.enabled:
-        await cancel_pending(connection, change.org_id, TargetKind.INTEGRATION, integration.value, change.at)
-    if await enabled_integrations(connection, change.org_id):
-        await start_at_the_end(connection, change.org_id, Consumer.INTEGRATIONS)
-        if KEY_NAME not in await vault.names(connection, change.org_id, KEY_NAME):
-            await vault.keep(connection, change.org_id, KEY_NAME, new_key())
+        await cancel_pending(change.connection, change.org_id, TargetKind.INTEGRATION, integration.value, change.at)
+    if await enabled_integrations(change.connection, change.org_id):
+        await start_at_the_end(change.connection, change.org_id, Consumer.INTEGRATIONS)
+        if KEY_NAME not in await vault.names(change.connection, change.org_id, KEY_NAME):
+            await vault.keep(change.connection, change.org_id, KEY_NAME, new_key())
     else:
-        await stop(connection, change.org_id, Consumer.INTEGRATIONS)
+        await stop(change.connection, change.org_id, Consumer.INTEGRATIONS)
 
 
 async def _kept(connection: Connection, org_id: str, integration: Integration, vault: Vault) -> Collection[str]:
@@ -136,18 +136,18 @@ async def _kept(connection: Connection, org_id: str, integration: Integration, v
     return {name.removeprefix(prefix) for name in await vault.names(connection, org_id, prefix)}
 
 
-async def redeliver(connection: Connection, change: Change, integration: Integration, delivery_id: str) -> Delivery:
+async def redeliver(change: OrganizationChange, integration: Integration, delivery_id: str) -> Delivery:
     """Repeats a delivery with a day's time. Raises NotFoundError, ConflictError if it is waiting already."""
-    delivery = await get_delivery(connection, change.org_id, TargetKind.INTEGRATION, delivery_id, lock=True)
+    delivery = await get_delivery(change.connection, change.org_id, TargetKind.INTEGRATION, delivery_id, lock=True)
     if delivery.target_id != integration.value:
         raise NotFoundError(f"there is no delivery {delivery_id}")
     require_move(delivery.status, DeliveryStatus.PENDING)
-    await reopen(connection, delivery, change.at, change.at + GIVE_UP_AFTER)
+    await reopen(change.connection, delivery, change.at, change.at + GIVE_UP_AFTER)
     lock = sequence_of(change.org_id, integration, delivery.subject_id or delivery_id)
-    await defer(connection, INTEGRATE, change.org_id, delivery_id, lock=lock)
+    await defer(change.connection, INTEGRATE, change.org_id, delivery_id, lock=lock)
     data: JsonObject = {"integration": integration.value, "delivery_id": delivery_id}
-    await append(connection, change.org_id, [Event(EventType.DELIVERY_REPEATED, change.at, change.actor, data)])
-    return await get_delivery(connection, change.org_id, TargetKind.INTEGRATION, delivery_id)
+    await change.record(EventType.DELIVERY_REPEATED, data)
+    return await get_delivery(change.connection, change.org_id, TargetKind.INTEGRATION, delivery_id)
 
 
 def new_delivery(

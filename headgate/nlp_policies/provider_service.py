@@ -1,6 +1,5 @@
 """Setting and loading an organization's providers."""
 
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.judges.model import Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
@@ -13,10 +12,11 @@ from headgate.nlp_policies.provider_settings import (
     require_open_addresses,
     vault_name,
 )
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import OperatorBounds
 from headgate.organizations.model import SettingName
-from headgate.organizations.store import bump_generation, get_setting
+from headgate.organizations.store import get_setting
 from headgate.organizations.stored_rules import stored_bounds
 from headgate.vault.service import Vault
 
@@ -42,9 +42,7 @@ async def load_providers(connection: Connection, org_id: str, vault: Vault) -> d
     return {name: one.with_key(keys.get(vault_name(name)), rules) for name, one in settings.items()}
 
 
-async def put_providers(
-    connection: Connection, change: Change, document: JsonValue, vault: Vault
-) -> dict[str, ProviderSetting]:
+async def put_providers(change: OrganizationChange, document: JsonValue, vault: Vault) -> dict[str, ProviderSetting]:
     """In place of all that were set. Keys that are not given stay, those of providers that go are forgotten.
 
     Raises ValidationError, UnavailableError.
@@ -53,18 +51,18 @@ async def put_providers(
     if ONNX in draft.providers:  # not refused when read: an organization may have had one before the name was taken
         reason = "the name stands for local classifiers, which need no setting: choose another"
         raise ValidationError(f"{ONNX}: {reason}", details={"field": ONNX, "reason": reason})
-    generation = await bump_generation(connection, org_id)  # locks: changes of one organization are ordered
-    kept = await names_with_keys(connection, org_id, vault)
-    require_keys_again(draft, await provider_settings(connection, org_id), kept)
-    require_open_addresses(draft, OperatorBounds(await stored_bounds(connection, org_id)))
+    await change.raise_generation()  # locks: changes of one organization are ordered
+    kept = await names_with_keys(change.connection, org_id, vault)
+    require_keys_again(draft, await provider_settings(change.connection, org_id), kept)
+    require_open_addresses(draft, OperatorBounds(await stored_bounds(change.connection, org_id)))
     for name in kept - draft.providers.keys():
-        await vault.forget(connection, org_id, vault_name(name))
+        await vault.forget(change.connection, org_id, vault_name(name))
     for name, key in draft.keys.items():
         if key is None:
-            await vault.forget(connection, org_id, vault_name(name))
+            await vault.forget(change.connection, org_id, vault_name(name))
         else:
-            await vault.keep(connection, org_id, vault_name(name), key)
+            await vault.keep(change.connection, org_id, vault_name(name), key)
     stored: JsonObject = {name: one.record() for name, one in draft.providers.items()}
-    told: JsonObject = {"generation": generation, "keys_changed": list[JsonValue](sorted(draft.keys))}
-    await change_setting(connection, change, SettingName.NLP_PROVIDERS, stored, moves_generation=False, told=told)
+    told: JsonObject = {"keys_changed": list[JsonValue](sorted(draft.keys))}
+    await change_setting(change, SettingName.NLP_PROVIDERS, stored, moves_generation=True, told=told)
     return draft.providers

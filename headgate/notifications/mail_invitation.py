@@ -3,7 +3,6 @@
 Deliveries do not contain the single-use link. It waits in the vault and is overwritten after sending.
 """
 
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.deliveries.store import insert_delivery
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
@@ -11,6 +10,7 @@ from headgate.kernel.clock import rfc3339
 from headgate.kernel.secrets import Secret
 from headgate.notifications.invitation_mail import INVITED, mail_channel
 from headgate.notifications.service import NOTIFY, load_settings, new_delivery
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.invitations import Invitation
 from headgate.queue.store import defer
 from headgate.vault.service import Vault
@@ -19,14 +19,14 @@ _SENT = "sent"
 
 
 async def queue_invitation_mail(
-    connection: Connection, change: Change, invitation: Invitation, address: Secret, vault: Vault
+    change: OrganizationChange, invitation: Invitation, address: Secret, vault: Vault
 ) -> str | None:
     """The channel that mails the invitation; None: there is none. Raises UnavailableError if the vault cannot store
     the link."""
-    channel = mail_channel((await load_settings(connection, change.org_id)).channels)
+    channel = mail_channel((await load_settings(change.connection, change.org_id)).channels)
     if channel is None:
         return None
-    await vault.keep(connection, change.org_id, _kept_as(invitation.invitation_id), address)
+    await vault.keep(change.connection, change.org_id, _kept_as(invitation.invitation_id), address)
     payload: JsonObject = {
         "event": INVITED,
         "timestamp": rfc3339(change.at),
@@ -36,8 +36,8 @@ async def queue_invitation_mail(
     delivery = new_delivery(
         change, channel.name, INVITED, canonical_bytes(payload).decode(), subject_id=invitation.invitation_id
     )
-    if await insert_delivery(connection, delivery):
-        await defer(connection, NOTIFY, change.org_id, delivery.delivery_id)
+    if await insert_delivery(change.connection, delivery):
+        await defer(change.connection, NOTIFY, change.org_id, delivery.delivery_id)
     return channel.name
 
 

@@ -4,8 +4,7 @@ from functools import partial
 from typing import Final
 
 from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, insert_delivery, reopen
@@ -19,6 +18,7 @@ from headgate.notifications.links import KEY_NAME, new_key
 from headgate.notifications.model import NOTHING_SET, Channel, NotificationSettings
 from headgate.notifications.parse import parse_notifications, parse_stored, secrets_of
 from headgate.notifications.store import lock_settings, replace_connections
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.model import Setting, SettingName
 from headgate.organizations.setting_versions import keep_version
@@ -56,69 +56,68 @@ async def link_key(connection: Connection, org_id: str, vault: Vault) -> Secret 
 
 
 async def put_notifications(
-    connection: Connection, change: Change, document: JsonValue, vault: Vault
+    change: OrganizationChange, document: JsonValue, vault: Vault
 ) -> tuple[NotificationSettings, Setting]:
     """Replaces the settings. Secrets that are not submitted stay; secrets of removed channels are deleted.
 
     Raises ValidationError, UnavailableError.
     """
     org_id = change.org_id
-    await lock_settings(connection, org_id)
-    before = await load_settings(connection, org_id)
+    await lock_settings(change.connection, org_id)
+    before = await load_settings(change.connection, org_id)
     draft = parse_notifications(document, before, partial(new_id, IdPrefix.CONNECTION))
     settings = draft.settings
     for name, channel in before.channels.items():
         now = settings.channels.get(name)
         if now is None or now.kind is not channel.kind:
             for member in secrets_of(channel.kind):
-                await vault.forget(connection, org_id, vault_name(name, member))
-            await cancel_pending(connection, org_id, TargetKind.CHANNEL, name, change.at)
+                await vault.forget(change.connection, org_id, vault_name(name, member))
+            await cancel_pending(change.connection, org_id, TargetKind.CHANNEL, name, change.at)
     for (name, member), secret in draft.secrets.items():
-        await vault.keep(connection, org_id, vault_name(name, member), secret)
+        await vault.keep(change.connection, org_id, vault_name(name, member), secret)
     connections = {one.connection_id: one.name for one in settings.channels.values() if one.connection_id is not None}
-    await replace_connections(connection, org_id, connections)
+    await replace_connections(change.connection, org_id, connections)
     if settings.channels:
-        await start_at_the_end(connection, org_id, Consumer.NOTIFICATIONS)
-        if await link_key(connection, org_id, vault) is None:
-            await vault.keep(connection, org_id, KEY_NAME, new_key())
+        await start_at_the_end(change.connection, org_id, Consumer.NOTIFICATIONS)
+        if await link_key(change.connection, org_id, vault) is None:
+            await vault.keep(change.connection, org_id, KEY_NAME, new_key())
     else:
-        await stop(connection, org_id, Consumer.NOTIFICATIONS)
+        await stop(change.connection, org_id, Consumer.NOTIFICATIONS)
     setting = await change_setting(
-        connection,
         change,
         SettingName.NOTIFICATIONS,
         settings.record(),
         moves_generation=False,
         told={"secrets_changed": list[JsonValue](sorted(f"{name}.{member}" for name, member in draft.secrets))},
     )
-    await keep_version(connection, org_id, setting)
+    await keep_version(change.connection, org_id, setting)
     return settings, setting
 
 
-async def send_test(connection: Connection, change: Change, channel: str) -> Delivery:
+async def send_test(change: OrganizationChange, channel: str) -> Delivery:
     """Raises NotFoundError."""
-    if channel not in (await load_settings(connection, change.org_id)).channels:
+    if channel not in (await load_settings(change.connection, change.org_id)).channels:
         raise NotFoundError(f"there is no channel {channel[:64]}")
     payload = canonical_bytes({"event": "notification.test", "timestamp": rfc3339(change.at)}).decode()
     delivery = new_delivery(change, channel, "notification.test", payload)
-    await insert_delivery(connection, delivery)
-    await defer(connection, NOTIFY, change.org_id, delivery.delivery_id)
+    await insert_delivery(change.connection, delivery)
+    await defer(change.connection, NOTIFY, change.org_id, delivery.delivery_id)
     data: JsonObject = {"channel": channel, "delivery_id": delivery.delivery_id}
-    await append(connection, change.org_id, [Event(EventType.NOTIFICATION_TESTED, change.at, change.actor, data)])
+    await change.record(EventType.NOTIFICATION_TESTED, data)
     return delivery
 
 
-async def redeliver(connection: Connection, change: Change, delivery_id: str) -> Delivery:
+async def redeliver(change: OrganizationChange, delivery_id: str) -> Delivery:
     """Raises NotFoundError, ConflictError, or ValidationError if the channel was deleted."""
-    delivery = await get_delivery(connection, change.org_id, TargetKind.CHANNEL, delivery_id, lock=True)
+    delivery = await get_delivery(change.connection, change.org_id, TargetKind.CHANNEL, delivery_id, lock=True)
     require_move(delivery.status, DeliveryStatus.PENDING)
-    if delivery.target_id not in (await load_settings(connection, change.org_id)).channels:
+    if delivery.target_id not in (await load_settings(change.connection, change.org_id)).channels:
         raise ValidationError(f"there is no channel {delivery.target_id} any more", details={"field": "channel"})
-    await reopen(connection, delivery, change.at, change.at + GIVE_UP_AFTER)
-    await defer(connection, NOTIFY, change.org_id, delivery_id)
+    await reopen(change.connection, delivery, change.at, change.at + GIVE_UP_AFTER)
+    await defer(change.connection, NOTIFY, change.org_id, delivery_id)
     data: JsonObject = {"channel": delivery.target_id, "delivery_id": delivery_id}
-    await append(connection, change.org_id, [Event(EventType.DELIVERY_REPEATED, change.at, change.actor, data)])
-    return await get_delivery(connection, change.org_id, TargetKind.CHANNEL, delivery_id)
+    await change.record(EventType.DELIVERY_REPEATED, data)
+    return await get_delivery(change.connection, change.org_id, TargetKind.CHANNEL, delivery_id)
 
 
 def new_delivery(

@@ -1,17 +1,14 @@
 """Setting a document anew: its next version, and the event that says so, in the caller's transaction."""
 
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.model import Setting, SettingName
-from headgate.organizations.store import bump_generation, put_setting
+from headgate.organizations.store import put_setting
 
 
 async def change_setting(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     name: SettingName,
     document: JsonValue,
     *,
@@ -22,8 +19,10 @@ async def change_setting(
     stale from here on, in every process. ``told``: what the event says besides."""
     data: JsonObject = {"document": document, "name": name.value, **(told or {})}
     if moves_generation:
-        data["generation"] = await bump_generation(connection, change.org_id)
-    setting = await put_setting(connection, change.org_id, name, canonical_bytes(document).decode(), change.user_id)
+        data["generation"] = await change.raise_generation()
+    setting = await put_setting(
+        change.connection, change.org_id, name, canonical_bytes(document).decode(), change.user_id
+    )
     data["version"] = setting.version
-    await append(connection, change.org_id, [Event(EventType.SETTING_CHANGED, change.at, change.actor, data)])
+    await change.record(EventType.SETTING_CHANGED, data)
     return setting

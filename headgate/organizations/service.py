@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from headgate.audit.change import Change
 from headgate.audit.model import Actor, ActorType, Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection, Database
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ForbiddenError
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Setting, SettingName, TokenIdentity, User
@@ -16,14 +16,14 @@ from headgate.organizations.store import find_organization, find_users_by_email,
 from headgate.organizations.stored_rules import stored_bounds
 
 
-async def put_allowlist(connection: Connection, change: Change, document: JsonValue) -> Setting:
+async def put_allowlist(change: OrganizationChange, document: JsonValue) -> Setting:
     """Check and store the organization's allowlist; decisions made on the one before become stale.
 
     Raises ValidationError, which names the entry.
     """
-    bounds = await stored_bounds(connection, change.org_id)
+    bounds = await stored_bounds(change.connection, change.org_id)
     parse_allowlist(canonical_bytes(document).decode(), bounds).require_within_bounds()
-    return await change_setting(connection, change, SettingName.ALLOWLIST, document, moves_generation=True)
+    return await change_setting(change, SettingName.ALLOWLIST, document, moves_generation=True)
 
 
 async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock, issued_at: float | None = None) -> User:

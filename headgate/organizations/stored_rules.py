@@ -2,9 +2,9 @@
 
 import json
 
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import Allowlist, Destination, parse_allowlist, parse_bounds
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, SettingName
@@ -25,10 +25,10 @@ async def stored_bounds(connection: Connection, org_id: str) -> tuple[Destinatio
     return _bounds(org_id, None if setting is None else setting.document)
 
 
-async def open_private_destinations(connection: Connection, change: Change, document: JsonObject) -> None:
+async def open_private_destinations(change: OrganizationChange, document: JsonObject) -> None:
     """Replaces the bounds of the change's organization, at its operator's word. Raises ValidationError."""
     parse_bounds(document)
-    await change_setting(connection, change, SettingName.PRIVATE_DESTINATIONS, document, moves_generation=True)
+    await change_setting(change, SettingName.PRIVATE_DESTINATIONS, document, moves_generation=True)
 
 
 def _bounds(org_id: str, document: str | None) -> tuple[Destination, ...] | None:

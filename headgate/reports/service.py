@@ -3,15 +3,13 @@
 from datetime import datetime
 from typing import Final
 
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import OrganizationChange
 from headgate.queue.model import Job
 from headgate.queue.store import defer
 from headgate.reports.model import Report, ReportRequest
@@ -29,13 +27,13 @@ MOST_KEPT_BYTES: Final = 2 << 30
 MOST_REPORT_BYTES: Final = 256 << 20
 
 
-async def request_report(connection: Connection, change: Change, request: ReportRequest) -> Report:
+async def request_report(change: OrganizationChange, request: ReportRequest) -> Report:
     """Deferred in the caller's transaction. Raises ValidationError, ConflictError."""
     if request.start is not None and request.end < request.start:
         raise ValidationError(
             "end_date is before start_date", details={"field": "end_date", "reason": "before start_date"}
         )
-    unfinished, kept_bytes = await kept(connection, change.org_id)
+    unfinished, kept_bytes = await kept(change.connection, change.org_id)
     if unfinished >= MOST_UNFINISHED:
         raise ConflictError(
             f"{unfinished} reports are being made: wait for one of them", details={"limit": MOST_UNFINISHED}
@@ -46,29 +44,25 @@ async def request_report(connection: Connection, change: Change, request: Report
             details={"limit_bytes": MOST_KEPT_BYTES},
         )
     report_id = new_id(IdPrefix.REPORT)
-    await insert_report(connection, change.org_id, report_id, request, created_by=change.actor.id, at=change.at)
-    await defer(connection, MAKE_REPORT, change.org_id, report_id)
-    await append(
-        connection,
-        change.org_id,
-        [Event(EventType.REPORT_REQUESTED, change.at, change.actor, about(report_id, request))],
-    )
-    return await get_report(connection, change.org_id, report_id)
+    await insert_report(change.connection, change.org_id, report_id, request, created_by=change.actor.id, at=change.at)
+    await defer(change.connection, MAKE_REPORT, change.org_id, report_id)
+    await change.record(EventType.REPORT_REQUESTED, about(report_id, request))
+    return await get_report(change.connection, change.org_id, report_id)
 
 
-async def record_download(connection: Connection, change: Change, report: Report) -> None:
+async def record_download(change: OrganizationChange, report: Report) -> None:
     data = about(report.report_id, report.request)
     if report.result is not None:
         data["sha256"] = "sha256:" + report.result.sha256.hex()
-    await append(connection, change.org_id, [Event(EventType.REPORT_DOWNLOADED, change.at, change.actor, data)])
+    await change.record(EventType.REPORT_DOWNLOADED, data)
 
 
-async def remove_report(connection: Connection, change: Change, report_id: str) -> None:
+async def remove_report(change: OrganizationChange, report_id: str) -> None:
     """Raises NotFoundError."""
-    report = await get_report(connection, change.org_id, report_id)
-    await delete_report(connection, change.org_id, report_id)
+    report = await get_report(change.connection, change.org_id, report_id)
+    await delete_report(change.connection, change.org_id, report_id)
     data = about(report_id, report.request)
-    await append(connection, change.org_id, [Event(EventType.REPORT_DELETED, change.at, change.actor, data)])
+    await change.record(EventType.REPORT_DELETED, data)
 
 
 def about(report_id: str, request: ReportRequest) -> JsonObject:

@@ -7,11 +7,10 @@ The keys go, with what they encrypt and what stands in rows; the chain stays as 
 from collections.abc import Sequence
 from typing import Final
 
-from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
 from headgate.audit.store import append
-from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
+from headgate.organizations.change import OrganizationChange
 from headgate.retention.body_store import Standing, forget, standing_of
 from headgate.retention.hold_store import keep_holds_still
 from headgate.retention.model import BodyState, ErasureDepth, ErasureOutcome
@@ -21,8 +20,7 @@ MOST_AT_ONCE: Final = 100
 
 
 async def erase_actions(
-    connection: Connection,
-    change: Change,
+    change: OrganizationChange,
     action_ids: Sequence[str],
     depth: ErasureDepth,
     reason: str,
@@ -31,18 +29,18 @@ async def erase_actions(
     """By action: what became of it. ``things``: the further kinds that are kept of actions. Seal what waits before:
     an event that is not in the chain yet would keep its payload."""
     org_id = change.org_id
-    await keep_holds_still(connection, org_id)
-    standing = await standing_of(connection, org_id, action_ids)
+    await keep_holds_still(change.connection, org_id)
+    standing = await standing_of(change.connection, org_id, action_ids)
     may = [one for one, found in standing.items() if found.resting and not found.held]
     everything = depth is ErasureDepth.EVERYTHING
-    erased = set(await forget(connection, org_id, may, BodyState.ERASED, everything=everything))
+    erased = set(await forget(change.connection, org_id, may, BodyState.ERASED, everything=everything))
     for thing in things:
         for one in may:
-            if await thing.erase(connection, org_id, [one]):
+            if await thing.erase(change.connection, org_id, [one]):
                 erased.add(one)
     data: JsonObject = {"depth": depth.value, "reason": reason}
     await append(
-        connection,
+        change.connection,
         org_id,
         [
             Event(EventType.BODY_ERASED, change.at, change.actor, data, action_id=one, agent_id=standing[one].agent_id)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonValue, parse_strict
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import get_setting
@@ -18,10 +18,8 @@ async def load_policy(connection: Connection, org_id: str, kinds: Sequence[str])
     return RetentionPolicy() if setting is None else parse_policy(parse_strict(setting.document.encode()), kinds)
 
 
-async def put_policy(
-    connection: Connection, change: Change, document: JsonValue, kinds: Sequence[str]
-) -> RetentionPolicy:
+async def put_policy(change: OrganizationChange, document: JsonValue, kinds: Sequence[str]) -> RetentionPolicy:
     """In place of the one before. No decision depends on it, so no generation moves. Raises ValidationError."""
     policy = parse_policy(document, kinds)
-    await change_setting(connection, change, SettingName.RETENTION, policy_document(policy), moves_generation=False)
+    await change_setting(change, SettingName.RETENTION, policy_document(policy), moves_generation=False)
     return policy

@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
-from headgate.audit.change import Change
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonValue, parse_strict
+from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import get_setting
@@ -22,9 +22,9 @@ def _parsed(document: str) -> CaptureRules:
     return parse_capture_rules(parse_strict(document.encode()))
 
 
-async def put_capture_rules(connection: Connection, change: Change, document: JsonValue) -> CaptureRules:
+async def put_capture_rules(change: OrganizationChange, document: JsonValue) -> CaptureRules:
     """In place of all rules. The generation rises, so that what is switched off is off for every call that is decided
     afterwards, in every process. Raises ValidationError."""
     rules = parse_capture_rules(document)
-    await change_setting(connection, change, SettingName.CAPTURES, capture_rules_document(rules), moves_generation=True)
+    await change_setting(change, SettingName.CAPTURES, capture_rules_document(rules), moves_generation=True)
     return rules

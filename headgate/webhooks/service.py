@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.deliveries.model import GIVE_UP_AFTER, Delivery, DeliveryStatus, TargetKind, fresh_delivery, require_move
 from headgate.deliveries.store import cancel_pending, get_delivery, insert_delivery, reopen
 from headgate.kernel.backoff import Backoff
@@ -15,6 +13,7 @@ from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import OrganizationChange
 from headgate.queue.model import Job
 from headgate.queue.store import defer
 from headgate.relay.model import Consumer
@@ -38,11 +37,9 @@ class EndpointDraft:
     enabled: bool = True
 
 
-async def create_endpoint(
-    connection: Connection, change: Change, draft: EndpointDraft, vault: Vault
-) -> tuple[Endpoint, Secret]:
+async def create_endpoint(change: OrganizationChange, draft: EndpointDraft, vault: Vault) -> tuple[Endpoint, Secret]:
     """With its secret at the one moment at which that is shown. Raises ValidationError, ConflictError."""
-    if len(await list_endpoints(connection, change.org_id)) >= MAX_ENDPOINTS:
+    if len(await list_endpoints(change.connection, change.org_id)) >= MAX_ENDPOINTS:
         raise ConflictError(f"there are {MAX_ENDPOINTS} webhook endpoints already")
     endpoint = Endpoint(
         org_id=change.org_id,
@@ -59,17 +56,17 @@ async def create_endpoint(
         created_at=change.at,
         updated_at=change.at,
     )
-    await insert_endpoint(connection, endpoint)
+    await insert_endpoint(change.connection, endpoint)
     secret = new_secret()
-    await vault.keep(connection, change.org_id, vault_name(endpoint.endpoint_id, 1), secret)
-    await start_at_the_end(connection, change.org_id, Consumer.WEBHOOKS)
-    await _record(connection, change, EventType.WEBHOOK_CREATED, endpoint)
+    await vault.keep(change.connection, change.org_id, vault_name(endpoint.endpoint_id, 1), secret)
+    await start_at_the_end(change.connection, change.org_id, Consumer.WEBHOOKS)
+    await _record(change, EventType.WEBHOOK_CREATED, endpoint)
     return endpoint, secret
 
 
-async def update_endpoint(connection: Connection, change: Change, endpoint_id: str, draft: EndpointDraft) -> Endpoint:
+async def update_endpoint(change: OrganizationChange, endpoint_id: str, draft: EndpointDraft) -> Endpoint:
     """Enabling one again forgets why it was disabled. Raises NotFoundError, ValidationError."""
-    before = await get_endpoint(connection, change.org_id, endpoint_id, lock=True)
+    before = await get_endpoint(change.connection, change.org_id, endpoint_id, lock=True)
     revived = draft.enabled and not before.enabled
     endpoint = replace(
         before,
@@ -81,25 +78,25 @@ async def update_endpoint(connection: Connection, change: Change, endpoint_id: s
         failing_since=None if revived else before.failing_since,
         updated_at=change.at,
     )
-    await save_endpoint(connection, endpoint)
-    await _record(connection, change, EventType.WEBHOOK_UPDATED, endpoint)
+    await save_endpoint(change.connection, endpoint)
+    await _record(change, EventType.WEBHOOK_UPDATED, endpoint)
     return endpoint
 
 
-async def remove_endpoint(connection: Connection, change: Change, endpoint_id: str, vault: Vault) -> None:
+async def remove_endpoint(change: OrganizationChange, endpoint_id: str, vault: Vault) -> None:
     """What is pending for it is cancelled. Raises NotFoundError."""
-    endpoint = await get_endpoint(connection, change.org_id, endpoint_id, lock=True)
-    await delete_endpoint(connection, change.org_id, endpoint_id, change.at)
-    await cancel_pending(connection, change.org_id, TargetKind.WEBHOOK, endpoint_id, change.at)
+    endpoint = await get_endpoint(change.connection, change.org_id, endpoint_id, lock=True)
+    await delete_endpoint(change.connection, change.org_id, endpoint_id, change.at)
+    await cancel_pending(change.connection, change.org_id, TargetKind.WEBHOOK, endpoint_id, change.at)
     for number in (endpoint.secret_number, endpoint.secret_number - 1):
-        await vault.forget(connection, change.org_id, vault_name(endpoint_id, number))
-    if not await list_endpoints(connection, change.org_id):
-        await stop(connection, change.org_id, Consumer.WEBHOOKS)
-    await _record(connection, change, EventType.WEBHOOK_DELETED, endpoint)
+        await vault.forget(change.connection, change.org_id, vault_name(endpoint_id, number))
+    if not await list_endpoints(change.connection, change.org_id):
+        await stop(change.connection, change.org_id, Consumer.WEBHOOKS)
+    await _record(change, EventType.WEBHOOK_DELETED, endpoint)
 
 
 async def rotate_secret(
-    connection: Connection, change: Change, endpoint_id: str, overlap: timedelta, vault: Vault
+    change: OrganizationChange, endpoint_id: str, overlap: timedelta, vault: Vault
 ) -> tuple[Endpoint, Secret]:
     """Both sign for the time of ``overlap``. Raises NotFoundError, ValidationError."""
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
@@ -107,7 +104,7 @@ async def rotate_secret(
             f"overlap_seconds: from 0 to {int(MAX_OVERLAP.total_seconds())}",
             details={"field": "overlap_seconds", "reason": "out of range"},
         )
-    before = await get_endpoint(connection, change.org_id, endpoint_id, lock=True)
+    before = await get_endpoint(change.connection, change.org_id, endpoint_id, lock=True)
     endpoint = replace(
         before,
         secret_number=before.secret_number + 1,
@@ -115,34 +112,34 @@ async def rotate_secret(
         updated_at=change.at,
     )
     secret = new_secret()
-    await vault.keep(connection, change.org_id, vault_name(endpoint_id, endpoint.secret_number), secret)
+    await vault.keep(change.connection, change.org_id, vault_name(endpoint_id, endpoint.secret_number), secret)
     outdated = [before.secret_number - 1] + ([] if overlap else [before.secret_number])
     for number in outdated:
-        await vault.forget(connection, change.org_id, vault_name(endpoint_id, number))
-    await save_endpoint(connection, endpoint)
-    await _record(connection, change, EventType.WEBHOOK_ROTATED, endpoint)
+        await vault.forget(change.connection, change.org_id, vault_name(endpoint_id, number))
+    await save_endpoint(change.connection, endpoint)
+    await _record(change, EventType.WEBHOOK_ROTATED, endpoint)
     return endpoint, secret
 
 
-async def send_test(connection: Connection, change: Change, endpoint_id: str) -> Delivery:
+async def send_test(change: OrganizationChange, endpoint_id: str) -> Delivery:
     """A ``webhook.test`` through the same queue as everything else. Raises NotFoundError."""
-    endpoint = await get_endpoint(connection, change.org_id, endpoint_id)
+    endpoint = await get_endpoint(change.connection, change.org_id, endpoint_id)
     body = {
         "event": WebhookEvent.TEST.value,
         "timestamp": rfc3339(change.at),
         "data": {"endpoint_id": endpoint_id, "message": "Headgate can reach this endpoint."},
     }
     delivery = new_delivery(endpoint, WebhookEvent.TEST, canonical_bytes(body), change)
-    await insert_delivery(connection, delivery)
-    await defer(connection, DELIVER_WEBHOOK, change.org_id, delivery.delivery_id)
-    await _record(connection, change, EventType.WEBHOOK_TESTED, endpoint)
+    await insert_delivery(change.connection, delivery)
+    await defer(change.connection, DELIVER_WEBHOOK, change.org_id, delivery.delivery_id)
+    await _record(change, EventType.WEBHOOK_TESTED, endpoint)
     return delivery
 
 
-async def redeliver(connection: Connection, change: Change, endpoint_id: str, delivery_id: str) -> Delivery:
+async def redeliver(change: OrganizationChange, endpoint_id: str, delivery_id: str) -> Delivery:
     """The same message, under the same id, with a day of its own. Raises NotFoundError, ConflictError."""
-    endpoint = await get_endpoint(connection, change.org_id, endpoint_id)
-    delivery = await get_delivery(connection, change.org_id, TargetKind.WEBHOOK, delivery_id, lock=True)
+    endpoint = await get_endpoint(change.connection, change.org_id, endpoint_id)
+    delivery = await get_delivery(change.connection, change.org_id, TargetKind.WEBHOOK, delivery_id, lock=True)
     if delivery.target_id != endpoint_id:
         raise NotFoundError(f"there is no delivery {delivery_id}")
     if not endpoint.enabled and delivery.event_id is not None:
@@ -151,11 +148,11 @@ async def redeliver(connection: Connection, change: Change, endpoint_id: str, de
             details={"endpoint_id": endpoint_id, "disabled_reason": endpoint.disabled_reason},
         )
     require_move(delivery.status, DeliveryStatus.PENDING)
-    await reopen(connection, delivery, change.at, change.at + GIVE_UP_AFTER)
-    await defer(connection, DELIVER_WEBHOOK, change.org_id, delivery_id)
+    await reopen(change.connection, delivery, change.at, change.at + GIVE_UP_AFTER)
+    await defer(change.connection, DELIVER_WEBHOOK, change.org_id, delivery_id)
     data: JsonObject = {"delivery_id": delivery_id, "endpoint_id": endpoint_id}
-    await append(connection, change.org_id, [Event(EventType.DELIVERY_REPEATED, change.at, change.actor, data)])
-    return await get_delivery(connection, change.org_id, TargetKind.WEBHOOK, delivery_id)
+    await change.record(EventType.DELIVERY_REPEATED, data)
+    return await get_delivery(change.connection, change.org_id, TargetKind.WEBHOOK, delivery_id)
 
 
 def new_delivery(
@@ -178,7 +175,7 @@ def new_delivery(
     )
 
 
-async def _record(connection: Connection, change: Change, event_type: EventType, endpoint: Endpoint) -> None:
+async def _record(change: OrganizationChange, event_type: EventType, endpoint: Endpoint) -> None:
     data: JsonObject = {
         "endpoint_id": endpoint.endpoint_id,
         "url": endpoint.url,
@@ -186,7 +183,7 @@ async def _record(connection: Connection, change: Change, event_type: EventType,
         "enabled": endpoint.enabled,
         "secret_number": endpoint.secret_number,
     }
-    await append(connection, change.org_id, [Event(event_type, change.at, change.actor, data)])
+    await change.record(event_type, data)
 
 
 def sequence_of(endpoint: Endpoint, subject_id: str | None) -> str | None:

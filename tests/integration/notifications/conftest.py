@@ -17,6 +17,7 @@ from headgate.notifications.apprise_pool import ApprisePool
 from headgate.notifications.deliver import ChannelTarget, SendDigest
 from headgate.notifications.relay import NOTIFICATION_TYPES, relay_notifications
 from headgate.notifications.service import put_notifications
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
 from headgate.outgoing.client import OutgoingClient
@@ -47,8 +48,8 @@ class People:
         return Change(self.org_id, ADMINISTRATOR, "usr_1", self.clock())
 
     async def put(self, document: JsonObject) -> None:
-        async with self.api.transaction(self.org_id) as connection:
-            await put_notifications(connection, self.change(), document, self.vault)
+        async with begin_change(self.api, self.change()) as change:
+            await put_notifications(change, document, self.vault)
 
     async def relay(self) -> None:
         follower = Follower(

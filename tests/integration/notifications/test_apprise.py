@@ -240,8 +240,8 @@ async def test_the_test_button_sends_a_message_that_services_take(people, mail_s
     mailbox, port = mail_server
     url = f"mailto://127.0.0.1:{port}/?from=gate@example.com&to=ada@example.com"
     await people.put({"channels": {"on-call": {"kind": "apprise", "url": url}}})
-    async with people.api.transaction(people.org_id) as connection:
-        delivery = await send_test(connection, people.change(), "on-call")
+    async with begin_change(people.api, people.change()) as change:
+        delivery = await send_test(change, "on-call")
     await people.run(delivery.delivery_id)
     (done,) = await people.messages()
     assert done.status is DeliveryStatus.DELIVERED, await people.attempts(done.delivery_id)
@@ -257,7 +257,7 @@ async def test_an_invitation_is_mailed_to_whoever_was_invited_and_to_nobody_else
     address = Secret("https://gate.example.com/auth/login?invitation=good-for-once")
     async with begin_change(people.api, people.change()) as change:
         made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
-        queued = await queue_invitation_mail(change.connection, change, made.invitation, address, people.vault)
+        queued = await queue_invitation_mail(change, made.invitation, address, people.vault)
     assert queued == "mail"
     (message,) = await people.messages()
     assert "good-for-once" not in message.payload
@@ -282,7 +282,7 @@ async def test_an_invitation_that_was_taken_back_is_not_mailed(people, mail_serv
     await people.put({"channels": {"mail": {"kind": "apprise", "url": url}}})
     async with begin_change(people.api, people.change()) as change:
         made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
-        await queue_invitation_mail(change.connection, change, made.invitation, Secret("https://x"), people.vault)
+        await queue_invitation_mail(change, made.invitation, Secret("https://x"), people.vault)
         await revoke_invitation(change, made.invitation.invitation_id)
     (message,) = await people.messages()
     await people.run(message.delivery_id)
@@ -293,7 +293,5 @@ async def test_without_a_channel_for_mail_nothing_is_queued(people) -> None:
     await people.put({"channels": {"push": {"kind": "apprise", "url": "ntfy://localhost/topic"}}})
     async with begin_change(people.api, people.change()) as change:
         made = await invite(change, "grace@example.com", [Role.APPROVER], timedelta(hours=1))
-        assert not await queue_invitation_mail(
-            change.connection, change, made.invitation, Secret("https://x"), people.vault
-        )
+        assert not await queue_invitation_mail(change, made.invitation, Secret("https://x"), people.vault)
     assert await people.messages() == []

@@ -131,7 +131,7 @@ async def key(api_database: Database, organization: Any) -> Secret:
     by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
     async with begin_change(api_database, by) as change:
-        await put_allowlist(change.connection, change, loopback)
+        await put_allowlist(change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
         await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(

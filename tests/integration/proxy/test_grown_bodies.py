@@ -79,7 +79,7 @@ async def gate(
     by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     async with begin_change(api_database, by) as change:
         loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
-        await put_allowlist(change.connection, change, loopback)
+        await put_allowlist(change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
         await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
         issued = await create_key(

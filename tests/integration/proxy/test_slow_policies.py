@@ -59,7 +59,7 @@ async def _key(database: Database, organization: Any, *regos: str) -> Secret:
     by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
     async with begin_change(database, by) as change:
-        await put_allowlist(change.connection, change, loopback)
+        await put_allowlist(change, loopback)
         for number, rego in enumerate(regos):
             checked = CheckedPolicy(PolicyDraft(name=f"policy {number}", rego_policy=rego), b"{}", ())
             await create_policy(

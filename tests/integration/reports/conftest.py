@@ -16,6 +16,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import begin_change
 from headgate.queue.model import JobReference
 from headgate.reports.make_report import MakeReport
 from headgate.reports.model import DEFAULT_SECTIONS, Report, ReportFormat, ReportRequest, ReportType
@@ -107,8 +108,8 @@ def ask(api_database: Database, organization) -> Ask:
         sections = more.pop("sections", DEFAULT_SECTIONS[report_type])
         request = ReportRequest(report_type, form, sections, start, end or datetime.now(UTC), **more)  # type: ignore[arg-type] - the caller's names
         change = Change(organization.org_id, PERSON, "usr_1", system_clock())
-        async with api_database.transaction(organization.org_id) as connection:
-            return await request_report(connection, change, request)
+        async with begin_change(api_database, change) as changing:
+            return await request_report(changing, request)
 
     return ask_for
 

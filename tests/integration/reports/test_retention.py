@@ -9,6 +9,7 @@ from headgate.audit.model import EventFilter
 from headgate.audit.store import list_events
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
+from headgate.organizations.change import begin_change
 from headgate.reports.store import list_reports
 from headgate.retention.holds import lift_hold, place_hold
 from headgate.retention.model import HoldScope
@@ -74,8 +75,8 @@ async def test_an_organization_says_how_long(record, made, sweep_after, kept, ap
     await record(SCENE)
     report, _ = await made()
     for days, after, expected in ((None, 9_999, [report.report_id]), (7, 6, [report.report_id]), (7, 8, [])):
-        async with api_database.transaction(change.org_id) as connection:
-            await put_policy(connection, change, {"drop_after_days": {"reports": days}}, KINDS)
+        async with begin_change(api_database, change) as changing:
+            await put_policy(changing, {"drop_after_days": {"reports": days}}, KINDS)
         await sweep_after(after)
         assert await kept() == expected
 
@@ -87,11 +88,11 @@ async def test_no_report_goes_while_anything_is_held(
     await record(SCENE)
     report, _ = await made()
     target = None if scope is HoldScope.ORGANIZATION else organization.agent_id
-    async with api_database.transaction(change.org_id) as connection:
-        hold = await place_hold(connection, change, scope, target, "Smith v. Example")
+    async with begin_change(api_database, change) as changing:
+        hold = await place_hold(changing, scope, target, "Smith v. Example")
     await sweep_after(9_999)
     assert await kept() == [report.report_id]
-    async with api_database.transaction(change.org_id) as connection:
-        await lift_hold(connection, change, hold.hold_id, "settled out of court")
+    async with begin_change(api_database, change) as changing:
+        await lift_hold(changing, hold.hold_id, "settled out of court")
     assert await sweep_after(9_999) == 1
     assert await kept() == []

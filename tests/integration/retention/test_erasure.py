@@ -19,6 +19,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import begin_change
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.erasure import erase_actions
 from headgate.retention.holds import place_hold
@@ -40,8 +41,8 @@ def checkpointer(worker_database, tmp_path: Path) -> Checkpointer:
 def erase(api_database, change):
     async def erase_now(*action_ids: str, depth: ErasureDepth = ErasureDepth.BODIES) -> list[ErasureOutcome]:
         await apply_before_reading(api_database, change.org_id)
-        async with api_database.transaction(change.org_id) as connection:
-            found = await erase_actions(connection, change, action_ids, depth, "article 17", BESIDE_ACTIONS)
+        async with begin_change(api_database, change) as changing:
+            found = await erase_actions(changing, action_ids, depth, "article 17", BESIDE_ACTIONS)
         await apply_before_reading(api_database, change.org_id)
         return [*found.values()]
 
@@ -160,8 +161,8 @@ async def test_a_pack_of_what_was_dropped_names_the_drop(
     api_database, make_action, sweep_after, change, organization, pack
 ) -> None:
     first, second = await make_action(), await make_action()
-    async with api_database.transaction(change.org_id) as connection:
-        await put_policy(connection, change, {"drop_after_days": {"bodies": 9}}, KINDS)
+    async with begin_change(api_database, change) as changing:
+        await put_policy(changing, {"drop_after_days": {"bodies": 9}}, KINDS)
     await sweep_after(10).sweep(organization.org_id)
     for action_id in (first, second):
         members, report = await pack(action_id)
@@ -176,8 +177,8 @@ async def test_a_hold_and_an_action_in_use_are_left_alone(
     superuser, api_database, make_action, change, organization, erase
 ) -> None:
     held, running = await make_action(), await make_action("executing")
-    async with api_database.transaction(change.org_id) as connection:
-        await place_hold(connection, change, HoldScope.ACTION, held, "Smith v. Example")
+    async with begin_change(api_database, change) as changing:
+        await place_hold(changing, HoldScope.ACTION, held, "Smith v. Example")
     for depth in ErasureDepth:
         assert await erase(held, running, depth=depth) == [ErasureOutcome.HELD, ErasureOutcome.NOT_AT_REST]
     # The function itself looks, whoever calls it.

@@ -10,6 +10,7 @@ from headgate.audit.store import list_events
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.retention.bodies import envelope_name
 from headgate.retention.body_store import forget, get_body, keep_body
 from headgate.retention.erasure import erase_actions
@@ -47,8 +48,8 @@ async def test_a_further_kind_is_dropped_recorded_held_and_erased(
     org_id, captures, action_id = organization.org_id, Captures(), await make_action()
     now = datetime.now(UTC)
     sweep = RetentionSweep(worker_database, vault, lambda: now, (captures.thing,))
-    async with api_database.transaction(org_id) as connection:
-        await put_policy(connection, change, {"drop_after_days": {"captures": 30}}, ["captures"])
+    async with begin_change(api_database, change) as changing:
+        await put_policy(changing, {"drop_after_days": {"captures": 30}}, ["captures"])
     assert await sweep.sweep(org_id) == 7
     assert await sweep.sweep(org_id) == 0
     assert {(now - one).days for one in captures.dropped_before} == {30}
@@ -56,13 +57,11 @@ async def test_a_further_kind_is_dropped_recorded_held_and_erased(
     with pytest.raises(UnavailableError):
         await sweep.sweep(org_id)
     await apply_before_reading(api_database, org_id)
-    async with api_database.transaction(org_id) as connection:
-        [told] = (await list_events(connection, org_id, EventFilter(event_type="body.dropped"))).events
-        found = await erase_actions(
-            connection, change, [action_id], ErasureDepth.BODIES, "article 17", [captures.thing]
-        )
+    async with begin_change(api_database, change) as changing:
+        [told] = (await list_events(changing.connection, org_id, EventFilter(event_type="body.dropped"))).events
+        found = await erase_actions(changing, [action_id], ErasureDepth.BODIES, "article 17", [captures.thing])
         assert (found[action_id], captures.erased) == (ErasureOutcome.ERASED, [action_id])
-        await place_hold(connection, change, HoldScope.ORGANIZATION, None, "Smith v. Example")
+        await place_hold(changing, HoldScope.ORGANIZATION, None, "Smith v. Example")
     assert (told.data["kind"], told.data["count"], told.data["month"]) == ("captures", 7, "2026-10")
     looked = len(captures.dropped_before)
     assert await sweep.sweep(org_id) == 0
@@ -80,10 +79,10 @@ async def test_a_further_body_of_an_action_goes_with_it(
         kept = await get_body(connection, org_id, action_id, kind)
         assert kept is not None
         assert vault.unseal(org_id, envelope_name(action_id, kind), kept).reveal() == "what was captured"
-    async with api_database.transaction(org_id) as connection:
-        await erase_actions(connection, change, [action_id], ErasureDepth.BODIES, "article 17", [])
-        assert await get_body(connection, org_id, action_id, kind) is None
-        assert not await keep_body(connection, org_id, action_id, kind, sealed), "too late to be kept"
+    async with begin_change(api_database, change) as changing:
+        await erase_actions(changing, [action_id], ErasureDepth.BODIES, "article 17", [])
+        assert await get_body(changing.connection, org_id, action_id, kind) is None
+        assert not await keep_body(changing.connection, org_id, action_id, kind, sealed), "too late to be kept"
     assert superuser.execute("SELECT 1 FROM kept_bodies WHERE action_id = %s", [action_id]).fetchall() == []
 
 
@@ -93,8 +92,8 @@ async def test_a_hold_waits_for_forgetting_and_forgetting_for_a_hold(
     org_id, first, second = organization.org_id, await make_action(), await make_action()
 
     async def hold(target: str) -> None:
-        async with api_database.transaction(org_id) as connection:
-            await place_hold(connection, change, HoldScope.ACTION, target, "Smith v. Example")
+        async with begin_change(api_database, change) as changing:
+            await place_hold(changing, HoldScope.ACTION, target, "Smith v. Example")
 
     async def erase(target: str) -> list[str]:
         async with worker_database.transaction(org_id) as connection:
@@ -106,8 +105,8 @@ async def test_a_hold_waits_for_forgetting_and_forgetting_for_a_hold(
         await asyncio.sleep(0.3)
         assert not placing.done(), "what is being forgotten cannot be held in the same moment"
     await placing
-    async with api_database.transaction(org_id) as connection:
-        await place_hold(connection, change, HoldScope.ACTION, second, "Smith v. Example")
+    async with begin_change(api_database, change) as changing:
+        await place_hold(changing, HoldScope.ACTION, second, "Smith v. Example")
         erasing = asyncio.create_task(erase(second))
         await asyncio.sleep(0.3)
         assert not erasing.done(), "a hold that is being placed is waited for"

@@ -9,6 +9,7 @@ from headgate.audit.store import list_events
 from headgate.db.database import _TimedConnection
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import UnavailableError
+from headgate.organizations.change import begin_change
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.erasure import erase_actions
 from headgate.retention.model import ErasureDepth
@@ -60,8 +61,8 @@ async def test_a_sweep_that_is_killed_anywhere_is_taken_up_again(
     superuser, api_database, make_action, sweep_after, vault, organization, change, cut: Cut
 ) -> None:
     org_id, actions = organization.org_id, [await make_action() for _ in range(3)]
-    async with api_database.transaction(org_id) as connection:
-        await put_policy(connection, change, {"drop_after_days": {"bodies": 60}}, KINDS)
+    async with begin_change(api_database, change) as changing:
+        await put_policy(changing, {"drop_after_days": {"bodies": 60}}, KINDS)
     for days, before, after in (
         (31, ("clear", 0, 0, True), ("kept", 3, 3, False)),
         (61, ("kept", 3, 3, False), ("dropped", 0, 0, False)),
@@ -95,8 +96,8 @@ async def test_an_erasure_that_is_killed_anywhere_has_not_happened(
     for killed_after in range(1, 30):
         cut.left = killed_after
         with suppress(UnavailableError):
-            async with api_database.transaction(org_id) as connection:
-                await erase_actions(connection, change, [action_id], depth, "article 17", BESIDE_ACTIONS)
+            async with begin_change(api_database, change) as changing:
+                await erase_actions(changing, [action_id], depth, "article 17", BESIDE_ACTIONS)
         survived, cut.left = cut.left > 0, None
         done = await _count(api_database, org_id, "body.erased")
         assert _states(superuser, org_id) == [("erased", 0, 0, False) if done else ("clear", 0, 0, True)]

@@ -13,6 +13,7 @@ from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import NotFoundError, UnavailableError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import begin_change
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.holds import lift_hold, place_hold
 from headgate.retention.model import HoldScope
@@ -25,8 +26,8 @@ from tests.integration.retention.conftest import REQUEST, RESULT
 
 
 async def _set(database, change, **document) -> None:
-    async with database.transaction(change.org_id) as connection:
-        await put_policy(connection, change, document, KINDS)
+    async with begin_change(database, change) as changing:
+        await put_policy(changing, document, KINDS)
 
 
 def _row(superuser, action_id: str) -> tuple[object, ...]:
@@ -179,16 +180,16 @@ async def test_a_hold_stops_dropping_until_it_is_lifted(
     held, free = await make_action(), await make_action()
     target = {HoldScope.ORGANIZATION: None, HoldScope.AGENT: organization.agent_id, HoldScope.ACTION: held}[scope]
     await _set(api_database, change, encrypt_after_days=0, drop_after_days={"bodies": 1})
-    async with api_database.transaction(change.org_id) as connection:
-        hold = await place_hold(connection, change, scope, target, "Smith v. Example")
+    async with begin_change(api_database, change) as changing:
+        hold = await place_hold(changing, scope, target, "Smith v. Example")
     for _ in range(3):
         await sweep_after(2).sweep(organization.org_id)
     assert _row(superuser, held)[0] == "kept", "encrypting forgets nothing"
     assert _row(superuser, free)[0] == ("dropped" if scope is HoldScope.ACTION else "kept")
-    async with api_database.transaction(change.org_id) as connection:
+    async with begin_change(api_database, change) as changing:
         with pytest.raises(ValidationError, match="why the hold may go"):
-            await lift_hold(connection, change, hold.hold_id, " smith V. example")
-        await lift_hold(connection, change, hold.hold_id, "settled")
+            await lift_hold(changing, hold.hold_id, " smith V. example")
+        await lift_hold(changing, hold.hold_id, "settled")
     for _ in range(3):
         await sweep_after(2).sweep(organization.org_id)
     assert {_row(superuser, one)[0] for one in (held, free)} == {"dropped"}
@@ -200,10 +201,10 @@ async def test_a_hold_stops_dropping_until_it_is_lifted(
 
 
 async def test_a_hold_on_nobody_is_refused(api_database, change) -> None:
-    async with api_database.transaction(change.org_id) as connection:
+    async with begin_change(api_database, change) as changing:
         for scope in (HoldScope.AGENT, HoldScope.ACTION):
             with pytest.raises(NotFoundError):
-                await place_hold(connection, change, scope, "agt_nobody", "a reason")
+                await place_hold(changing, scope, "agt_nobody", "a reason")
 
 
 async def test_a_changed_master_key_reaches_the_keys_of_bodies(

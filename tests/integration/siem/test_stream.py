@@ -17,6 +17,7 @@ from headgate.audit.model import SYSTEM, Actor, ActorType, Event, EventFilter, E
 from headgate.audit.store import append, list_events
 from headgate.db.database import Database
 from headgate.journal.apply import apply_before_reading
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
 from headgate.outgoing.client import OutgoingClient
@@ -78,8 +79,8 @@ class Streaming:
     async def set(self, **destinations: dict[str, Any]) -> None:
         change = Change(self.org_id, _ADA, "usr_1", self.clock())
         await apply_before_reading(self.api, self.org_id)
-        async with self.api.transaction(self.org_id) as connection:
-            await put_destinations(connection, change, {"destinations": dict(destinations)}, self.vault)
+        async with begin_change(self.api, change) as changing:
+            await put_destinations(changing, {"destinations": dict(destinations)}, self.vault)
 
     async def record(self, *numbers: int) -> None:
         events = [Event(EventType.POLICY_UPDATED, self.clock(), _ADA, {"n": number}) for number in numbers]

@@ -18,6 +18,7 @@ from headgate.db.database import Database
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.retention.erasure import erase_actions
 from headgate.retention.model import ErasureDepth, ErasureOutcome
 from headgate.traffic import spool_reader
@@ -313,10 +314,8 @@ async def test_what_was_still_on_its_way_when_its_action_was_erased_is_kept_with
     )
     spool(folder, vault, of(organization, action_id=held.action_id), of(organization, action_id=other.action_id))
     change = Change(organization.org_id, SYSTEM, None, system_clock())
-    async with api_database.transaction(organization.org_id) as connection:
-        found = await erase_actions(
-            connection, change, [held.action_id], ErasureDepth.BODIES, "article 17", BESIDE_ACTIONS
-        )
+    async with begin_change(api_database, change) as changing:
+        found = await erase_actions(changing, [held.action_id], ErasureDepth.BODIES, "article 17", BESIDE_ACTIONS)
     assert [*found.values()] == [ErasureOutcome.ERASED]
     assert await masker.run() == 2
     async with api_database.transaction(organization.org_id) as connection:

@@ -14,6 +14,7 @@ from headgate.deliveries.model import Attempt, Delivery, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
 from headgate.deliveries.turns import Turns
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import put_setting
 from headgate.outgoing.client import OutgoingClient
@@ -46,10 +47,9 @@ class Told:
         return Change(self.org_id, ADMINISTRATOR, "usr_1", self.clock())
 
     async def endpoint(self, port: int, events: tuple[WebhookEvent, ...] = DEFAULT_EVENTS) -> tuple[Endpoint, Secret]:
-        async with self.api.transaction(self.org_id) as connection:
+        async with begin_change(self.api, self.change()) as change:
             return await create_endpoint(
-                connection,
-                self.change(),
+                change,
                 EndpointDraft(f"http://receiver.example:{port}/hook", None, events),
                 self.vault,
             )

@@ -14,6 +14,7 @@ from headgate.deliveries.model import DeliveryStatus
 from headgate.deliveries.turns import Turns
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import ConflictError
+from headgate.organizations.change import begin_change
 from headgate.outgoing.model import OutgoingLimits
 from headgate.queue.model import JobReference, RetryLater
 from headgate.webhooks import deliver as deliver_webhook
@@ -120,8 +121,8 @@ async def test_away_for_an_hour_then_delivered_away_for_a_day_then_parked(told, 
         await _fails(told, delivery)
     receiver.answer = answering()
     await told.run(delivery.delivery_id)
-    async with told.api.transaction(told.org_id) as connection:
-        await redeliver(connection, told.change(), delivery.target_id, delivery.delivery_id)
+    async with begin_change(told.api, told.change()) as change:
+        await redeliver(change, delivery.target_id, delivery.delivery_id)
     receiver.answer = answering(503)
     await _fails(told, delivery)
     told.clock.ahead += timedelta(hours=24)
@@ -155,14 +156,14 @@ async def test_gone_disables_and_its_owner_is_told(told, pending) -> None:
 async def test_nothing_is_sent_again_to_a_disabled_endpoint_but_tests(told, pending) -> None:
     """It would be cancelled when its turn comes, after it was told as pending."""
     receiver, endpoint, _, delivery = pending
-    async with told.api.transaction(told.org_id) as connection:
-        test = await send_test(connection, told.change(), endpoint.endpoint_id)
+    async with begin_change(told.api, told.change()) as change:
+        test = await send_test(change, endpoint.endpoint_id)
     receiver.answer = answering(410)
     await told.run(test.delivery_id)
-    async with told.api.transaction(told.org_id) as connection:
+    async with begin_change(told.api, told.change()) as change:
         with pytest.raises(ConflictError, match="is disabled"):
-            await redeliver(connection, told.change(), endpoint.endpoint_id, delivery.delivery_id)
-        again = await redeliver(connection, told.change(), endpoint.endpoint_id, test.delivery_id)
+            await redeliver(change, endpoint.endpoint_id, delivery.delivery_id)
+        again = await redeliver(change, endpoint.endpoint_id, test.delivery_id)
     assert again.status is DeliveryStatus.PENDING
     assert {one.delivery_id: one.status for one in await told.deliveries()} == {
         delivery.delivery_id: DeliveryStatus.CANCELLED, test.delivery_id: DeliveryStatus.PENDING,
@@ -176,8 +177,8 @@ async def test_days_of_nothing_but_failures_disable_and_one_success_forgives(tol
         """Whether the endpoint is enabled after an attempt then that was answered so."""
         told.clock.ahead, receiver.answer = timedelta(days=days), answering(status)
         if days:
-            async with told.api.transaction(told.org_id) as connection:
-                await redeliver(connection, told.change(), endpoint.endpoint_id, delivery.delivery_id)
+            async with begin_change(told.api, told.change()) as change:
+                await redeliver(change, endpoint.endpoint_id, delivery.delivery_id)
         told.clock.ahead += timedelta(hours=24)  # the last attempt of that delivery
         await told.run(delivery.delivery_id)
         async with told.api.transaction(told.org_id) as connection:
@@ -212,15 +213,15 @@ async def test_what_a_killed_worker_had_begun_stays_visible_and_is_sent_again(to
 
 async def test_rotation_signs_with_both_secrets_for_its_time(told, pending) -> None:
     receiver, endpoint, old, delivery = pending
-    async with told.api.transaction(told.org_id) as connection:
-        _, new = await rotate_secret(connection, told.change(), endpoint.endpoint_id, timedelta(hours=1), told.vault)
+    async with begin_change(told.api, told.change()) as change:
+        _, new = await rotate_secret(change, endpoint.endpoint_id, timedelta(hours=1), told.vault)
     await told.run(delivery.delivery_id)
     headers, body = message_of(receiver.requests[0])
     for secret in (old, new):
         assert Webhook(secret.reveal()).verify(body, headers)
     told.clock.ahead = timedelta(hours=1)
-    async with told.api.transaction(told.org_id) as connection:
-        await redeliver(connection, told.change(), endpoint.endpoint_id, delivery.delivery_id)
+    async with begin_change(told.api, told.change()) as change:
+        await redeliver(change, endpoint.endpoint_id, delivery.delivery_id)
     await told.run(delivery.delivery_id)
     headers, _ = message_of(receiver.requests[1])
     assert len(headers["webhook-signature"].split(" ")) == 1
@@ -228,15 +229,15 @@ async def test_rotation_signs_with_both_secrets_for_its_time(told, pending) -> N
 
 async def test_a_deleted_or_disabled_endpoint_is_sent_nothing(told, pending) -> None:
     receiver, endpoint, _, delivery = pending
-    async with told.api.transaction(told.org_id) as connection:
+    async with begin_change(told.api, told.change()) as change:
         draft = EndpointDraft(endpoint.url, None, (WebhookEvent.APPROVAL_CREATED,), enabled=False)
-        await update_endpoint(connection, told.change(), endpoint.endpoint_id, draft)
+        await update_endpoint(change, endpoint.endpoint_id, draft)
     await told.run(delivery.delivery_id)
     (cancelled,) = await told.deliveries()
     assert (cancelled.status, receiver.connections) == (DeliveryStatus.CANCELLED, 0)
-    async with told.api.transaction(told.org_id) as connection:
-        await remove_endpoint(connection, told.change(), endpoint.endpoint_id, told.vault)
-        assert await told.vault.names(connection, told.org_id, "webhook/") == []
+    async with begin_change(told.api, told.change()) as change:
+        await remove_endpoint(change, endpoint.endpoint_id, told.vault)
+        assert await told.vault.names(change.connection, told.org_id, "webhook/") == []
 
 
 async def test_one_receiver_does_not_take_every_place(told, organization, hold, world) -> None:

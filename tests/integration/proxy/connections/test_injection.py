@@ -24,6 +24,7 @@ from headgate.connections.service import Binding, rebind_connection, remove_conn
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.traffic.settings_service import put_capture_rules
 from headgate.traffic.spool_reader import finished_segments, read_segment
 from tests.integration.proxy.connections.conftest import SECRET
@@ -480,8 +481,8 @@ async def test_an_empty_form_is_no_place_for_it(keeper, answer) -> None:
 async def test_what_is_captured_of_it_has_the_credential_nowhere(keeper, tmp_path) -> None:
     """Request, answer and an answer that breaks off, as the spool has them: unmasked, and without it."""
     document = {"rules": [{"capture": "bodies"}]}
-    async with keeper.database.transaction(keeper.org_id) as db:
-        await put_capture_rules(db, Change(keeper.org_id, SYSTEM, None, system_clock()), document)
+    async with begin_change(keeper.database, Change(keeper.org_id, SYSTEM, None, system_clock())) as change:
+        await put_capture_rules(change, document)
     await keeper.connect()
     body = f"you sent [{SECRET}] to us".encode()
     head = f"HTTP/1.1 200 got {SECRET}\r\nX-Echo: Bearer {SECRET}\r\nContent-Length: %d\r\n\r\n".encode()
