@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.change import change_by
+from admin_api.change import administer
 from admin_api.connections.answers import (
     ConnectionAnswer,
     ConnectionDayAnswer,
@@ -101,10 +101,8 @@ async def create(
         secrets=parse_secrets(body.kind, body.credentials),
     )
     waits = body.kind is ConnectionKind.CLIENT_CREDENTIALS
-    change = change_by(principal, dependencies)
-    async with dependencies.database.transaction(principal.org_id) as db:
+    async with administer(principal, dependencies) as change:
         connection = await create_connection(
-            db,
             change,
             draft,
             dependencies.vault,
@@ -143,14 +141,13 @@ async def update(
 ) -> ConnectionAnswer:
     """Whose calls it serves, and another secret; both hold for the next decision. If-Match: only where it is still that
     one."""
-    async with dependencies.database.transaction(principal.org_id) as db:
-        before = await get_connection(db, principal.org_id, connection_id)
+    async with administer(principal, dependencies) as change:
+        before = await get_connection(change.connection, principal.org_id, connection_id)
         binding = replace(body.binding(), seen_revision=seen_revision(if_match))
         if body.credentials is not None:
             binding = replace(binding, secrets=parse_secrets(before.kind, body.credentials))
-        change = change_by(principal, dependencies)
-        after = await rebind_connection(db, change, before.connection_id, binding, dependencies.vault)
-        return tagged_answer(await end_what_was_asked(db, change, before, after), response)
+        after = await rebind_connection(change, before.connection_id, binding, dependencies.vault)
+        return tagged_answer(await end_what_was_asked(change, before, after), response)
 
 
 @router.delete("/v1/connections/{connection_id}")
@@ -158,8 +155,8 @@ async def delete(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeletedAnswer:
     """Its secret is forgotten, and no call carries it from the next decision on."""
-    async with dependencies.database.transaction(principal.org_id) as db:
-        await remove_connection(db, change_by(principal, dependencies), connection_id, dependencies.vault)
+    async with administer(principal, dependencies) as change:
+        await remove_connection(change, connection_id, dependencies.vault)
     return DeletedAnswer(id=connection_id)
 
 
@@ -228,10 +225,9 @@ async def test(
 ) -> ConnectionTestAnswer:
     """Asks the platform for something that only reads, with the credential; what it refuses is broken from then on."""
     found = await dependencies.connections.checks.check(principal.org_id, connection_id, actor=principal.actor)
-    async with dependencies.database.transaction(principal.org_id) as db:
-        one = await get_connection(db, principal.org_id, connection_id)
-        change = change_by(principal, dependencies)
-        await record(db, change, EventType.CONNECTION_TESTED, one, outcome=found.outcome.value)
+    async with administer(principal, dependencies) as change:
+        one = await get_connection(change.connection, principal.org_id, connection_id)
+        await record(change, EventType.CONNECTION_TESTED, one, outcome=found.outcome.value)
     return ConnectionTestAnswer(
         connection_id=one.connection_id,
         outcome=found.outcome,

@@ -58,6 +58,7 @@ class KeyRing:
         self._generations: dict[str, int] = {}
         self._looking: dict[bytes, asyncio.Future[KeyIdentity]] = {}
         self._used: set[tuple[str, str]] = set()
+        self._forgets = 0
         database.generation_listeners.append(self._forget)
 
     def cached(self, key: str, generation: int | None = None) -> KeyIdentity | None:
@@ -101,11 +102,11 @@ class KeyRing:
         if generation > self._generations.get(org_id, 0):
             self._generations[org_id] = generation
 
-    def _forget(self, org_id: str, generation: int) -> None:
-        """Drops what is cached of one organization, and what a look-up in flight brings from before: this process has
-        changed its state. A refusal does not know its organization, so all are dropped: a resumed agent does not wait.
+    def _forget(self, org_id: str) -> None:
+        """Drops what is cached of one organization: this process has changed its state. What a look-up in flight brings
+        is not cached. A refusal does not know its organization, so all are dropped: a resumed agent does not wait.
         """
-        self.observe_generation(org_id, generation)
+        self._forgets += 1
         self._refusals.clear()
         for mac in [mac for mac, identity in self._identities.items() if identity.org_id == org_id]:
             del self._identities[mac]
@@ -160,18 +161,20 @@ class KeyRing:
             del self._looking[mac]
 
     async def _ask(self, mac: bytes, key: str) -> KeyIdentity:
+        forgets = self._forgets
         async with self._database.across_organizations() as connection:
             found = await find_key_by_hash(connection, hash_key(key))
         try:
             identity = identity_of(found, self._clock())
         except UnauthorizedError as error:
             self._identities.pop(mac, None)
-            _keep(
-                self._refusals, mac, _Refusal(error.message, self._monotonic() + _NEGATIVE_SECONDS), self._max_entries
-            )
+            if forgets == self._forgets:
+                refusal = _Refusal(error.message, self._monotonic() + _NEGATIVE_SECONDS)
+                _keep(self._refusals, mac, refusal, self._max_entries)
             raise
         self._refusals.pop(mac, None)
-        _keep(self._identities, mac, identity, self._max_entries)
+        if forgets == self._forgets:
+            _keep(self._identities, mac, identity, self._max_entries)
         self.observe_generation(identity.org_id, identity.generation)
         return identity
 

@@ -10,20 +10,17 @@ from headgate.approvals.connection_store import pending_with
 from headgate.approvals.expire import end_undecided
 from headgate.approvals.model import ApprovalStatus
 from headgate.approvals.store import lock_approval
-from headgate.audit.change import Change
 from headgate.connections.model import Connection
-from headgate.db import database
+from headgate.organizations.change import OrganizationChange
 
 
-async def end_what_was_asked(
-    db: database.Connection, change: Change, before: Connection, after: Connection
-) -> Connection:
+async def end_what_was_asked(change: OrganizationChange, before: Connection, after: Connection) -> Connection:
     """Ends the approvals about ``before``'s account and returns ``after``. Runs in the caller's transaction."""
     if after.account_since == before.account_since:
         return after
-    for approval_id in await pending_with(db, change.org_id, after.connection_id):
-        approval = await lock_approval(db, change.org_id, approval_id)
+    for approval_id in await pending_with(change.connection, change.org_id, after.connection_id):
+        approval = await lock_approval(change.connection, change.org_id, approval_id)
         if approval.status is ApprovalStatus.PENDING:
             reason = f"the connection {after.name} changed to another account at"
-            await end_undecided(db, change.org_id, approval, change.at, change.actor, reason)
+            await end_undecided(change.connection, change.org_id, approval, change.at, change.actor, reason)
     return after

@@ -6,18 +6,17 @@ What cannot be told counts as another account: an approval or a grant is never c
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from headgate.audit.change import Change
 from headgate.connections.model import Connection
 from headgate.connections.platforms import Platform
-from headgate.db import database
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import OrganizationChange
 from headgate.outgoing.model import OutgoingRequest, OutgoingResponse
 
 _ACCOUNT_MAX = 320
 
-type AccountChanged = Callable[[database.Connection, Change, Connection, Connection], Awaitable[Connection]]
+type AccountChanged = Callable[[OrganizationChange, Connection, Connection], Awaitable[Connection]]
 """Called with the connection before and after a change, in its transaction; returns the one after."""
 
 

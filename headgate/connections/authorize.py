@@ -36,6 +36,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, HeadgateError, UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.destinations import DestinationRules
 from headgate.organizations.stored_rules import destination_rules
 from headgate.vault.service import Vault
@@ -84,25 +85,25 @@ class AuthorizeConnection:
         self._refreshes = refreshes
         self._clock = clock
 
-    async def begin(self, change: Change, draft: ConnectionDraft, platform: Platform, redirect_uri: str) -> Begun:
+    async def begin(self, by: Change, draft: ConnectionDraft, platform: Platform, redirect_uri: str) -> Begun:
         """A pending connection. Raises ValidationError, ConflictError, UnavailableError."""
-        async with self._database.transaction(change.org_id) as db:
-            connection = await create_connection(db, change, draft, self._vault, status=ConnectionStatus.PENDING)
-            return await self._begin(db, change, connection, platform, redirect_uri)
+        async with begin_change(self._database, by) as change:
+            connection = await create_connection(change, draft, self._vault, status=ConnectionStatus.PENDING)
+            return await self._begin(change, connection, platform, redirect_uri)
 
-    async def begin_again(self, change: Change, connection_id: str, platform: Platform, redirect_uri: str) -> Begun:
+    async def begin_again(self, by: Change, connection_id: str, platform: Platform, redirect_uri: str) -> Begun:
         """For one that is pending or broken, or is to be renewed; until the callback it stays as it is.
 
         Raises NotFoundError, ConflictError, UnavailableError.
         """
-        async with self._database.transaction(change.org_id) as db:
-            connection = await get_connection(db, change.org_id, connection_id)
+        async with begin_change(self._database, by) as change:
+            connection = await get_connection(change.connection, change.org_id, connection_id)
             if connection.kind is not ConnectionKind.OAUTH2 or connection.platform != platform.name:
                 raise ConflictError(f"the connection {connection.name} is no OAuth connection to {platform.name}")
-            return await self._begin(db, change, connection, platform, redirect_uri)
+            return await self._begin(change, connection, platform, redirect_uri)
 
     async def _begin(
-        self, db: database.Connection, change: Change, connection: Connection, platform: Platform, redirect_uri: str
+        self, change: OrganizationChange, connection: Connection, platform: Platform, redirect_uri: str
     ) -> Begun:
         state, verifier = new_state(), new_verifier()
         issuer = connection.settings.get("issuer")
@@ -116,8 +117,8 @@ class AuthorizeConnection:
             change.at,
             change.at + FLOW_LIFETIME,
         )
-        await insert_flow(db, flow)
-        await self._vault.keep(db, change.org_id, flow.vault_name, verifier)
+        await insert_flow(change.connection, flow)
+        await self._vault.keep(change.connection, change.org_id, flow.vault_name, verifier)
         url = authorization_url(
             str(connection.settings["authorization_url"]),
             client_id=str(connection.settings["client_id"]),
@@ -129,20 +130,18 @@ class AuthorizeConnection:
         )
         return Begun(connection, url, state, redirect_uri, connection.scopes, flow.expires_at)
 
-    async def finish(self, change: Change, returned: Returned) -> Connection:
+    async def finish(self, by: Change, returned: Returned) -> Connection:
         """The connection, active. Raises ValidationError (the state is not theirs, unknown, used or late; the platform
         said no), NotFoundError (the connection was removed meanwhile), UnavailableError."""
-        async with self._database.transaction(change.org_id) as db:
-            flow = await use_flow(
-                db, change.org_id, state_hash(returned.state), started_by=_session_of(change), at=change.at
-            )
+        async with self._database.transaction(by.org_id) as db:
+            flow = await use_flow(db, by.org_id, state_hash(returned.state), started_by=_session_of(by), at=by.at)
             if flow is None:
                 raise invalid("state", "is not one that you began, was used already, or is too old: begin again")
-            verifier = (await self._vault.open(db, change.org_id, [flow.vault_name])).get(flow.vault_name)
-            await self._vault.forget(db, change.org_id, flow.vault_name)
-            connection = await get_connection(db, change.org_id, flow.connection_id)
+            verifier = (await self._vault.open(db, by.org_id, [flow.vault_name])).get(flow.vault_name)
+            await self._vault.forget(db, by.org_id, flow.vault_name)
+            connection = await get_connection(db, by.org_id, flow.connection_id)
             secrets = await self._secrets(db, connection)
-            rules = await destination_rules(db, change.org_id)
+            rules = await destination_rules(db, by.org_id)
         # The state is used up from here on, whatever comes.
         try:
             code = _code_of(returned, flow)
@@ -154,17 +153,15 @@ class AuthorizeConnection:
             answer = read_token(await self._refreshes.sender(rules)(request), self._clock())
             account = await self._account(connection, answer.access_token, rules)
         except HeadgateError as error:
-            await self._say_why(change, flow.connection_id, error.message)
+            await self._say_why(by, flow.connection_id, error.message)
             raise
-        async with self._database.transaction(change.org_id) as db:
-            now_is = await get_connection(db, change.org_id, flow.connection_id, lock=True)
+        async with begin_change(self._database, by) as change:
+            now_is = await get_connection(change.connection, change.org_id, flow.connection_id, lock=True)
             # A refresh token of an earlier consent is no good any more.
             kept = KeptSecrets({name: one for name, one in secrets.values.items() if "refresh" not in name})
             theirs = replace(now_is, account=account, account_since=account_since(now_is, account, change.at))
-            after = await store_token(
-                db, change, theirs, kept, answer, self._vault, event=EventType.CONNECTION_AUTHORIZED
-            )
-            return await self._account_changed(db, change, now_is, after)
+            after = await store_token(change, theirs, kept, answer, self._vault, event=EventType.CONNECTION_AUTHORIZED)
+            return await self._account_changed(change, now_is, after)
 
     async def _account(self, connection: Connection, token: Secret, rules: DestinationRules) -> str | None:
         """Whose consent it is; None: the platform does not say, or not now."""
@@ -183,11 +180,11 @@ class AuthorizeConnection:
             return KeptSecrets()
         return await kept_secrets(db, connection, self._vault)
 
-    async def _say_why(self, change: Change, connection_id: str, reason: str) -> None:
-        async with self._database.transaction(change.org_id) as db:
-            connection = await get_connection(db, change.org_id, connection_id, lock=True)
+    async def _say_why(self, by: Change, connection_id: str, reason: str) -> None:
+        async with self._database.transaction(by.org_id) as db:
+            connection = await get_connection(db, by.org_id, connection_id, lock=True)
             if connection.status is ConnectionStatus.PENDING:
-                await save_connection(db, replace(connection, status_reason=reason[:500], updated_at=change.at))
+                await save_connection(db, replace(connection, status_reason=reason[:500], updated_at=by.at))
 
 
 def oauth_settings(platform: Platform, client_id: str, given: Mapping[str, str]) -> JsonObject:
@@ -213,8 +210,8 @@ def oauth_settings(platform: Platform, client_id: str, given: Mapping[str, str])
     return settings
 
 
-def _session_of(change: Change) -> str:
-    return f"{change.actor.type.value} {change.actor.id}"
+def _session_of(by: Change) -> str:
+    return f"{by.actor.type.value} {by.actor.id}"
 
 
 def _code_of(returned: Returned, flow: Flow) -> str:

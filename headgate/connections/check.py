@@ -22,8 +22,8 @@ from headgate.db import database
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ValidationError
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.destinations import DestinationRules
-from headgate.organizations.store import bump_generation
 from headgate.organizations.stored_rules import destination_rules
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.model import OutgoingError, OutgoingLimits, OutgoingRequest, OutgoingResponse
@@ -67,8 +67,8 @@ class CheckConnection:
         if connection.status is ConnectionStatus.PENDING:
             return Check(CheckOutcome.UNKNOWN, "nobody has consented yet")
         found = await self._ask(connection, rules)
-        async with self._database.transaction(org_id) as db:
-            await self._settle(db, connection, found, Change(org_id, actor, None, self._clock()))
+        async with begin_change(self._database, Change(org_id, actor, None, self._clock())) as change:
+            await self._settle(change, connection, found)
         return found
 
     async def _ask(self, connection: Connection, rules: DestinationRules) -> Check:
@@ -109,23 +109,23 @@ class CheckConnection:
         response = await self._client.send(_request(carried.written(call, self._clock())), rules, _LIMITS, certificate)
         return replace(response, body=carried.mask.mask(response.body))
 
-    async def _settle(self, db: database.Connection, asked: Connection, found: Check, change: Change) -> None:
-        now_is = await get_connection(db, change.org_id, asked.connection_id, lock=True)
+    async def _settle(self, change: OrganizationChange, asked: Connection, found: Check) -> None:
+        now_is = await get_connection(change.connection, change.org_id, asked.connection_id, lock=True)
         checked = replace(now_is, checked_at=change.at, check_at=change.at + CHECK_EVERY)
         if now_is.secret_version != asked.secret_version or found.outcome is CheckOutcome.UNKNOWN:
             # It has another credential by now, or nothing is known.
-            await save_connection(db, checked)
+            await save_connection(change.connection, checked)
         elif found.outcome is CheckOutcome.REFUSED:
-            await break_connection(db, change, checked, found.message)
+            await break_connection(change, checked, found.message)
         elif now_is.status is ConnectionStatus.BROKEN:
             after = replace(
                 checked, status=ConnectionStatus.ACTIVE, status_reason=None, failures=0, revision=checked.revision + 1
             )
-            await save_connection(db, after)
-            await bump_generation(db, change.org_id)
-            await record(db, change, EventType.CONNECTION_RECOVERED, after)
+            await save_connection(change.connection, after)
+            await change.raise_generation()
+            await record(change, EventType.CONNECTION_RECOVERED, after)
         else:
-            await save_connection(db, replace(checked, failures=0, status_reason=None))
+            await save_connection(change.connection, replace(checked, failures=0, status_reason=None))
 
 
 def _request(call: HttpCall) -> OutgoingRequest:

@@ -17,6 +17,7 @@ from headgate.db import database
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.stored_rules import destination_rules
 from headgate.outgoing.target import parse_target
 from headgate.vault.service import Vault
@@ -42,14 +43,13 @@ class ConnectBluesky:
         self._clock = clock
 
     async def connect(
-        self, change: Change, bound: Bound, service: str, identifier: str, app_password: Secret
+        self, by: Change, bound: Bound, service: str, identifier: str, app_password: Secret
     ) -> Connection:
         """Raises ValidationError (the service does not take it, too), ConflictError, UnavailableError."""
         identifier, service = parse_identifier(identifier), parse_secure_url("service", service).rstrip("/")
-        session = await self._session(change, service, identifier, app_password)
-        async with self._database.transaction(change.org_id) as db:
+        session = await self._session(by, service, identifier, app_password)
+        async with begin_change(self._database, by) as change:
             return await create_connection(
-                db,
                 change,
                 social_draft(
                     bound,
@@ -66,20 +66,19 @@ class ConnectBluesky:
             )
 
     async def update(
-        self, change: Change, connection_id: str, binding: Binding, identifier: str | None, app_password: Secret | None
+        self, by: Change, connection_id: str, binding: Binding, identifier: str | None, app_password: Secret | None
     ) -> Connection:
         """Raises NotFoundError, ValidationError, ConflictError, UnavailableError."""
-        async with self._database.transaction(change.org_id) as db:
-            before = of_platform(await get_connection(db, change.org_id, connection_id), BLUESKY)
+        async with self._database.transaction(by.org_id) as db:
+            before = of_platform(await get_connection(db, by.org_id, connection_id), BLUESKY)
         if app_password is None:
-            async with self._database.transaction(change.org_id) as db:
-                return await rebind_connection(db, change, connection_id, binding, self._vault)
+            async with begin_change(self._database, by) as change:
+                return await rebind_connection(change, connection_id, binding, self._vault)
         service = str(before.settings["service"])
         identifier = parse_identifier(identifier or str(before.settings["identifier"]))
-        session = await self._session(change, service, identifier, app_password)
-        async with self._database.transaction(change.org_id) as db:
+        session = await self._session(by, service, identifier, app_password)
+        async with begin_change(self._database, by) as change:
             after = await rebind_connection(
-                db,
                 change,
                 connection_id,
                 replace(
@@ -97,12 +96,12 @@ class ConnectBluesky:
                 expires_at=session.tokens.expires_at,
                 refresh_at=session.tokens.refresh_at,
             )
-            await save_connection(db, after)
-            return await self._account_changed(db, change, before, after)
+            await save_connection(change.connection, after)
+            return await self._account_changed(change, before, after)
 
-    async def _session(self, change: Change, service: str, identifier: str, app_password: Secret) -> Session:
-        async with self._database.transaction(change.org_id) as db:
-            rules = await destination_rules(db, change.org_id)
+    async def _session(self, by: Change, service: str, identifier: str, app_password: Secret) -> Session:
+        async with self._database.transaction(by.org_id) as db:
+            rules = await destination_rules(db, by.org_id)
         return await create_session(service, identifier, app_password, self._refreshes.sender(rules), self._clock)
 
 

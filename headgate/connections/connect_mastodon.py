@@ -31,6 +31,7 @@ from headgate.db import database
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.organizations.stored_rules import destination_rules
 from headgate.outgoing.model import OutgoingError
 from headgate.vault.service import Vault
@@ -65,14 +66,14 @@ class ConnectMastodon:
         self._authorizes = authorizes
         self._checks = checks
 
-    async def connect(self, change: Change, bound: Bound, instance: str, token: Secret) -> Connection:
+    async def connect(self, by: Change, bound: Bound, instance: str, token: Secret) -> Connection:
         """With the access token of an application of one's own.
 
         Raises ValidationError (the instance does not take it, too), ConflictError, UnavailableError.
         """
         host = parse_instance(instance)
-        account = await self._account(change, host, token)
-        async with self._database.transaction(change.org_id) as db:
+        account = await self._account(by, host, token)
+        async with begin_change(self._database, by) as change:
             draft = social_draft(
                 bound,
                 MASTODON,
@@ -82,16 +83,16 @@ class ConnectMastodon:
                 settings={"check_path": VERIFY_PATH, "instance": str(host)},
                 secrets={"secret": token},
             )
-            return await create_connection(db, change, draft, self._vault)
+            return await create_connection(change, draft, self._vault)
 
     async def register(
-        self, change: Change, bound: Bound, instance: str, redirect_uri: str, scopes: Sequence[str]
+        self, by: Change, bound: Bound, instance: str, redirect_uri: str, scopes: Sequence[str]
     ) -> Begun:
         """An application at the instance, and where its owner consents. Raises as ``connect``."""
         host, platform = parse_instance(instance), find_platform(MASTODON)
         wanted = tuple(scopes) or platform.scopes
-        async with self._database.transaction(change.org_id) as db:
-            rules = await destination_rules(db, change.org_id)
+        async with self._database.transaction(by.org_id) as db:
+            rules = await destination_rules(db, by.org_id)
         send = self._refreshes.sender(rules)
         application = await register_application(host, redirect_uri, wanted, send)
         addresses = {"authorization_url": f"{origin(host)}/oauth/authorize", "token_url": f"{origin(host)}/oauth/token"}
@@ -104,28 +105,28 @@ class ConnectMastodon:
             settings={**oauth_settings(platform, application.client_id, addresses), "instance": str(host)},
             secrets={"client_secret": application.client_secret},
         )
-        return await self._authorizes.begin(change, replace(draft, scopes=wanted), platform, redirect_uri)
+        return await self._authorizes.begin(by, replace(draft, scopes=wanted), platform, redirect_uri)
 
-    async def update(self, change: Change, connection_id: str, binding: Binding, token: Secret | None) -> Connection:
+    async def update(self, by: Change, connection_id: str, binding: Binding, token: Secret | None) -> Connection:
         """Raises NotFoundError, ValidationError, ConflictError, UnavailableError."""
-        async with self._database.transaction(change.org_id) as db:
-            before = of_platform(await get_connection(db, change.org_id, connection_id), MASTODON)
+        async with self._database.transaction(by.org_id) as db:
+            before = of_platform(await get_connection(db, by.org_id, connection_id), MASTODON)
         if token is not None:
             if before.kind is not ConnectionKind.BEARER:
                 raise ConflictError("it was made by consenting at the instance: consent again for another token")
-            account = await self._account(change, before.hosts[0], token)
+            account = await self._account(by, before.hosts[0], token)
             binding = replace(binding, secrets={"secret": token}, same_account=account.acct == before.account)
             before = replace(before, account=account.acct)
-        async with self._database.transaction(change.org_id) as db:
+        async with begin_change(self._database, by) as change:
             after = replace(
-                await rebind_connection(db, change, connection_id, binding, self._vault), account=before.account
+                await rebind_connection(change, connection_id, binding, self._vault), account=before.account
             )
-            await save_connection(db, after)
-            return await self._account_changed(db, change, before, after)
+            await save_connection(change.connection, after)
+            return await self._account_changed(change, before, after)
 
-    async def _account(self, change: Change, host: Host, token: Secret) -> Account:
-        async with self._database.transaction(change.org_id) as db:
-            rules = await destination_rules(db, change.org_id)
+    async def _account(self, by: Change, host: Host, token: Secret) -> Account:
+        async with self._database.transaction(by.org_id) as db:
+            rules = await destination_rules(db, by.org_id)
         return await find_account(host, token, self._refreshes.sender(rules))
 
     async def status(self, org_id: str, connection_id: str) -> InstanceStatus:

@@ -34,8 +34,8 @@ from headgate.db import database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.destinations import DestinationRules
-from headgate.organizations.store import bump_generation
 from headgate.organizations.stored_rules import destination_rules
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.model import OutgoingError, OutgoingLimits, OutgoingRequest, OutgoingResponse
@@ -140,19 +140,19 @@ class RefreshConnection:
     async def _store(
         self, connection: Connection, secrets: KeptSecrets, answer: TokenAnswer, lease: str, actor: Actor
     ) -> Connection:
-        async with self._database.transaction(connection.org_id) as db:
-            now_is = await get_connection(db, connection.org_id, connection.connection_id, lock=True)
-            await end_lease(db, connection.org_id, connection.connection_id, lease)
+        async with begin_change(self._database, Change(connection.org_id, actor, None, self._clock())) as change:
+            now_is = await get_connection(change.connection, connection.org_id, connection.connection_id, lock=True)
+            await end_lease(change.connection, connection.org_id, connection.connection_id, lease)
             if now_is.secret_version != connection.secret_version:
                 return now_is  # somebody has connected it anew meanwhile: theirs is newer
-            return await store_token(db, self._change(connection, actor), now_is, secrets, answer, self._vault)
+            return await store_token(change, now_is, secrets, answer, self._vault)
 
     async def _broke(self, connection: Connection, lease: str, actor: Actor, reason: str) -> None:
-        async with self._database.transaction(connection.org_id) as db:
-            now_is = await get_connection(db, connection.org_id, connection.connection_id, lock=True)
-            await end_lease(db, connection.org_id, connection.connection_id, lease)
+        async with begin_change(self._database, Change(connection.org_id, actor, None, self._clock())) as change:
+            now_is = await get_connection(change.connection, connection.org_id, connection.connection_id, lock=True)
+            await end_lease(change.connection, connection.org_id, connection.connection_id, lease)
             if now_is.secret_version == connection.secret_version:
-                await break_connection(db, self._change(connection, actor), now_is, reason)
+                await break_connection(change, now_is, reason)
 
     async def _failed(self, connection: Connection, lease: str, reason: str) -> None:
         """It goes on with what it has; tried again soon, and ever more seldom."""
@@ -164,9 +164,6 @@ class RefreshConnection:
             after = replace(now_is, failures=failures, status_reason=reason[:500], refresh_at=self._clock() + pause)
             await save_connection(db, after)
         _log.warning("connection_not_refreshed", connection_id=connection.connection_id, reason=reason)
-
-    def _change(self, connection: Connection, actor: Actor) -> Change:
-        return Change(connection.org_id, actor, None, self._clock())
 
 
 def oauth_client(connection: Connection, secrets: KeptSecrets) -> OAuthClient:
@@ -181,8 +178,7 @@ def oauth_client(connection: Connection, secrets: KeptSecrets) -> OAuthClient:
 
 
 async def store_token(
-    db: database.Connection,
-    change: Change,
+    change: OrganizationChange,
     connection: Connection,
     secrets: KeptSecrets,
     answer: TokenAnswer,
@@ -198,7 +194,7 @@ async def store_token(
         values["refresh_token"] = answer.refresh_token.reveal()
         if (before := secrets.get("refresh_token")) is not None:
             values["previous_refresh_token"] = before.reveal()
-    await vault.keep(db, change.org_id, connection.vault_name, KeptSecrets(values).text())
+    await vault.keep(change.connection, change.org_id, connection.vault_name, KeptSecrets(values).text())
     can_refresh = connection.kind is ConnectionKind.CLIENT_CREDENTIALS or "refresh_token" in values
     recovers = connection.status is not ConnectionStatus.ACTIVE
     after = replace(
@@ -214,16 +210,16 @@ async def store_token(
         check_at=connection.check_at or change.at + CHECK_EVERY,
         updated_at=change.at,
     )
-    await save_connection(db, after)
+    await save_connection(change.connection, after)
     if after.revision != connection.revision:
-        await bump_generation(db, change.org_id)
-    await record(db, change, event, after, secret_version=after.secret_version)
+        await change.raise_generation()
+    await record(change, event, after, secret_version=after.secret_version)
     if connection.status is ConnectionStatus.BROKEN:
-        await record(db, change, EventType.CONNECTION_RECOVERED, after)
+        await record(change, EventType.CONNECTION_RECOVERED, after)
     return after
 
 
-async def break_connection(db: database.Connection, change: Change, connection: Connection, reason: str) -> Connection:
+async def break_connection(change: OrganizationChange, connection: Connection, reason: str) -> Connection:
     """Every call that needs it is refused from the next decision on, and its owner is told."""
     after = replace(
         connection,
@@ -234,11 +230,11 @@ async def break_connection(db: database.Connection, change: Change, connection: 
         refresh_at=None,
         updated_at=change.at,
     )
-    await save_connection(db, after)
-    await bump_generation(db, change.org_id)
+    await save_connection(change.connection, after)
+    await change.raise_generation()
     if connection.status is not ConnectionStatus.BROKEN:
         told = f"{connection.name} ({connection.platform}): {reason}"[:500]
-        await record(db, change, EventType.CONNECTION_BROKEN, after, reason=told, owner=connection.owner_id)
+        await record(change, EventType.CONNECTION_BROKEN, after, reason=told, owner=connection.owner_id)
     return after
 
 

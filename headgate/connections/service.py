@@ -9,9 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headgate.agents.store import find_agent
-from headgate.audit.change import Change
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.connections.credential import KeptSecrets, read_kept_secrets
 from headgate.connections.draft import ConnectionDraft, invalid
 from headgate.connections.model import ANY, Connection, ConnectionKind, ConnectionStatus
@@ -28,7 +26,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ConflictError, PreconditionFailedError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 from headgate.vault.service import Vault
 
 MAX_CONNECTIONS: Final = 10_000
@@ -49,8 +47,7 @@ class Binding:
 
 
 async def create_connection(
-    db: database.Connection,
-    change: Change,
+    change: OrganizationChange,
     draft: ConnectionDraft,
     vault: Vault,
     *,
@@ -59,11 +56,11 @@ async def create_connection(
     refresh_at: datetime | None = None,
 ) -> Connection:
     """Raises ValidationError, ConflictError, UnavailableError (the secret cannot be encrypted)."""
-    if await name_is_taken(db, change.org_id, draft.name):
+    if await name_is_taken(change.connection, change.org_id, draft.name):
         raise ConflictError(f"there is a connection {draft.name} already", details={"field": "name"})
-    if await count_there(db, change.org_id) >= MAX_CONNECTIONS:
+    if await count_there(change.connection, change.org_id) >= MAX_CONNECTIONS:
         raise ConflictError(f"an organization has at most {MAX_CONNECTIONS} connections")
-    await _require_agents(db, change.org_id, draft.agents)
+    await _require_agents(change.connection, change.org_id, draft.agents)
     connection = Connection(
         org_id=change.org_id,
         connection_id=new_id(IdPrefix.CONNECTION),
@@ -94,22 +91,22 @@ async def create_connection(
     )
     if draft.secrets:
         kept = KeptSecrets({name: value.reveal() for name, value in draft.secrets.items()})
-        await vault.keep(db, change.org_id, connection.vault_name, kept.text())
-    await insert_connection(db, connection)
-    await bump_generation(db, change.org_id)
-    await record(db, change, EventType.CONNECTION_CREATED, connection)
+        await vault.keep(change.connection, change.org_id, connection.vault_name, kept.text())
+    await insert_connection(change.connection, connection)
+    await change.raise_generation()
+    await record(change, EventType.CONNECTION_CREATED, connection)
     return connection
 
 
 async def rebind_connection(
-    db: database.Connection, change: Change, connection_id: str, binding: Binding, vault: Vault
+    change: OrganizationChange, connection_id: str, binding: Binding, vault: Vault
 ) -> Connection:
     """Raises NotFoundError, ValidationError, PreconditionFailedError, UnavailableError."""
-    before = await get_connection(db, change.org_id, connection_id, lock=True)
+    before = await get_connection(change.connection, change.org_id, connection_id, lock=True)
     if binding.seen_revision not in (None, before.revision):
         raise PreconditionFailedError(f"the connection {before.name} has changed: it is at {before.revision} by now")
     agents = before.agents if binding.agents is None else binding.agents
-    await _require_agents(db, change.org_id, agents - before.agents)
+    await _require_agents(change.connection, change.org_id, agents - before.agents)
     after = replace(
         before,
         agents=agents,
@@ -120,7 +117,7 @@ async def rebind_connection(
     )
     if binding.secrets is not None:
         kept = KeptSecrets({name: value.reveal() for name, value in binding.secrets.items()})
-        await vault.keep(db, change.org_id, after.vault_name, kept.text())
+        await vault.keep(change.connection, change.org_id, after.vault_name, kept.text())
         mends = after.kind is not ConnectionKind.CLIENT_CREDENTIALS
         after = replace(
             after,
@@ -134,19 +131,19 @@ async def rebind_connection(
             # A client's credentials name it in the settings, which stay.
             account_since=after.account_since if binding.same_account or not mends else change.at,
         )
-    await save_connection(db, after)
-    await bump_generation(db, change.org_id)
-    await record(db, change, EventType.CONNECTION_UPDATED, after)
+    await save_connection(change.connection, after)
+    await change.raise_generation()
+    await record(change, EventType.CONNECTION_UPDATED, after)
     return after
 
 
-async def remove_connection(db: database.Connection, change: Change, connection_id: str, vault: Vault) -> Connection:
+async def remove_connection(change: OrganizationChange, connection_id: str, vault: Vault) -> Connection:
     """Its secret is forgotten at once. Raises NotFoundError."""
-    connection = await get_connection(db, change.org_id, connection_id, lock=True)
-    await delete_connection(db, change.org_id, connection_id, change.at)
-    await vault.forget(db, change.org_id, connection.vault_name)
-    await bump_generation(db, change.org_id)
-    await record(db, change, EventType.CONNECTION_DELETED, connection)
+    connection = await get_connection(change.connection, change.org_id, connection_id, lock=True)
+    await delete_connection(change.connection, change.org_id, connection_id, change.at)
+    await vault.forget(change.connection, change.org_id, connection.vault_name)
+    await change.raise_generation()
+    await record(change, EventType.CONNECTION_DELETED, connection)
     return connection
 
 
@@ -159,9 +156,7 @@ async def kept_secrets(db: database.Connection, connection: Connection, vault: V
     return read_kept_secrets(found)
 
 
-async def record(
-    db: database.Connection, change: Change, event_type: EventType, connection: Connection, **more: JsonValue
-) -> None:
+async def record(change: OrganizationChange, event_type: EventType, connection: Connection, **more: JsonValue) -> None:
     data: JsonObject = {
         "connection_id": connection.connection_id,
         "name": connection.name,
@@ -173,7 +168,7 @@ async def record(
         "owner_id": connection.owner_id,
         **more,
     }
-    await append(db, change.org_id, [Event(event_type, change.at, change.actor, data)])
+    await change.record(event_type, data)
 
 
 async def _require_agents(db: database.Connection, org_id: str, agents: frozenset[str]) -> None:

@@ -97,8 +97,8 @@ class Database:
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
-        # Caches of this process: each is called with an organization and the generation that a change raised.
-        self.generation_listeners: list[Callable[[str, int], None]] = []
+        # Caches of this process: each is called with an organization whose generation a change has raised.
+        self.generation_listeners: list[Callable[[str], None]] = []
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
             dsn.reveal(),
             connection_class=_TimedConnection,

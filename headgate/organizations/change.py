@@ -40,12 +40,12 @@ class OrganizationChange(Change):
 async def begin_change(database: Database, by: Change) -> AsyncIterator[OrganizationChange]:
     """Opens a transaction of ``by.org_id``, commits it, and tells ``database.generation_listeners`` if the generation
     rose. They are told even if the commit fails: the server may have committed before its answer was lost."""
-    raised: list[int] = []
+    has_raised = False
     try:
         async with database.transaction(by.org_id) as connection:
             change = OrganizationChange(by.org_id, by.actor, by.user_id, by.at, connection)
             yield change
-            raised += change._raised
+            has_raised = bool(change._raised)
     finally:
-        for listener in database.generation_listeners if raised else ():
-            listener(by.org_id, raised[0])
+        for listener in database.generation_listeners if has_raised else ():
+            listener(by.org_id)

@@ -133,6 +133,19 @@ async def test_a_commit_without_an_answer_ends_what_is_cached(
             superuser.execute("SELECT pg_terminate_backend(%s, 5000)", [change.connection.info.backend_pid])
     assert ring.cached(key) is None
     assert await ring.authenticate(key), "it was not committed: the key still works"
+    assert ring.cached(key) is not None
+
+
+async def test_what_a_look_up_in_flight_brings_is_not_cached_after_a_change(
+    ring: KeyRing, api_database: Database, organization, issue
+) -> None:
+    _, key = await issue()
+    asked = asyncio.ensure_future(ring.authenticate(key))
+    await asyncio.sleep(0)
+    for listener in api_database.generation_listeners:
+        listener(organization.org_id)
+    assert await asked
+    assert ring.cached(key) is None
 
 
 async def test_a_change_raises_the_generation_once(api_database: Database, organization) -> None:

@@ -9,9 +9,6 @@ _CHANGES: Final = re.compile(
     r"bump_generation\(|(?<!class )\bOrganizationChange\(|\bgeneration_listeners\b(?!\.append)"
 )
 _UNCONVERTED: Final = {
-    "headgate/connections/check.py",
-    "headgate/connections/refresh.py",
-    "headgate/connections/service.py",
     "headgate/nlp_policies/service.py",
     "headgate/policies/change_set.py",
     "headgate/policies/document_service.py",

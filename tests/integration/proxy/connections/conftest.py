@@ -87,8 +87,8 @@ class Keeper:
         return ConnectionDraft(**(members | changes))  # type: ignore[arg-type] - the test's own
 
     async def connect(self, **changes: object) -> Connection:
-        async with self.database.transaction(self.org_id) as db:
-            return await create_connection(db, self.change(), self.draft(**changes), self.vault)
+        async with begin_change(self.database, self.change()) as change:
+            return await create_connection(change, self.draft(**changes), self.vault)
 
     async def tunnel(
         self, host: str = "127.0.0.1", *, port: int | None = None, alpn: list[str] | None = None

@@ -22,6 +22,7 @@ from headgate.connections.credential import CertificateCredential
 from headgate.connections.model import AUTHORIZATION, ConnectionKind, Host
 from headgate.connections.service import Binding, rebind_connection
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 
 _NO_ENCRYPTION = serialization.NoEncryption()
 
@@ -230,5 +231,5 @@ async def test_one_that_cannot_be_used_is_refused_in_words(keeper, platform, iss
 
 
 async def _rebind(keeper, connection, binding: Binding) -> None:
-    async with keeper.database.transaction(keeper.org_id) as db:
-        await rebind_connection(db, keeper.change(), connection.connection_id, binding, keeper.vault)
+    async with begin_change(keeper.database, keeper.change()) as change:
+        await rebind_connection(change, connection.connection_id, binding, keeper.vault)

@@ -307,8 +307,8 @@ async def test_a_redirect_to_another_host_does_not_carry_it(keeper, answer) -> N
 async def test_a_removed_connection_serves_nobody_from_then_on(keeper, answer) -> None:
     connection = await keeper.connect()
     assert answer(await keeper.ask()).status == 200
-    async with keeper.database.transaction(keeper.org_id) as db:
-        await remove_connection(db, keeper.change(), connection.connection_id, keeper.vault)
+    async with begin_change(keeper.database, keeper.change()) as change:
+        await remove_connection(change, connection.connection_id, keeper.vault)
     assert answer(await keeper.ask()).status == 200
     assert SECRET.encode() in keeper.upstream.heads[0] and SECRET.encode() not in keeper.upstream.heads[1]
     [(kept,)] = keeper.superuser.execute(
@@ -320,9 +320,9 @@ async def test_a_removed_connection_serves_nobody_from_then_on(keeper, answer) -
 async def test_another_secret_is_used_at_once(keeper, answer) -> None:
     connection = await keeper.connect()
     assert answer(await keeper.ask()).status == 200
-    async with keeper.database.transaction(keeper.org_id) as db:
+    async with begin_change(keeper.database, keeper.change()) as change:
         binding = Binding(secrets={"secret": Secret("another-secret")})
-        await rebind_connection(db, keeper.change(), connection.connection_id, binding, keeper.vault)
+        await rebind_connection(change, connection.connection_id, binding, keeper.vault)
     assert answer(await keeper.ask()).status == 200
     assert b"another-secret" in keeper.upstream.heads[1]
 
@@ -508,8 +508,8 @@ async def test_what_was_decided_on_before_a_change_gets_no_credential_of_after_i
     decided = await keeper.connect()
     opened = OpenCredentials(keeper.database, keeper.vault, system_clock)
     binding = Binding(agents=frozenset()) if field == "agents" else Binding(secrets={"secret": Secret("another-one-3")})
-    async with keeper.database.transaction(keeper.org_id) as db:
-        await rebind_connection(db, keeper.change(), decided.connection_id, binding, keeper.vault)
+    async with begin_change(keeper.database, keeper.change()) as change:
+        await rebind_connection(change, decided.connection_id, binding, keeper.vault)
     with pytest.raises(UnavailableError, match="changed since"):
         await opened.open(decided)
     assert opened.kept(decided) is None
