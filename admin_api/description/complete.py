@@ -152,6 +152,9 @@ def _complete_operation(operation: Json, method: str, path: str, schemas: Json) 
         content = {"application/json": {"schema": schema, "example": example}}
         operation.setdefault("requestBody", {"required": True, "content": content})
     answers = operation["responses"]
+    if path in DOCUMENTS:
+        # The route answers with the bytes of the document, which has no model.
+        answers["200"].setdefault("content", {"application/json": {"schema": {"type": "object"}}})
     answers.pop("422", None)  # a malformed request is 400 here (``admin_api.errors``)
     for status in _errors(access, method, path, operation):
         answers.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})

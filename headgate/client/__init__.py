@@ -4,7 +4,9 @@
 answers with the type that the function names. Guide: docs/guides/python-client.md.
 """
 
-from headgate.client.asynchronous import AsyncClient
+import importlib
+from typing import TYPE_CHECKING
+
 from headgate.client.errors import (
     ApiError,
     ConflictError,
@@ -19,7 +21,13 @@ from headgate.client.errors import (
     UnavailableError,
     UnreachableError,
 )
-from headgate.client.synchronous import Client
+
+if TYPE_CHECKING:
+    from headgate.client.asynchronous import AsyncClient
+    from headgate.client.synchronous import Client
+
+_WITH_HTTPX = {"AsyncClient": "asynchronous", "Client": "synchronous"}
+"""Imported when they are first named: httpx takes longer to import than all the rest."""
 
 __all__ = [
     "ApiError",
@@ -37,3 +45,10 @@ __all__ = [
     "UnavailableError",
     "UnreachableError",
 ]
+
+
+def __getattr__(name: str) -> type["AsyncClient | Client"]:
+    if name not in _WITH_HTTPX:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: type[AsyncClient | Client] = getattr(importlib.import_module(f"{__name__}.{_WITH_HTTPX[name]}"), name)
+    return found

@@ -6,11 +6,13 @@ Both clients do the I/O around this, and nothing else.
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, cast
-
-import httpx
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from headgate.client.errors import ApiError, RateLimitedError, UnreachableError, error_of, retry_after_seconds
+
+if TYPE_CHECKING:
+    import httpx
 
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 _TRANSIENT: Final = frozenset({502, 503, 504})
@@ -55,7 +57,7 @@ class Call[Answer]:
             arguments["timeout"] = seconds
         return arguments
 
-    def value(self, answer: httpx.Response) -> Answer:
+    def value(self, answer: "httpx.Response") -> Answer:
         """Raises ApiError, UnreachableError."""
         if not answer.is_success:
             raise error_of(answer)
@@ -77,11 +79,11 @@ class Patience:
     seconds: float = 60.0
     retries: int = 3
 
-    def pause(self, call: Call[Any], answer: httpx.Response | None, *, tried: int, waited: float) -> float | None:
+    def pause(self, call: Call[Any], answer: "httpx.Response | None", *, tried: int, waited: float) -> float | None:
         """Seconds until the next try; None: this was the last. ``answer`` None: there was none."""
         status = None if answer is None else answer.status_code
         after = None if answer is None else retry_after_seconds(answer)
-        if status == httpx.codes.TOO_MANY_REQUESTS:
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
             pause = after or 1.0
         elif tried > self.retries or not call.is_repeatable or (status is not None and status not in _TRANSIENT):
             return None

@@ -1,10 +1,12 @@
 """What a call can end in. One class for each kind of refusal (docs/reference/errors.md), and one for no answer."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 
 class ApiError(Exception):
@@ -93,7 +95,7 @@ _CLASSES: Final[Mapping[int, type[ApiError]]] = MappingProxyType(
 )
 
 
-def error_of(answer: httpx.Response) -> ApiError:
+def error_of(answer: "httpx.Response") -> ApiError:
     """The refusal in an answer whose body was read; both of the specification's body shapes are understood."""
     status, retry_after = answer.status_code, retry_after_seconds(answer)
     try:
@@ -104,7 +106,7 @@ def error_of(answer: httpx.Response) -> ApiError:
         details, request_id = told.get("details"), told.get("requestId")
     except (ValueError, KeyError, TypeError):
         message, code, details, request_id = f"{answer.request.url} answered {status}", "", None, None
-    kind = _CLASSES.get(status, ServerFaultError if status >= httpx.codes.INTERNAL_SERVER_ERROR else ApiError)
+    kind = _CLASSES.get(status, ServerFaultError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError)
     return kind(
         message,
         status=status,
@@ -115,7 +117,7 @@ def error_of(answer: httpx.Response) -> ApiError:
     )
 
 
-def retry_after_seconds(answer: httpx.Response) -> float | None:
+def retry_after_seconds(answer: "httpx.Response") -> float | None:
     """Retry-After as seconds (RFC 9110, section 10.2.3); its other form, a date, is not what the API sends."""
     text = answer.headers.get("retry-after", "")
     return float(text) if text.isascii() and text.isdigit() else None

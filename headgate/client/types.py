@@ -313,70 +313,6 @@ class BurnAnswer(TypedDict):
     total: float
 
 
-class CamelApprovalAnswer(TypedDict):
-    """The schema's shape in camelCase."""
-
-    actionId: str
-    approvers: list[CamelApproverAnswer]
-    createdAt: str
-    currentApprovals: int
-    decisions: list[CamelVoteAnswer]
-    expiresAt: str
-    id: str
-    requiredApprovals: int
-    status: str
-
-
-class CamelApproverAnswer(TypedDict):
-    email: str | None
-    role: str
-    userId: str | None
-
-
-class CamelEventAnswer(TypedDict):
-    """The detailed variant of the schema."""
-
-    actor: EventActorAnswer | None
-    createdAt: str | None
-    entityId: str | None
-    entityType: str
-    eventType: str
-    hash: str
-    id: str
-    metadata: JsonObjectOutput
-    prevHash: str
-
-
-class CamelPagination(TypedDict):
-    page: int
-    pageSize: int
-    total: int
-    totalPages: int
-
-
-class CamelPolicyAnswer(TypedDict):
-    """``?shape=camel``: the specification's alternate shape, and what it has no words for. ``rules`` is empty for a policy that was written as Rego."""
-
-    createdAt: str
-    description: str | None
-    enabled: bool
-    id: str
-    mode: PolicyMode
-    name: str
-    priority: int
-    regoPolicy: str
-    rules: list[dict[str, Any]]
-    updatedAt: str
-    version: int
-
-
-class CamelVoteAnswer(TypedDict):
-    decidedAt: str
-    decision: str
-    reason: str | None
-    userId: str
-
-
 class CancelBody(TypedDict):
     reason: NotRequired[StorableText | None]
 
@@ -608,82 +544,77 @@ class ContextAnswer(TypedDict):
 
 class CountedPageAbsenceAnswer(TypedDict):
     data: list[AbsenceAnswer]
-    pagination: Pagination | CamelPagination
-
-
-class CountedPageCamelPolicyAnswer(TypedDict):
-    data: list[CamelPolicyAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageConnectionAnswer(TypedDict):
     data: list[ConnectionAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageDeliveryAnswer(TypedDict):
     data: list[DeliveryAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageDocumentAnswer(TypedDict):
     data: list[DocumentAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageDocumentVersionAnswer(TypedDict):
     data: list[DocumentVersionAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageEndpointAnswer(TypedDict):
     data: list[EndpointAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageGroupAnswer(TypedDict):
     data: list[GroupAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageInvitationAnswer(TypedDict):
     data: list[InvitationAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageKeptReplayAnswer(TypedDict):
     data: list[KeptReplayAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageNlpPolicyAnswer(TypedDict):
     data: list[NlpPolicyAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPagePolicyAnswer(TypedDict):
     data: list[PolicyAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPagePolicyVersionAnswer(TypedDict):
     data: list[PolicyVersionAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageReportAnswer(TypedDict):
     data: list[ReportAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageSettingVersionAnswer(TypedDict):
     data: list[SettingVersionAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CountedPageUserAnswer(TypedDict):
     data: list[UserAnswer]
-    pagination: Pagination | CamelPagination
+    pagination: Pagination
 
 
 class CoverageAnswer(TypedDict):
@@ -1128,9 +1059,7 @@ class EventDetailAnswer(TypedDict):
     seq: int
 
 
-type EventPages = (
-    PageEventAnswerCursorPagination | PageSchemaEventAnswerCursorPagination | PageCamelEventAnswerOpenCamelPagination
-)
+type EventPages = PageEventAnswerCursorPagination
 
 
 type EventShape = Literal["camel", "schema"] | None
@@ -2125,17 +2054,6 @@ class OAuthStartAnswer(TypedDict):
     state: str
 
 
-class OpenCamelPagination(TypedDict):
-    """Both are left out where ``total`` is exact: then the pages say where the list ends."""
-
-    nextCursor: NotRequired[str | None]
-    page: int
-    pageSize: int
-    total: int
-    totalIsMinimum: NotRequired[bool | None]
-    totalPages: int
-
-
 class OpenRequest(TypedDict):
     """POST /admin/break-glass."""
 
@@ -2171,19 +2089,9 @@ class OutcomeBody(TypedDict):
 type Owner = StorableText
 
 
-class PageActionAnswerCamelPagination(TypedDict):
-    data: list[ActionAnswer]
-    pagination: CamelPagination
-
-
 class PageActionAnswerCursorPagination(TypedDict):
     data: list[ActionAnswer]
     pagination: CursorPagination
-
-
-class PageAgentAnswerCamelPagination(TypedDict):
-    data: list[AgentAnswer]
-    pagination: CamelPagination
 
 
 class PageAgentAnswerCursorPagination(TypedDict):
@@ -2196,24 +2104,9 @@ class PageApprovalAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageCamelApprovalAnswerCamelPagination(TypedDict):
-    data: list[CamelApprovalAnswer]
-    pagination: CamelPagination
-
-
-class PageCamelEventAnswerOpenCamelPagination(TypedDict):
-    data: list[CamelEventAnswer]
-    pagination: OpenCamelPagination
-
-
 class PageEventAnswerCursorPagination(TypedDict):
     data: list[EventAnswer]
     pagination: CursorPagination
-
-
-class PageExecutionItemCamelPagination(TypedDict):
-    data: list[ExecutionItem]
-    pagination: CamelPagination
 
 
 class PageExecutionItemCursorPagination(TypedDict):
@@ -2221,19 +2114,9 @@ class PageExecutionItemCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageGlassAnswerCamelPagination(TypedDict):
-    data: list[GlassAnswer]
-    pagination: CamelPagination
-
-
 class PageGlassAnswerCursorPagination(TypedDict):
     data: list[GlassAnswer]
     pagination: CursorPagination
-
-
-class PageGrantAnswerCamelPagination(TypedDict):
-    data: list[GrantAnswer]
-    pagination: CamelPagination
 
 
 class PageGrantAnswerCursorPagination(TypedDict):
@@ -2241,18 +2124,8 @@ class PageGrantAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageKeyAnswerCamelPagination(TypedDict):
-    data: list[KeyAnswer]
-    pagination: CamelPagination
-
-
 class PageKeyAnswerCursorPagination(TypedDict):
     data: list[KeyAnswer]
-    pagination: CursorPagination
-
-
-class PageSchemaEventAnswerCursorPagination(TypedDict):
-    data: list[SchemaEventAnswer]
     pagination: CursorPagination
 
 
@@ -2760,21 +2633,6 @@ class SameUser(TypedDict):
     subject: str
 
 
-class SavedCamelPolicyAnswer(TypedDict):
-    createdAt: str
-    description: str | None
-    enabled: bool
-    id: str
-    mode: PolicyMode
-    name: str
-    priority: int
-    regoPolicy: str
-    rules: list[dict[str, Any]]
-    updatedAt: str
-    version: int
-    warnings: list[str]
-
-
 class SavedPolicyAnswer(TypedDict):
     created_at: str
     description: str | None
@@ -2791,18 +2649,6 @@ class SavedPolicyAnswer(TypedDict):
 
 
 type Scenario = Literal["delete_prod_database", "read_customer_pii", "safe_read_only_query", "send_chat_message"]
-
-
-class SchemaEventAnswer(TypedDict):
-    """The schema's variant: ``prev_hash`` is null where the chain begins."""
-
-    actor: EventActorAnswer | None
-    created_at: str | None
-    event_type: str
-    hash: str
-    id: str
-    payload: JsonObjectOutput
-    prev_hash: str | None
 
 
 class ScopeBody(TypedDict):
@@ -3204,7 +3050,7 @@ class TrafficPageAnswer(TypedDict):
     data: list[ExchangeAnswer]
     filtered_from: NotRequired[int | None]
     not_captured: list[LossAnswer]
-    pagination: CursorPagination | OpenCamelPagination
+    pagination: CursorPagination
 
 
 class TrafficTimelineAnswer(TypedDict):
