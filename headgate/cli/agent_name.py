@@ -4,6 +4,7 @@ from typing import Final
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe
+from headgate.client import operations
 from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix
 
@@ -21,7 +22,7 @@ def agent_id_of(client: ApiClient, agent: str) -> str:
     found: dict[bool, list[str]] = {True: [], False: []}
     cursor: str | None = None
     while True:
-        page = client.get("/admin/agents", {"q": agent, "limit": _PAGE, "cursor": cursor})
+        page = client.send(operations.list_agents, q=agent, limit=_PAGE, cursor=cursor)
         for one in page["data"]:
             if one["name"] == agent:
                 found[one["status"] != "deactivated"].append(one["id"])

@@ -1,6 +1,7 @@
 """``headgate agents``: who may send calls through the gate."""
 
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -8,6 +9,8 @@ from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ChangedAgent, LifetimeDays, Limits, NewAgent
 
 
 @click.group()
@@ -33,8 +36,9 @@ def list_all(
     runtime_file: Path | None,
 ) -> None:
     """List agents, newest first; with WORDS, those whose name, description or id has them all."""
-    wanted = {"q": " ".join(words) or None, "status": status, "tag": tag, "owner": owner, "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get("/admin/agents", wanted)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_agents, q=" ".join(words) or None, status=status, tag=tag, owner=owner, limit=limit
+    )
     if as_json:
         show_json(answer)
         return
@@ -74,10 +78,10 @@ def create(
     runtime_file: Path | None,
 ) -> None:
     """Create an agent; its key is printed this once."""
-    body: dict[str, object] = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
+    body: NewAgent = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
     if expires is not None:
-        body["expires_in_days"] = expires if expires == "never" else int(expires)
-    answer = ApiClient(find_target(runtime_file)).post("/admin/agents", body)
+        body["expires_in_days"] = cast("LifetimeDays", expires if expires == "never" else int(expires))
+    answer = ApiClient(find_target(runtime_file)).send(operations.create_agent, body)
     if as_json:
         show_json(answer)
         return
@@ -107,15 +111,18 @@ def update(
     """Change what is said of an agent, and its own limits; what is left out stays."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
-    body: dict[str, object] = {} if name is None else {"name": name}
-    body |= {key: value or None for key, value in (("description", description), ("owner", owner)) if value is not None}
+    body: ChangedAgent = {} if name is None else {"name": name}
+    if description is not None:
+        body["description"] = description or None
+    if owner is not None:
+        body["owner"] = owner or None
     if tags:
         body["tags"] = [tag for tag in tags if tag]
     wanted = {"requests_per_minute": requests_per_minute, "open_approvals": open_approvals}
     changed = {key: value or None for key, value in wanted.items() if value is not None}
     if changed:
-        body["limits"] = client.get(f"/admin/agents/{agent_id}")["limits"] | changed
-    answer = client.put(f"/admin/agents/{agent_id}", body)
+        body["limits"] = cast("Limits", {**client.send(operations.get_agent, agent_id)["limits"], **changed})
+    answer = client.send(operations.put_agent, agent_id, body)
     click.echo(f"{answer['id']} is changed")
 
 
@@ -127,8 +134,8 @@ def show(agent: str, days: int, runtime_file: Path | None) -> None:
     """Show one agent, and what it did in the last days."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
-    found = client.get(f"/admin/agents/{agent_id}")
-    figures = client.get(f"/admin/agents/{agent_id}/figures", {"days": days})
+    found = client.send(operations.get_agent, agent_id)
+    figures = client.send(operations.get_agent_figures, agent_id, days=days)
     show_fields(
         [
             ("agent", found["id"]),
@@ -160,7 +167,7 @@ def show(agent: str, days: int, runtime_file: Path | None) -> None:
 def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """Show an agent's timeline: what it did and what was done to it, newest first."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(f"/admin/agents/{agent_id_of(client, agent)}/activity", {"limit": limit})
+    answer = client.send(operations.list_agent_activity, agent_id_of(client, agent), limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -174,7 +181,7 @@ def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -
 def suspend(agent: str, reason: str | None, runtime_file: Path | None) -> None:
     """Refuse an agent's calls from now on, until it is resumed."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/suspend", {"reason": reason})
+    answer = client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason})
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
@@ -185,7 +192,7 @@ def suspend(agent: str, reason: str | None, runtime_file: Path | None) -> None:
 def resume(agent: str, reason: str | None, runtime_file: Path | None) -> None:
     """Let a suspended agent go on, with the keys that it has."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/resume", {"reason": reason})
+    answer = client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason})
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
@@ -195,7 +202,7 @@ def resume(agent: str, reason: str | None, runtime_file: Path | None) -> None:
 def deactivate(agent: str, runtime_file: Path | None) -> None:
     """End an agent for good: its keys stop now, its history stays."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.delete(f"/admin/agents/{agent_id_of(client, agent)}")
+    answer = client.send(operations.delete_agent, agent_id_of(client, agent))
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
@@ -206,6 +213,6 @@ def deactivate(agent: str, runtime_file: Path | None) -> None:
 def rotate_key(agent: str, overlap: int, runtime_file: Path | None) -> None:
     """Replace an agent's keys by a new one, which is printed this once."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"/admin/agents/{agent_id_of(client, agent)}/rotate-key", {"overlap_seconds": overlap})
+    answer = client.send(operations.rotate_agent_key, agent_id_of(client, agent), {"overlap_seconds": overlap})
     click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
     click.echo(answer["api_key"]["key"])

@@ -5,15 +5,15 @@ another administrator has changed it in the meantime.
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
 from headgate.kernel.errors import NotFoundError
-
-_PATH = "/admin/settings/allowlist"
 
 
 @click.group()
@@ -56,9 +56,9 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
     """
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
-    entry: Document = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
+    entry: dict[str, Any] = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
-    client.put(_PATH, {**document, "destinations": [*kept, entry]}, if_match=tag)
+    client.send(operations.put_settings_allowlist, {**document, "destinations": [*kept, entry]}, if_match=tag)
     reach = "private addresses included" if private else "public addresses only (--private allows private ones)"
     click.echo(f"added {safe(host)}, ports {_ports(entry)}: {reach}")
 
@@ -79,27 +79,27 @@ def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None
     removed = len(document["destinations"]) - len(kept)
     if not removed:
         raise NotFoundError(f"{host} is not on the allowlist: headgate allowlist show lists the entries")
-    client.put(_PATH, {**document, "destinations": kept}, if_match=tag)
+    client.send(operations.put_settings_allowlist, {**document, "destinations": kept}, if_match=tag)
     click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} removed")
 
 
-def read_allowlist(client: ApiClient) -> tuple[Document, str]:
+def read_allowlist(client: ApiClient) -> tuple[dict[str, Any], str | None]:
     """The allowlist with its entity tag; empty if no administrator has set it."""
-    document: Document
+    document: dict[str, Any]
     try:
-        document, tag = client.get_tagged(_PATH)
+        document, tag = client.tagged(operations.get_settings_allowlist)
     except NotFoundError:
-        document, tag = {}, "*"
+        document, tag = {}, None
     return {"tools": [], **document, "destinations": document.get("destinations", [])}, tag
 
 
-def _ports(entry: Document) -> str:
+def _ports(entry: dict[str, Any]) -> str:
     return ", ".join(str(port) for port in entry.get("ports", [])) or "all"
 
 
-def _is_host(entry: Document, host: str) -> bool:
+def _is_host(entry: dict[str, Any], host: str) -> bool:
     return str(entry["host"]).lower() == host.lower()
 
 
-def _is_same(entry: Document, host: str, ports: tuple[int, ...]) -> bool:
+def _is_same(entry: dict[str, Any], host: str, ports: tuple[int, ...]) -> bool:
     return _is_host(entry, host) and set(entry.get("ports", [])) == set(ports)

@@ -1,10 +1,9 @@
 """The API as a person at a terminal needs it: answers, or one sentence that says what to do."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
-
-import httpx
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
 from headgate.agents.scopes import Scope, roles_with
 from headgate.cli.tables import safe
@@ -12,8 +11,10 @@ from headgate.cli.target import Target
 from headgate.client.call import Call, Patience
 from headgate.client.errors import ApiError as Refusal
 from headgate.client.errors import UnreachableError
-from headgate.client.synchronous import Client
 from headgate.kernel.errors import HeadgateError, NotFoundError, UnauthorizedError, UnavailableError, ValidationError
+
+if TYPE_CHECKING:
+    import httpx
 
 _TIMEOUT_SECONDS: Final = 60.0
 _LONG_SECONDS: Final = 600.0
@@ -40,9 +41,6 @@ _LISTED_BY: Final = {
 }
 _SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
 
-type Document = dict[str, Any]
-"""An answer of the API, as JSON: shown to a person or passed on, and nothing more."""
-
 
 class ApiError(HeadgateError):
     """The API refused; the message is its own."""
@@ -52,9 +50,11 @@ class ApiClient:
     """One command's calls, by the client that programs use too (``headgate.client``)."""
 
     def __init__(
-        self, target: Target, transport: httpx.BaseTransport | None = None, *, is_patient: bool = False
+        self, target: Target, transport: "httpx.BaseTransport | None" = None, *, is_patient: bool = False
     ) -> None:
         """``is_patient``: what is refused for coming too fast (429) is sent again when the API says so."""
+        from headgate.client.synchronous import Client  # noqa: PLC0415 - httpx takes longer to import than all the rest
+
         self._url = target.api_url
         self._client = Client(
             target.api_url,
@@ -64,57 +64,47 @@ class ApiClient:
             transport=transport,
         )
 
-    def get(self, path: str, parameters: Mapping[str, str | int | None] | None = None) -> Document:
-        return self._send(Call("GET", path, parameters or {}))
+    def send[**Arguments, Answer](
+        self, operation: Callable[Arguments, Call[Answer]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """Sends one of ``headgate.client.operations``. Raises HeadgateError."""
+        return self._send(_call(operation, *args, **kwargs))
 
-    def post(self, path: str, body: Mapping[str, object]) -> Document:
-        return self._send(Call("POST", path, body=body))
+    def send_long[**Arguments, Answer](
+        self, operation: Callable[Arguments, Call[Answer]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Answer:
+        """As ``send``, for an operation that takes minutes on a large amount of data."""
+        return self._send(_call(operation, *args, **kwargs).within(_LONG_SECONDS))
 
-    def post_long(self, path: str, body: Mapping[str, object]) -> Document:
-        """What takes minutes where there is much of it."""
-        return self._send(Call("POST", path, body=body, seconds=_LONG_SECONDS))
+    def tagged[**Arguments, Answer](
+        self, operation: Callable[Arguments, Call[Answer]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> tuple[Answer, str | None]:
+        """As ``send``, with the entity tag, for the ``if_match`` of the operation that replaces the answer."""
+        call = _call(operation, *args, **kwargs)
+        answer = self._answer(call)
+        return _value(call, answer), answer.headers.get("etag")
 
-    def get_bytes(self, path: str) -> bytes:
-        """Where the answer is a file."""
-        return self._answer(Call("GET", path)).content
-
-    def get_pieces(self, path: str) -> Iterator[bytes]:
+    def pieces[**Arguments](
+        self, operation: Callable[Arguments, Call[bytes]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Iterator[bytes]:
         """A file that may be larger than memory, as it comes."""
         with self._told_of():
-            yield from self._client.pieces(Call("GET", path, seconds=_LINE_SECONDS))
+            yield from self._client.pieces(_call(operation, *args, **kwargs).within(_LINE_SECONDS))
 
-    def get_any(self, path: str) -> Any:
-        """Where the answer may be any JSON value."""
-        return _value(self._answer(Call("GET", path)))
-
-    def get_tagged(self, path: str) -> tuple[Document, str]:
-        """The document with its entity tag, for ``put``."""
-        answer = self._answer(Call("GET", path))
-        return _document(answer), answer.headers.get("etag", "*")
-
-    def put(
-        self, path: str, body: object, parameters: Mapping[str, str] | None = None, if_match: str = "*"
-    ) -> Document:
-        """``if_match``: the entity tag of what is to be replaced; without one, whatever is there."""
-        headers = {} if if_match == "*" else {"if-match": if_match}
-        return self._send(Call("PUT", path, parameters or {}, body, headers))
-
-    def post_lines(self, path: str, body: Mapping[str, object]) -> Iterator[str]:
+    def lines[**Arguments](
+        self, operation: Callable[Arguments, Call[bytes]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Iterator[str]:
         """An answer that comes line by line, for as long as it takes."""
-        yield from self._lines(Call("POST", path, body=body, seconds=_LINE_SECONDS))
+        yield from self._lines(_call(operation, *args, **kwargs).within(_LINE_SECONDS))
 
-    def stream(self, path: str, headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def fields[**Arguments](
+        self, operation: Callable[Arguments, Call[bytes]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Iterator[tuple[str, str]]:
         """Fields of server-sent events, name and value, until the server ends them; comments are left out."""
-        for line in self._lines(Call("GET", path, headers=headers)):
+        for line in self._lines(_call(operation, *args, **kwargs)):
             name, colon, value = line.partition(":")
             if name and colon:
                 yield name, value.removeprefix(" ")
-
-    def patch(self, path: str, body: Mapping[str, object]) -> Document:
-        return self._send(Call("PATCH", path, body=body))
-
-    def delete(self, path: str, parameters: Mapping[str, str | int | None] | None = None) -> Document:
-        return self._send(Call("DELETE", path, parameters or {}))
 
     def _lines(self, call: Call[Any]) -> Iterator[str]:
         with self._told_of():
@@ -130,11 +120,10 @@ class ApiClient:
         except UnreachableError as error:
             raise UnavailableError(f"the API at {self._url} stopped answering: {error.__cause__}") from error
 
-    def _send(self, call: Call[Any]) -> Document:
-        answer = self._answer(call)
-        return _document(answer) if answer.content else {}
+    def _send[Answer](self, call: Call[Answer]) -> Answer:
+        return _value(call, self._answer(call))
 
-    def _answer(self, call: Call[Any]) -> httpx.Response:
+    def _answer(self, call: Call[Any]) -> "httpx.Response":
         try:
             answer = self._client.answer(call)
             if not answer.is_success:
@@ -146,31 +135,37 @@ class ApiClient:
         return answer
 
 
-def _value(answer: httpx.Response) -> Any:
+def _call[**Arguments, Answer](
+    operation: Callable[Arguments, Call[Answer]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Call[Answer]:
+    """Raises ValidationError for an argument that names no resource."""
     try:
-        return answer.json()
+        return operation(*args, **kwargs)
     except ValueError as error:
-        raise UnavailableError(f"{answer.request.url} did not answer with JSON: is that Headgate's API?") from error
+        raise ValidationError(str(error)) from error
 
 
-def _document(answer: httpx.Response) -> Document:
-    document = _value(answer)
-    if not isinstance(document, dict):
+def _value[Answer](call: Call[Answer], answer: "httpx.Response") -> Answer:
+    try:
+        value = call.value(answer)
+    except UnreachableError as error:
+        raise UnavailableError(str(error)) from error
+    if call.reads == "json" and not isinstance(value, dict | None):
         raise UnavailableError(f"{answer.request.url} did not answer with an object: is that Headgate's API?")
-    return document
+    return value
 
 
 def _told(refusal: Refusal) -> HeadgateError:
     """As one sentence that says what to do."""
     message, details = refusal.message, refusal.details
-    if refusal.status == httpx.codes.UNAUTHORIZED:
+    if refusal.status == HTTPStatus.UNAUTHORIZED:
         return UnauthorizedError(
             f"{message}. Tokens are valid for a day: use the runtime file of a running instance, or a new"
             " HEADGATE_TOKEN (headgate token)"
         )
-    if refusal.status == httpx.codes.NOT_FOUND:
+    if refusal.status == HTTPStatus.NOT_FOUND:
         return NotFoundError(message)
-    if refusal.status == httpx.codes.BAD_REQUEST and details:
+    if refusal.status == HTTPStatus.BAD_REQUEST and details:
         return ValidationError("\n".join([message, *_what_else(details, message)]))
     if (missing := details.get("missing_scope")) in list(Scope):
         message += f"; the roles with it: {', '.join(roles_with(Scope(missing)))}"

@@ -2,14 +2,24 @@
 
 import sys
 from pathlib import Path
+from typing import cast
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
 from headgate.cli.grants import said
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import (
+    ApproveAndGrant,
+    ApprovedAnswer,
+    ApproveRequest,
+    BulkDecisionRequest,
+    DeniedAnswer,
+    VoteDecision,
+)
 
 
 @click.command()
@@ -26,8 +36,8 @@ def approve(
     if identical or len(approval_ids) > 1:
         _decide_many(client, "approve", approval_ids, identical, comment, as_json)
         return
-    body = {} if comment is None else {"comment": comment}
-    _decided(client.post(f"/v1/approvals/{approval_ids[0]}/approve", body), as_json)
+    body: ApproveRequest = {} if comment is None else {"comment": comment}
+    _decided(client.send(operations.approve_approval, approval_ids[0], body), as_json)
 
 
 @click.command()
@@ -42,7 +52,7 @@ def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: b
     if identical or len(approval_ids) > 1:
         _decide_many(client, "deny", approval_ids, identical, reason, as_json)
         return
-    _decided(client.post(f"/v1/approvals/{approval_ids[0]}/deny", {"reason": reason}), as_json)
+    _decided(client.send(operations.deny_approval, approval_ids[0], {"reason": reason}), as_json)
 
 
 @click.command()
@@ -68,7 +78,9 @@ def grant(
         body["conditions"] = conditions_body(conditions)
     if comment is not None:
         body["comment"] = comment
-    answer = ApiClient(find_target(runtime_file)).post(f"/v1/approvals/{approval_id}/grant", body)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.grant_approval, approval_id, cast("ApproveAndGrant", body)
+    )
     if as_json:
         show_json(answer)
         return
@@ -77,7 +89,7 @@ def grant(
 
 def _decide_many(
     client: ApiClient,
-    decision: str,
+    decision: VoteDecision,
     approval_ids: tuple[str, ...],
     identical: bool,
     reason: str | None,
@@ -86,9 +98,14 @@ def _decide_many(
     """Exit status 1 where one or more could not be decided."""
     if identical and len(approval_ids) > 1:
         raise click.UsageError("--identical goes with one approval")
-    which: dict[str, object] = {"identical_to": approval_ids[0]} if identical else {"ids": list(approval_ids)}
-    said_why = {} if reason is None else {"reason": reason}
-    answer = client.post("/v1/approvals/bulk-decision", {"decision": decision} | which | said_why)
+    body: BulkDecisionRequest = {"decision": decision}
+    if identical:
+        body["identical_to"] = approval_ids[0]
+    else:
+        body["ids"] = list(approval_ids)
+    if reason is not None:
+        body["reason"] = reason
+    answer = client.send(operations.decide_approvals, body)
     if as_json:
         show_json(answer)
     else:
@@ -101,7 +118,7 @@ def _decide_many(
         sys.exit(1)
 
 
-def _decided(answer: Document, as_json: bool) -> None:
+def _decided(answer: ApprovedAnswer | DeniedAnswer, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return

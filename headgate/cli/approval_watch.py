@@ -17,9 +17,9 @@ from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
 from headgate.kernel.errors import RateLimitedError, UnavailableError
 
-_PATH: Final = "/v1/approvals/events"
 _EVENT_ID: Final = re.compile("[0-9]{1,18}")
 _PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -68,7 +68,7 @@ def _events(runtime_file: Path | None, since: str | None) -> Iterator[tuple[str 
         try:
             # Found anew each time: an instance that was started again has another token, and perhaps another port.
             client = ApiClient(find_target(runtime_file))
-            for name, value in client.stream(_PATH, {} if since is None else {"last-event-id": since}):
+            for name, value in client.fields(operations.stream_approval_events, last_event_id=since):
                 pause, was_there = _PAUSE_SECONDS, True
                 if name == "id":
                     since = value

@@ -4,17 +4,20 @@ import json
 import math
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from headgate.cli.agent_name import agent_id_if_named
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_decisions import approve, deny, grant
 from headgate.cli.approval_watch import watch
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ApprovalDetailAnswer
 
 EXIT_STATUS: Final = {"approved": 0, "denied": 3, "expired": 4, "pending": 5}
 """Of ``show --wait``, for scripts; 1 and 2 are what they are for every command."""
@@ -50,14 +53,14 @@ def list_all(
 ) -> None:
     """List approvals, newest first."""
     client = ApiClient(find_target(runtime_file))
-    wanted = {
-        "status": None if status == "all" else status,
-        "agent_id": agent_id_if_named(client, agent),
-        "risk_level": risk_level,
-        "tool": tool,
-        "limit": limit,
-    }
-    answer = client.get("/v1/approvals", wanted)
+    answer = client.send(
+        operations.list_approvals,
+        status=None if status == "all" else status,
+        agent_id=agent_id_if_named(client, agent),
+        risk_level=risk_level,
+        tool=tool,
+        limit=limit,
+    )
     if as_json:
         show_json(answer)
         return
@@ -92,7 +95,7 @@ def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file
     With --wait the exit status is 0 where it is approved, 3 denied, 4 expired, 5 still pending.
     """
     client = ApiClient(find_target(runtime_file))
-    answer = _decided_within(client, f"/v1/approvals/{approval_id}", wait_seconds or 0)
+    answer = _decided_within(client, approval_id, wait_seconds or 0)
     if as_json:
         show_json(answer)
     else:
@@ -101,18 +104,18 @@ def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file
         sys.exit(EXIT_STATUS[answer["status"]])
 
 
-def _decided_within(client: ApiClient, path: str, seconds: int) -> Document:
+def _decided_within(client: ApiClient, approval_id: str, seconds: int) -> ApprovalDetailAnswer:
     """The approval as soon as it is decided, or when the time is over."""
     deadline = time.monotonic() + seconds
     while True:
         left = max(0, math.ceil(deadline - time.monotonic()))
-        answer = client.get(path, {"wait": min(left, _LONGEST_WAIT_SECONDS)})
+        answer = client.send(operations.get_approval, approval_id, wait=min(left, _LONGEST_WAIT_SECONDS))
         if answer["status"] != "pending" or time.monotonic() >= deadline:
             return answer
 
 
-def _show(answer: Document) -> None:
-    context = answer["context"] or {}
+def _show(answer: ApprovalDetailAnswer) -> None:
+    context: Mapping[str, Any] = answer["context"] or {}
     if context:
         click.echo(safe(context["summary"]))
     show_fields(
@@ -148,7 +151,7 @@ for command in (approve, deny, grant, watch):
     approvals.add_command(command)
 
 
-def asked(requirement: Document) -> str:
+def asked(requirement: Mapping[str, Any]) -> str:
     """Whose approvals one policy wants; empty: anybody's who may approve."""
     groups = [f"{count} of group:{name}" for name, count in requirement["roles"].items()]
     only = ", ".join(requirement["assignees"])
@@ -161,7 +164,7 @@ def asked(requirement: Document) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def told(entry: Document) -> str:
+def told(entry: Mapping[str, Any]) -> str:
     """What happened to an approval after it was asked for: when, by whom and in whose place, and what they said."""
     by, absent = entry["by"], entry["on_behalf_of"]
     who = "" if by is None else f" by {by['email'] or by['id']}"
@@ -170,12 +173,12 @@ def told(entry: Document) -> str:
     return f"{entry['at']}{who}{said}"
 
 
-def _proposed(answer: Document) -> str | None:
+def _proposed(answer: ApprovalDetailAnswer) -> str | None:
     """What the agent asked for, where somebody approved something else."""
     return None if answer["edit"] is None else json.dumps(answer["action"]["params"])
 
 
-def _call(action: Document) -> str:
+def _call(action: Mapping[str, Any]) -> str:
     params = action["params"]
     where = f" {params['host']}{params.get('path', '')}" if isinstance(params.get("host"), str) else ""
     return f"{action['tool']}.{action['operation']}{where}"

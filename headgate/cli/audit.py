@@ -3,9 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any, cast
 
 import click
 
@@ -16,6 +16,8 @@ from headgate.cli.audit_verdict import NotLookedAtError, show_verification
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import VerifyRequest
 from headgate.evidence.note import parse_verifier_key
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.kernel.secrets import Secret
@@ -39,7 +41,7 @@ audit.add_command(key)
 def proof_pack(action_id: str, output: Path | None, runtime_file: Path | None) -> None:
     """Fetch the proof pack of an action."""
     client = ApiClient(find_target(runtime_file))
-    content = client.get_bytes(f"/admin/audit/actions/{quote(action_id, safe='')}/proof-pack")
+    content = client.send(operations.get_audit_action_proof_pack, action_id)
     path = output or Path(f"{Path(action_id).name}.zip")
     path.write_bytes(content)
     click.echo(f"{safe(path)}: {len(content)} bytes. Check it: headgate verify {safe(path)} --key KEY")
@@ -88,14 +90,14 @@ def verify(
         if database_url is not None:
             from headgate.cli.audit_database import verify_database  # noqa: PLC0415 - loads the database's driver
 
-            answer = verify_database(
+            answer: Mapping[str, Any] = verify_database(
                 Secret(database_url), organization, texts, keys, start_date, end_date, segments=segments
             )
         else:
             dates = (("start_date", start_date), ("end_date", end_date))
-            body: dict[str, object] = {name: value for name, value in dates if value is not None}
+            body = {name: value for name, value in dates if value is not None} | {"checkpoints": texts}
             client = ApiClient(find_target(runtime_file))
-            answer = client.post_long("/admin/audit/verify", {**body, "checkpoints": texts})
+            answer = client.send_long(operations.verify_audit, cast("VerifyRequest", body))
     except HeadgateError as error:
         raise NotLookedAtError(error.message) from error
     show_verification(answer, as_json)

@@ -1,18 +1,18 @@
 """``headgate audit list``, ``show`` and ``export-events``: the record as people read it, and take it away."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import quote, urlencode
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import EventPages
 
-_PATH: Final = "/admin/audit"
 _SEARCHED_PAGES: Final = 20
 """Below the rate limit of administrators' routes: 40,000 events at a time."""
 _FILTERS: Final = (
@@ -42,12 +42,10 @@ def filter_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 @click.option("--cursor", help="Go on behind an earlier page.")
 @json_option
 @runtime_file_option
-def list_events(
-    limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None, **filters: str | None
-) -> None:
+def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """Show what happened, newest first."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(_PATH, {**filters, "limit": limit, "cursor": cursor})
+    answer = client.send(operations.list_audit_events, **filters, limit=limit, cursor=cursor)
     if as_json:
         show_json(answer)
         return
@@ -82,14 +80,14 @@ def list_events(
         click.echo(f"go on: --cursor {safe(pagination['next_cursor'])}", err=True)
 
 
-def _searched(client: ApiClient, filters: Mapping[str, str | None], limit: int, answer: Document) -> Document:
+def _searched(client: ApiClient, filters: Mapping[str, Any], limit: int, answer: EventPages) -> EventPages:
     """A page of a search looks through a stretch of the record only: further pages, until there is enough to show."""
-    found: list[Any] = answer["data"]
+    found = answer["data"]
     for _ in range(_SEARCHED_PAGES - 1):
         cursor = answer["pagination"]["next_cursor"]
         if cursor is None or len(found) >= limit:
             break
-        answer = client.get(_PATH, {**filters, "limit": limit - len(found), "cursor": cursor})
+        answer = client.send(operations.list_audit_events, **filters, limit=limit - len(found), cursor=cursor)
         found = found + answer["data"]
     return {**answer, "data": found}
 
@@ -100,7 +98,7 @@ def _searched(client: ApiClient, filters: Mapping[str, str | None], limit: int, 
 @runtime_file_option
 def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one event, the text that its hash is of, and its place in the signed tree."""
-    event = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{quote(event_id, safe='')}")
+    event = ApiClient(find_target(runtime_file)).send(operations.get_audit_event, event_id)
     if as_json:
         show_json(event)
         return
@@ -111,7 +109,7 @@ def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("event", event["id"]),
             ("type", event["event_type"]),
             ("who", _who(event["actor"])),
-            ("address", (event["actor"] or {}).get("address")),
+            ("address", None if event["actor"] is None else event["actor"]["address"]),
             ("action", event["action_id"]),
             ("agent", event["agent_id"]),
             ("happened", event["created_at"]),
@@ -133,28 +131,27 @@ def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--format", "file_format", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
 @runtime_file_option
-def export_events(file_format: str, output: Path | None, runtime_file: Path | None, **filters: str | None) -> None:
+def export_events(file_format: str, output: Path | None, runtime_file: Path | None, **filters: Any) -> None:
     """Take everything that the filters find, newest first, as lines of JSON or as CSV. Taking it is recorded."""
     client = ApiClient(find_target(runtime_file))
-    wanted = {name: value for name, value in filters.items() if value is not None} | {"format": file_format}
-    path = f"{_PATH}/export?{urlencode(wanted)}"
+    pieces = client.pieces(operations.get_audit_export, **filters, format=file_format)
     if output is None:
-        _copy(client, path, sys.stdout.buffer)
+        _copy(pieces, sys.stdout.buffer)
         return
     # Under its name only when it is whole.
     draft = output.with_name(f".{output.name}.part")
     try:
         with draft.open("wb") as file:
-            lines = _copy(client, path, file)
+            lines = _copy(pieces, file)
         draft.replace(output)
     finally:
         draft.unlink(missing_ok=True)
     click.echo(f"{safe(output)}: {lines} lines")
 
 
-def _copy(client: ApiClient, path: str, file: BinaryIO) -> int:
+def _copy(pieces: Iterable[bytes], file: BinaryIO) -> int:
     lines = 0
-    for piece in client.get_pieces(path):
+    for piece in pieces:
         file.write(piece)
         lines += piece.count(b"\n")
     return lines

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.progress import Progress
+from headgate.client import operations
 from headgate.evidence.pack_verifier import MAX_PACK_BYTES, InvalidError, Key, RefusedError, verify_pack
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import HeadgateError, UnavailableError, ValidationError
@@ -35,17 +36,21 @@ class Inspected:
 
 def actions_between(client: ApiClient, start: str | None, end: str | None) -> list[str]:
     """Identifiers of the actions that were submitted in this range of time, the newest first."""
-    parameters: dict[str, str | int | None] = {
-        "event_type": "action.submitted", "start_date": start, "end_date": end, "limit": _PAGE,
-    }  # fmt: skip
     found: list[str] = []
+    cursor: str | None = None
     while True:
-        page = client.get("/admin/audit", parameters)
+        page = client.send(
+            operations.list_audit_events,
+            event_type="action.submitted",
+            start_date=start,
+            end_date=end,
+            limit=_PAGE,
+            cursor=cursor,
+        )
         found += [str(one["action_id"]) for one in page["data"]]
         cursor = page["pagination"]["next_cursor"]
         if cursor is None:
             return list(dict.fromkeys(found))
-        parameters["cursor"] = str(cursor)
 
 
 def fetch_packs(client: ApiClient, action_ids: Sequence[str], progress: Progress) -> Iterator[tuple[str, bytes]]:
@@ -53,7 +58,7 @@ def fetch_packs(client: ApiClient, action_ids: Sequence[str], progress: Progress
     for action_id in action_ids:
         progress(1)
         try:
-            content = client.get_bytes(f"/admin/audit/actions/{action_id}/proof-pack")
+            content = client.send(operations.get_audit_action_proof_pack, action_id)
         except HeadgateError as error:
             message = f"no proof pack of {action_id}, so this is no whole export: {error.message}"
             raise UnavailableError(message) from error

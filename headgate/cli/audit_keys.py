@@ -7,6 +7,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
 from headgate.evidence.signing_keys import SigningKeys, SigningKeySource
 from headgate.kernel.errors import UnavailableError
 
@@ -30,9 +31,9 @@ def key_show(organization: str | None, as_json: bool, runtime_file: Path | None)
     """
     client = ApiClient(find_target(runtime_file))
     if organization is None:
-        answer = client.get("/admin/audit/keys")
+        answer = client.send(operations.get_audit_keys)
     else:
-        answer = client.get("/.well-known/headgate-keys", {"organization": organization})
+        answer = client.send(operations.get_well_known_headgate_keys, organization=organization)
     if as_json:
         show_json(answer)
         return

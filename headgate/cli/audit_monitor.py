@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
+from headgate.client import operations
 from headgate.evidence.checkpoint import Checkpoint, parse_checkpoint
 from headgate.evidence.merkle import ProofError, verify_consistency
 from headgate.evidence.note import VerifierKey, parse_note, verify_note
@@ -37,7 +38,7 @@ class Monitor:
     def look(self) -> Checkpoint | None:
         """The newest checkpoint, verified and kept; None: there is none yet. Raises AlarmError."""
         try:
-            listed = self.client.get("/admin/audit/checkpoints", {"latest": "true"})
+            listed = self.client.send(operations.get_audit_checkpoints, latest=True)
         except UnavailableError as error:
             self._note_silence(error)
             return None
@@ -103,7 +104,7 @@ class Monitor:
 
     def _proof(self, known: Checkpoint, newest: Checkpoint) -> tuple[bytes, ...]:
         try:
-            answer: Document = self.client.get("/admin/audit/consistency", {"first": known.size, "second": newest.size})
+            answer = self.client.send(operations.get_audit_consistency, first=known.size, second=newest.size)
         except HeadgateError as error:
             raise AlarmError(
                 f"the service does not prove that {newest.size} events continue {known.size}: {error.message}"

@@ -7,6 +7,8 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import OpenRequest, ReviewOutcome, ReviewRequest
 
 
 @click.group("break-glass")
@@ -22,8 +24,8 @@ def break_glass() -> None:
 @runtime_file_option
 def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime_file: Path | None) -> None:
     """Allow the next call that is identical to a denied action, once (needs the role break_glass)."""
-    body = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
-    answer = ApiClient(find_target(runtime_file)).post("/admin/break-glass", body)
+    body: OpenRequest = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
+    answer = ApiClient(find_target(runtime_file)).send(operations.create_break_glass, body)
     if as_json:
         show_json(answer)
         return
@@ -40,8 +42,7 @@ def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime
 @runtime_file_option
 def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List broken glasses, newest first."""
-    wanted = {"open": "true" if open_only else "false", "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get("/admin/break-glass", wanted)
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_break_glass, open=open_only, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -70,11 +71,14 @@ def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | No
 @click.option("--note", help="Needed where it was not justified.")
 @json_option
 @runtime_file_option
-def review(glass_id: str, outcome: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+def review(glass_id: str, outcome: ReviewOutcome, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Review a break-glass use. A second person must review it."""
-    body = {"outcome": outcome} | ({} if note is None else {"note": note})
-    answer = ApiClient(find_target(runtime_file)).post(f"/admin/break-glass/{glass_id}/review", body)
+    body: ReviewRequest = {"outcome": outcome}
+    if note is not None:
+        body["note"] = note
+    answer = ApiClient(find_target(runtime_file)).send(operations.review_break_glass, glass_id, body)
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{safe(answer['id'])} was {safe(answer['review']['outcome'])}")
+    recorded = answer["review"]
+    click.echo(f"{safe(answer['id'])} was {safe(outcome if recorded is None else recorded['outcome'])}")

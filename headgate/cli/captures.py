@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from headgate.cli.agent_name import agent_id_of
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client.operations import get_settings_captures, put_settings_captures
 
-_PATH: Final = "/admin/settings/captures"
 _LISTS: Final = ("agents", "tools", "operations", "hosts")
 
 
@@ -20,7 +20,7 @@ _LISTS: Final = ("agents", "tools", "operations", "hosts")
 @runtime_file_option
 def rules(as_json: bool, runtime_file: Path | None) -> None:
     """Show what is captured: the first rule that fits a call decides; none fits: nothing is kept of it."""
-    _show(ApiClient(find_target(runtime_file)).get(_PATH), as_json=as_json)
+    _show(ApiClient(find_target(runtime_file)).send(get_settings_captures), as_json=as_json)
 
 
 @click.command()
@@ -46,7 +46,7 @@ def capture(
     replaced.
     """
     client = ApiClient(find_target(runtime_file))
-    before = client.get(_PATH)
+    before = client.send(get_settings_captures)
     rule = {
         "agents": [agent_id_of(client, one) for one in agents],
         "tools": list(tools),
@@ -55,16 +55,16 @@ def capture(
         "capture": level,
     }
     after = with_rule(before["rules"], rule)
-    _show(client.put(_PATH, {**before, "rules": after}), as_json=as_json)
+    _show(client.send(put_settings_captures, {**before, "rules": after}), as_json=as_json)
 
 
-def with_rule(rules: Sequence[Document], rule: Document) -> list[Document]:
+def with_rule(rules: Sequence[dict[str, Any]], rule: dict[str, Any]) -> list[dict[str, Any]]:
     """The rules with this one in the place where it has its effect and takes none from the others."""
     kept = [one for one in rules if any(set(one[name]) != set(rule[name]) for name in _LISTS)]
     return [rule, *kept] if any(rule[name] for name in _LISTS) else [*kept, rule]
 
 
-def _show(answer: Document, *, as_json: bool) -> None:
+def _show(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         show_json(answer)
     elif not answer["rules"]:

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import click
@@ -12,6 +12,8 @@ from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ConnectionAnswer, NewConnection, OAuthReturn, OAuthStart
 from headgate.kernel.errors import NotFoundError
 
 _KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
@@ -32,8 +34,9 @@ def connections() -> None:
 @runtime_file_option
 def list_all(platform: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List connections, newest first."""
-    wanted = {"platform": platform, "status": status, "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get("/v1/connections", wanted)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_connections, platform=platform, status=status, limit=limit
+    )
     if as_json:
         show_json(answer)
         return
@@ -65,8 +68,8 @@ def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one connection, by name or id: whether it works, and who used it in the last 30 days. No secret is shown."""
     client = ApiClient(find_target(runtime_file))
     connection_id = _id_of(client, connection)
-    one = client.get(f"/v1/connections/{connection_id}")
-    used = client.get(f"/v1/connections/{connection_id}/usage")
+    one = client.send(operations.get_connection, connection_id)
+    used = client.send(operations.get_connection_usage, connection_id)
     if as_json:
         show_json({"connection": one, "usage": used})
         return
@@ -150,7 +153,7 @@ def add(
     }
     if field is not None or location is not None:
         body["place"] = {"in": location or "header", "name": field or "X-API-Key", "prefix": prefix}
-    _tell(client.post("/v1/connections", body))
+    _tell(client.send(operations.create_connection, cast("NewConnection", body)))
 
 
 def _consent(
@@ -169,14 +172,15 @@ def _consent(
         body["scopes"] = list(scopes)
     if hosts:
         body["hosts"] = list(hosts)
-    begun = client.post("/v1/connections/oauth/initiate", body)
+    begun = client.send(operations.initiate_connections_oauth, cast("OAuthStart", body))
     click.echo(f"It asks for: {' '.join(begun['scopes']) or 'what the application has'}", err=True)
     click.echo("Open this address, and consent:", err=True)
     click.echo(begun["authorization_url"])
     returned = click.prompt("Then paste the address that the browser ended at", err=True)
     found = dict(parse_qsl(urlsplit(returned).query))
     wanted = ("state", "code", "error", "error_description", "iss")
-    _tell(client.post("/v1/connections/oauth/callback", {one: found[one] for one in wanted if one in found}))
+    given = {one: found[one] for one in wanted if one in found}
+    _tell(client.send(operations.callback_connections_oauth, cast("OAuthReturn", given)))
 
 
 @connections.command()
@@ -185,7 +189,7 @@ def _consent(
 def test(connection: str, runtime_file: Path | None) -> None:
     """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"/v1/connections/{_id_of(client, connection)}/test", {})
+    answer = client.send(operations.test_connection, _id_of(client, connection))
     click.echo(f"{answer['outcome']}: {answer['message']}")
     if answer["outcome"] == "refused":
         raise click.exceptions.Exit(1)
@@ -197,7 +201,7 @@ def test(connection: str, runtime_file: Path | None) -> None:
 def delete(connection: str, runtime_file: Path | None) -> None:
     """Remove a connection: its secret is forgotten, and no call carries it from now on."""
     client = ApiClient(find_target(runtime_file))
-    client.delete(f"/v1/connections/{_id_of(client, connection)}")
+    client.send(operations.delete_connection, _id_of(client, connection))
     click.echo(f"{connection} is removed")
 
 
@@ -205,7 +209,7 @@ def _id_of(client: ApiClient, connection: str) -> str:
     """Of a connection that is named by its name, or by its id; no name has an id's dashes."""
     if _ID.fullmatch(connection) is not None:
         return connection
-    found = client.get("/v1/connections", {"name": connection})["data"]
+    found = client.send(operations.list_connections, name=connection)["data"]
     if not found:
         raise NotFoundError(f"there is no connection {safe(connection)}: headgate connections list shows all")
     return str(found[0]["id"])
@@ -244,7 +248,7 @@ def _pairs(texts: tuple[str, ...], where: str) -> dict[str, str]:
     return found
 
 
-def _tell(answer: dict[str, object]) -> None:
+def _tell(answer: ConnectionAnswer) -> None:
     click.echo(
         f"{answer['id']} is {answer['status']}" + (f": {answer['status_reason']}" if answer["status_reason"] else "")
     )

@@ -2,23 +2,27 @@
 for."""
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 import click
 
-from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.api_client import ApiError
 from headgate.cli.tables import safe, show_json
+from headgate.client.types import AttemptAnswer, DeliveryAnswer
 
 _PAUSE_SECONDS: Final = 0.3
 
 
-def follow_test(client: ApiClient, path: str, delivery: Document, wait_seconds: int, *, as_json: bool) -> None:
-    """Wait for a test message, and say how it went. ``path``: of its kind's deliveries. Raises ApiError where it has
-    not arrived."""
+def follow_test(
+    read: Callable[[str], DeliveryAnswer], delivery: DeliveryAnswer, wait_seconds: int, *, as_json: bool
+) -> None:
+    """Waits for a test message and says how it went. ``read``: the delivery with this id, as it is now. Raises
+    ApiError if it has not arrived."""
     deadline = time.monotonic() + wait_seconds
     while not _has_ended(delivery) and time.monotonic() < deadline:
         time.sleep(_PAUSE_SECONDS)
-        delivery = client.get(f"{path}/{delivery['id']}")
+        delivery = read(delivery["id"])
     if as_json:
         show_json(delivery)
     else:
@@ -27,7 +31,7 @@ def follow_test(client: ApiClient, path: str, delivery: Document, wait_seconds: 
         raise ApiError("the test message has not arrived")
 
 
-def last_attempt(delivery: Document) -> str:
+def last_attempt(delivery: DeliveryAnswer) -> str:
     """How it ended, in a word."""
     if not delivery["attempts"]:
         return ""
@@ -35,12 +39,12 @@ def last_attempt(delivery: Document) -> str:
     return str(attempt["status_code"] or attempt["failure"] or ("ok" if attempt["succeeded"] else "under way"))
 
 
-def _has_ended(delivery: Document) -> bool:
+def _has_ended(delivery: DeliveryAnswer) -> bool:
     """After one attempt a person at a terminal has seen enough, though the worker goes on trying."""
     return delivery["status"] != "pending" or any(one["finished_at"] for one in delivery["attempts"])
 
 
-def _told(delivery: Document) -> str:
+def _told(delivery: DeliveryAnswer) -> str:
     if not delivery["attempts"]:
         return f"{safe(delivery['id'])}: {safe(delivery['status'])}, nobody has tried yet (is a worker running?)"
     attempt = delivery["attempts"][-1]
@@ -49,7 +53,7 @@ def _told(delivery: Document) -> str:
     return f"{safe(delivery['id'])}: {safe(delivery['status'])}, {safe(said)}{took}"
 
 
-def _outcome(attempt: Document) -> str:
+def _outcome(attempt: AttemptAnswer) -> str:
     if attempt["status_code"] is not None:
         return f"answered {attempt['status_code']}"
     return str(attempt["failure"] or ("accepted" if attempt["succeeded"] else "under way"))

@@ -18,6 +18,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
 from headgate.cli.kill_switch import describe
 from headgate.cli.target import Target, find_instance
+from headgate.client import operations
 from headgate.configuration.settings import all_variables, read_settings
 from headgate.kernel.errors import HeadgateError
 from headgate.runtime.runtime_file import RuntimeInformation
@@ -95,7 +96,7 @@ def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:
 def check_api(instance: RuntimeInformation) -> Finding:
     """Whether it answers and takes the administrator's token."""
     try:
-        ApiClient(Target(instance.api_url, instance.admin_token)).get("/v1/approvals", {"limit": 1})
+        ApiClient(Target(instance.api_url, instance.admin_token)).send(operations.list_approvals, limit=1)
     except HeadgateError as error:
         return Finding(Verdict.WRONG, error.message)
     return Finding(Verdict.OK, f"the API answers at {instance.api_url}")
@@ -104,7 +105,7 @@ def check_api(instance: RuntimeInformation) -> Finding:
 def check_stops(instance: RuntimeInformation) -> Iterator[Finding]:
     """Whether somebody has stopped something; an API that does not answer is ``check_api``'s finding."""
     try:
-        answer = ApiClient(Target(instance.api_url, instance.admin_token)).get("/admin/settings/kill-switch")
+        answer = ApiClient(Target(instance.api_url, instance.admin_token)).send(operations.get_settings_kill_switch)
     except HeadgateError:
         return
     for stop in answer.get("stops", []):
@@ -114,7 +115,7 @@ def check_stops(instance: RuntimeInformation) -> Iterator[Finding]:
 def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
     """What the API itself has noticed: a reverse proxy in front of it that it was not told of."""
     try:
-        answer = ApiClient(Target(instance.api_url, instance.admin_token)).get("/health")
+        answer = ApiClient(Target(instance.api_url, instance.admin_token)).send(operations.get_health)
     except HeadgateError:
         return
     for warning in answer.get("warnings") or []:

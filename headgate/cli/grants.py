@@ -1,14 +1,18 @@
 """``headgate grants``: standing permissions, seen, given and taken back."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import GrantAnswer, GrantDetailAnswer, NewGrant
 
 
 @click.group()
@@ -34,8 +38,8 @@ def list_all(
     """List grants, newest first."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_if_named(client, agent)
-    wanted = {"status": None if status == "all" else status, "agent_id": agent_id, "tool": tool, "limit": limit}
-    answer = client.get("/admin/grants", wanted)
+    status_or_all = None if status == "all" else status
+    answer = client.send(operations.list_grants, status=status_or_all, agent_id=agent_id, tool=tool, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -65,7 +69,7 @@ def list_all(
 @runtime_file_option
 def show(grant_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one grant with its newest uses."""
-    answer = ApiClient(find_target(runtime_file)).get(f"/admin/grants/{grant_id}")
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_grant, grant_id)
     if as_json:
         show_json(answer)
         return
@@ -117,11 +121,16 @@ def create(
     """Permit one agent's calls of one operation beforehand."""
     if bool(conditions) == any_params:
         raise click.UsageError("say which calls with --where, or all of this operation with --any-params")
-    body = bounds_body(uses, duration, reason, sum_bound)
+    bounds = bounds_body(uses, duration, reason, sum_bound)
     client = ApiClient(find_target(runtime_file))
-    agent_id = agent_id_of(client, agent)
-    body |= {"agent_id": agent_id, "tool": tool, "operation": operation, "conditions": conditions_body(conditions)}
-    answer = client.post("/admin/grants", body)
+    body = {
+        **bounds,
+        "agent_id": agent_id_of(client, agent),
+        "tool": tool,
+        "operation": operation,
+        "conditions": conditions_body(conditions),
+    }
+    answer = client.send(operations.create_grant, cast("NewGrant", body))
     if as_json:
         show_json(answer)
         return
@@ -135,25 +144,25 @@ def create(
 @runtime_file_option
 def revoke(grant_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Take a grant back: it lets nothing through any more."""
-    answer = ApiClient(find_target(runtime_file)).delete(f"/admin/grants/{grant_id}", {"reason": reason})
+    answer = ApiClient(find_target(runtime_file)).send(operations.delete_grant, grant_id, reason=reason)
     if as_json:
         show_json(answer)
         return
     click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}")
 
 
-def said(grant: Document) -> str:
+def said(grant: GrantAnswer | GrantDetailAnswer) -> str:
     return f"{safe(grant['id'])} is in force: {grant['max_uses']} uses until {safe(grant['expires_at'])}"
 
 
-def where(grant: Document) -> str:
+def where(grant: GrantAnswer | GrantDetailAnswer) -> str:
     """The conditions as they are given to ``--where``."""
     if grant["conditions"] is None:
         return "exactly the approved call"
     return "; ".join(_condition(one) for one in grant["conditions"]) or "whatever the params are"
 
 
-def _condition(condition: Document) -> str:
+def _condition(condition: Mapping[str, Any]) -> str:
     signs = {"equals": "=", "prefix": "^=", "matches": "~=", "at_least": ">=", "at_most": "<=", "one_of": " one of "}
     return ", ".join(
         f"{condition['param']}{sign}{condition[name]}" for name, sign in signs.items() if name in condition

@@ -1,14 +1,17 @@
 """``headgate integrations``: trackers, chats and source hosts, as an organization has set them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
 from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.call import Call
 from headgate.integrations.model import Integration
 
 _name: Final = click.argument("name", type=click.Choice([one.value for one in Integration]), metavar="INTEGRATION")
@@ -29,7 +32,7 @@ def integrations() -> None:
 def list_all(as_json: bool, runtime_file: Path | None) -> None:
     """List them all: which are set, since when, and by whom."""
     client = ApiClient(find_target(runtime_file))
-    found = {one.value: client.get(_path(one.value)) for one in Integration}
+    found = {one.value: client.send(operation("get", one)) for one in Integration}
     if as_json:
         show_json(found)
         return
@@ -47,7 +50,7 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def show(name: str, runtime_file: Path | None) -> None:
     """Print what is set, without secrets."""
-    show_json(ApiClient(find_target(runtime_file)).get(_path(name)))
+    show_json(ApiClient(find_target(runtime_file)).send(operation("get", name)))
 
 
 @integrations.command("set")
@@ -63,7 +66,7 @@ def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
         body = json.load(document)
     except ValueError as error:
         raise ApiError(f"the document is no JSON: {error}") from error
-    answer = ApiClient(find_target(runtime_file)).put(_path(name), body)
+    answer = ApiClient(find_target(runtime_file)).send(operation("put", name), body)
     show_fields([("version", str(answer["version"])), ("webhooks go to", safe(str(answer["webhook_path"])))])
     click.echo(f"headgate integrations test {name} says whether it can be reached")
 
@@ -73,7 +76,7 @@ def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
 @runtime_file_option
 def test(name: str, runtime_file: Path | None) -> None:
     """Ask the platform who we are. Exit status 1 where it does not say."""
-    answer = ApiClient(find_target(runtime_file)).post(f"{_path(name)}/test", {})
+    answer = ApiClient(find_target(runtime_file)).send(operation("test", name))
     if not answer["ok"]:
         status = "" if answer["status_code"] is None else f" {answer['status_code']}"
         raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'it said nothing')}")
@@ -86,7 +89,7 @@ def test(name: str, runtime_file: Path | None) -> None:
 @runtime_file_option
 def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
     """List what came in and what became of it, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{_path(name)}/receipts", {"limit": 200})
+    answer = ApiClient(find_target(runtime_file)).send(operation("get", name, "_receipts"), limit=200)
     if as_json:
         show_json(answer)
         return
@@ -102,8 +105,11 @@ def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
     )
 
 
-def _path(name: str) -> str:
-    return f"/admin/settings/{name}"
+def operation(verb: str, name: str, of_what: str = "") -> Callable[..., Call[dict[str, Any]]]:
+    """The operation of one integration: each has the same ones."""
+    found: Callable[..., Call[dict[str, Any]]]
+    found = getattr(operations, f"{verb}_settings_{name.replace('-', '_')}{of_what}")
+    return found
 
 
 def _state(answer: dict[str, object]) -> str:

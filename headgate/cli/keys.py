@@ -6,9 +6,11 @@ from pathlib import Path
 import click
 
 from headgate.agents.keys import keys_in
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import KeyAnswer, Leaked, RevokedKeysAnswer
 from headgate.kernel.errors import ValidationError
 
 
@@ -28,8 +30,9 @@ def list_all(
     status: str | None, kind: str | None, due: bool, limit: int, as_json: bool, runtime_file: Path | None
 ) -> None:
     """List keys, newest first, and warn of those that are due for rotation."""
-    wanted = {"status": status, "kind": kind, "limit": limit, "rotation_due": "true" if due else None}
-    answer = ApiClient(find_target(runtime_file)).get("/admin/keys", wanted)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_keys, status=status, kind=kind, limit=limit, rotation_due=True if due else None
+    )
     if as_json:
         show_json(answer)
         return
@@ -54,16 +57,17 @@ def list_all(
 @runtime_file_option
 def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: bool, runtime_file: Path | None) -> None:
     """Revoke one key by its id, or every key that matches what has leaked; they stop working at once."""
-    if (key_id is None) == (matching is None):
-        raise click.UsageError("name one key, or say what it must match: --matching TEXT")
-    client = ApiClient(find_target(runtime_file))
-    if matching is None:
+    if key_id is not None and matching is None:
         if only_show:
             raise click.UsageError("--only-show belongs to --matching")
-        answer: Document = {"data": [client.delete(f"/admin/keys/{key_id}")], "revoked": 1}
+        deleted = ApiClient(find_target(runtime_file)).send(operations.delete_key, key_id)
+        answer: RevokedKeysAnswer = {"data": [deleted], "revoked": 1}
+    elif matching is not None and key_id is None:
+        client = ApiClient(find_target(runtime_file))
+        body: Leaked = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
+        answer = client.send(operations.revoke_matching_keys, body)
     else:
-        body = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
-        answer = client.post("/admin/keys/revoke-matching", body)
+        raise click.UsageError("name one key, or say what it must match: --matching TEXT")
     if as_json:
         show_json(answer)
         return
@@ -77,7 +81,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
 @runtime_file_option
 def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
-    answer = ApiClient(find_target(runtime_file)).post(f"/admin/keys/{key_id}/take-over", {})
+    answer = ApiClient(find_target(runtime_file)).send(operations.take_over_key, key_id)
     if as_json:
         show_json(answer)
         return
@@ -91,7 +95,7 @@ def _known(text: str) -> str:
     return "\n".join(keys_in(text)) or text.strip()
 
 
-def _show(found: list[Document]) -> None:
+def _show(found: list[KeyAnswer]) -> None:
     show_table(
         ("KEY", "KIND", "BEGINS", "STATUS", "AGENT", "LAST USED", "ENDS", "ROTATE"),
         (

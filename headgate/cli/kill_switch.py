@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe
 from headgate.cli.target import find_target, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import KillSwitch, StopAnswer, StopScope
 from headgate.kernel.errors import HeadgateError
-
-_PATH = "/admin/settings/kill-switch"
 
 
 @click.command()
@@ -35,7 +35,7 @@ def start(agent: str | None, tool: str | None, reason: str, runtime_file: Path |
     _set(agent, tool, reason, is_stopped=False, runtime_file=runtime_file)
 
 
-def describe(stop: Document) -> str:
+def describe(stop: StopAnswer) -> str:
     """One stop as a person reads it."""
     what = "everything" if stop["scope"] == "organization" else f"the {stop['scope']} {stop['target']}"
     return f"{what} is stopped since {stop['at'][:19]} by {stop['stopped_by']}: {stop['reason']}"
@@ -44,10 +44,10 @@ def describe(stop: Document) -> str:
 def _set(agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, runtime_file: Path | None) -> None:
     if agent is not None and tool is not None:
         raise click.UsageError("--agent or --tool, not both")
-    scope = "agent" if agent is not None else "tool" if tool is not None else "organization"
+    scope: StopScope = "agent" if agent is not None else "tool" if tool is not None else "organization"
     client = ApiClient(find_target(runtime_file))
-    body = {"scope": scope, "target": agent or tool, "reason": reason, "stopped": is_stopped}
-    answer = client.put(_PATH, body)
+    body: KillSwitch = {"scope": scope, "target": agent or tool, "reason": reason, "stopped": is_stopped}
+    answer = client.send(operations.put_settings_kill_switch, body)
     for one in answer["stops"]:
         click.echo(safe(describe(one)))
     if not answer["stops"]:
@@ -66,7 +66,7 @@ def _same(agent: str | None, tool: str | None) -> str:
 def _warn_of_a_name_never_seen(client: ApiClient, tool: str) -> None:
     """A name with a typing error stops nothing, and looks as if it did."""
     try:
-        is_known = bool(client.get("/admin/audit", {"tool": tool, "limit": 1})["data"])
+        is_known = bool(client.send(operations.list_audit_events, tool=tool, limit=1)["data"])
     except HeadgateError:
         return  # the stop stands, whatever this person may read
     if not is_known:

@@ -7,9 +7,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
-
-_CODES = "/v1/mfa/recovery-codes"
-_TOTP = "/v1/mfa/totp"
+from headgate.client import operations
 
 
 @click.group()
@@ -22,11 +20,11 @@ def mfa() -> None:
 def enrol(runtime_file: Path | None) -> None:
     """Add an authenticator (TOTP). Prints its secret, asks for a first code, and prints a token that says aal2."""
     client = ApiClient(find_target(runtime_file))
-    begun = client.post(f"{_TOTP}/enrol", {})
+    begun = client.send(operations.enrol_mfa_totp)
     click.echo(f"Secret for the authenticator: {begun['secret']}", err=True)
     click.echo(f"The same as an address, for a QR code: {begun['otpauth_uri']}", err=True)
     code = click.prompt("Its six digits", err=True)
-    click.echo(client.post(f"{_TOTP}/activate", {"code": code})["token"])
+    click.echo(client.send(operations.activate_mfa_totp, {"code": code})["token"])
     click.echo("Enrolled. Make recovery codes with that token: headgate mfa codes", err=True)
 
 
@@ -36,7 +34,7 @@ def step_up(runtime_file: Path | None) -> None:
     """Print a token that says aal2, for this one and a code of the authenticator."""
     client = ApiClient(find_target(runtime_file))
     code = click.prompt("Six digits of the authenticator", err=True)
-    click.echo(client.post(f"{_TOTP}/step-up", {"code": code})["token"])
+    click.echo(client.send(operations.step_up_mfa_totp, {"code": code})["token"])
 
 
 @mfa.command()
@@ -44,7 +42,7 @@ def step_up(runtime_file: Path | None) -> None:
 @runtime_file_option
 def codes(as_json: bool, runtime_file: Path | None) -> None:
     """Make ten recovery codes and print them, once; earlier ones are void. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).post(f"{_CODES}/generate", {})
+    answer = ApiClient(find_target(runtime_file)).send(operations.generate_mfa_recovery_codes)
     if as_json:
         show_json(answer)
         return
@@ -57,7 +55,7 @@ def codes(as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def status(runtime_file: Path | None) -> None:
     """Say how many recovery codes are left. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{_CODES}/status")
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_mfa_recovery_codes_status)
     click.echo(f"{answer['unused']} of {answer['total']} recovery codes are left")
 
 
@@ -66,7 +64,7 @@ def status(runtime_file: Path | None) -> None:
 def recover(runtime_file: Path | None) -> None:
     """Use a recovery code: the authenticator is removed, and other sessions are closed."""
     code = click.prompt("Recovery code", err=True, hide_input=True)
-    answer = ApiClient(find_target(runtime_file)).post(f"{_CODES}/verify", {"code": code})
+    answer = ApiClient(find_target(runtime_file)).send(operations.verify_mfa_recovery_codes, {"code": code})
     click.echo(
         f"{answer['factors_removed']} factors removed, {answer['codes_voided']} other codes purged,"
         " other sessions closed"
@@ -77,5 +75,5 @@ def recover(runtime_file: Path | None) -> None:
 @runtime_file_option
 def unenrol(runtime_file: Path | None) -> None:
     """Remove the authenticator and all recovery codes. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).delete(_TOTP)
+    answer = ApiClient(find_target(runtime_file)).send(operations.delete_mfa_totp)
     click.echo(f"{answer['factors_removed']} factors and {answer['codes_purged']} recovery codes removed")

@@ -7,9 +7,11 @@ from typing import Final, TextIO
 
 import click
 
-from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ResultAnswer
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.nlp_policies.model import DEFAULT_THRESHOLD, LOCAL_PROVIDERS, Outcome
 from headgate.nlp_policies.report import Answer, LabelledContent, Report, parse_labelled
@@ -74,7 +76,7 @@ def _asking_model(model: EmbeddedModel, threshold: float) -> _Ask:
 
 def _asking_policy(client: ApiClient, policy: str) -> _Ask:
     def ask(one: LabelledContent) -> Answer:
-        answer = _patiently(client, f"/admin/nlp-policies/{policy}/test", {"content": one.content})
+        answer = _patiently(client, policy, one.content)
         details = answer["details"]
         cost = 0.0 if details["provider"] in LOCAL_PROVIDERS else details["usage"]["cost_usd"]
         return Answer(one.expected, Outcome(details["outcome"]), answer["latency_ms"], cost)
@@ -82,11 +84,11 @@ def _asking_policy(client: ApiClient, policy: str) -> _Ask:
     return ask
 
 
-def _patiently(client: ApiClient, path: str, body: dict[str, object]) -> Document:
+def _patiently(client: ApiClient, policy: str, content: str) -> ResultAnswer:
     """Waits where the API says so. Raises what the client raises."""
     while True:
         try:
-            return client.post(path, body)
+            return client.send(operations.test_nlp_policy, policy, {"content": content})
         except ApiError as error:
             if error.retry_after_seconds is None or error.retry_after_seconds > _WAIT_MAX_SECONDS:
                 raise

@@ -2,19 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Final, TextIO
-from urllib.parse import quote
+from typing import Any, Final, TextIO
 
 import click
 
-from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
 from headgate.notifications.model import DAYS
 
-_SETTINGS: Final = "/admin/settings/notifications"
-_MESSAGES: Final = "/admin/notifications"
 _CONDITIONS: Final = ("risk_levels", "tools", "agents", "assignees")
 
 
@@ -32,7 +30,7 @@ def notifications() -> None:
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
     """Show the channels and routes, without secrets, and warn of events that reach no channel."""
-    answer = ApiClient(find_target(runtime_file)).get(_SETTINGS)
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_notifications)
     if as_json:
         show_json(answer)
         return
@@ -52,7 +50,7 @@ def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
         body = json.load(document)
     except ValueError as error:
         raise ApiError(f"the document is no JSON: {error}") from error
-    answer = ApiClient(find_target(runtime_file)).put(_SETTINGS, body)
+    answer = ApiClient(find_target(runtime_file)).send(operations.put_settings_notifications, body)
     if as_json:
         show_json(answer)
         return
@@ -67,8 +65,10 @@ def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
 def test(channel: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
     """Send a test message to a channel, enabled or not, and say how it went. Exit status 1 where it did not arrive."""
     client = ApiClient(find_target(runtime_file))
-    delivery = client.post(f"{_SETTINGS}/test", {"channel": channel})
-    follow_test(client, _MESSAGES, delivery, wait, as_json=as_json)
+    delivery = client.send(operations.test_settings_notifications, {"channel": channel})
+    follow_test(
+        lambda delivery_id: client.send(operations.get_notification, delivery_id), delivery, wait, as_json=as_json
+    )
 
 
 @notifications.command()
@@ -89,8 +89,9 @@ def deliveries(
     runtime_file: Path | None,
 ) -> None:
     """List messages, newest first, with the last attempt of each."""
-    wanted = {"channel": channel, "status": status, "event": event, "subject_id": about, "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get(_MESSAGES, wanted)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_notifications, channel=channel, status=status, event=event, subject_id=about, limit=limit
+    )
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -119,12 +120,11 @@ def deliveries(
 @runtime_file_option
 def redeliver(delivery_id: str, runtime_file: Path | None) -> None:
     """Send a message once more, with a new link."""
-    path = f"{_MESSAGES}/{quote(delivery_id, safe='')}/redeliver"
-    delivery = ApiClient(find_target(runtime_file)).post(path, {})
+    delivery = ApiClient(find_target(runtime_file)).send(operations.redeliver_notification, delivery_id)
     click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
 
 
-def _show(answer: Document) -> None:
+def _show(answer: dict[str, Any]) -> None:
     if not answer["channels"]:
         click.echo("no channels: headgate notifications set DOCUMENT makes some")
     else:
@@ -158,7 +158,7 @@ def _show(answer: Document) -> None:
         click.echo(f"warning: {safe(warning)}", err=True)
 
 
-def _conditions(route: Document) -> list[str]:
+def _conditions(route: dict[str, Any]) -> list[str]:
     said = [f"{name.replace('_', ' ')}: {', '.join(route[name])}" for name in _CONDITIONS if name in route]
     if hours := route.get("between"):
         days = "" if len(hours["days"]) == len(DAYS) else f" on {', '.join(hours['days'])}"

@@ -7,10 +7,10 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
-from headgate.kernel.canonical_json import JsonValue
+from headgate.client import operations
+from headgate.client.types import GrantedRoles, MemberRole, NewInvitation, PrivateDestination, PrivateDestinations
 from headgate.organizations.model import GRANTABLE_ROLES
 
-_PATH = "/admin/organizations"
 _ROLES = click.Choice(sorted(role.value for role in GRANTABLE_ROLES))
 
 
@@ -26,7 +26,7 @@ def org() -> None:
 @runtime_file_option
 def list_all(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """List organizations, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": limit, "cursor": cursor})
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_organizations, limit=limit, cursor=cursor)
     if as_json:
         show_json(answer)
         return
@@ -42,7 +42,7 @@ def list_all(limit: int, cursor: str | None, as_json: bool, runtime_file: Path |
 @runtime_file_option
 def create(name: str, as_json: bool, runtime_file: Path | None) -> None:
     """Make an organization with the default policies; invite an administrator next."""
-    answer = ApiClient(find_target(runtime_file)).post(_PATH, {"name": name})
+    answer = ApiClient(find_target(runtime_file)).send(operations.create_organization, {"name": name})
     if as_json:
         show_json(answer)
         return
@@ -56,7 +56,7 @@ def create(name: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List the people of an organization."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{org_id}/members", {"limit": limit})
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_organization_members, org_id, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -81,10 +81,10 @@ def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @click.argument("user_id")
 @click.argument("roles", nargs=-1, type=_ROLES)
 @runtime_file_option
-def roles(org_id: str, user_id: str, roles: tuple[str, ...], runtime_file: Path | None) -> None:
+def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], runtime_file: Path | None) -> None:
     """Set the ROLES that a user has in addition to those of the token; no ROLES removes them."""
-    path = f"{_PATH}/{org_id}/members/{user_id}/roles"
-    answer = ApiClient(find_target(runtime_file)).put(path, {"roles": list(roles)})
+    body: GrantedRoles = {"roles": list(roles)}
+    answer = ApiClient(find_target(runtime_file)).send(operations.put_organization_member_roles, org_id, user_id, body)
     click.echo(f"{answer['id']}: {', '.join(answer['roles']) or 'no roles'}")
 
 
@@ -96,11 +96,11 @@ def roles(org_id: str, user_id: str, roles: tuple[str, ...], runtime_file: Path 
 @json_option
 @runtime_file_option
 def invite(
-    org_id: str, email: str, roles: tuple[str, ...], hours: int, as_json: bool, runtime_file: Path | None
+    org_id: str, email: str, roles: tuple[MemberRole, ...], hours: int, as_json: bool, runtime_file: Path | None
 ) -> None:
     """Invite the person with this e-mail address; the address to send them is printed this once."""
-    body = {"email": email, "roles": list(roles), "expires_in_hours": hours}
-    answer = ApiClient(find_target(runtime_file)).post(f"{_PATH}/{org_id}/invitations", body)
+    body: NewInvitation = {"email": email, "roles": list(roles), "expires_in_hours": hours}
+    answer = ApiClient(find_target(runtime_file)).send(operations.create_organization_invitation, org_id, body)
     if as_json:
         show_json(answer)
         return
@@ -115,7 +115,7 @@ def invite(
 @runtime_file_option
 def invitations(org_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """List an organization's invitations, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{org_id}/invitations")
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_organization_invitations, org_id)
     if as_json:
         show_json(answer)
         return
@@ -143,11 +143,12 @@ def private_destinations(
     """
     if allowed and is_none:
         raise click.UsageError("--allow or --none, not both")
-    client, path = ApiClient(find_target(runtime_file)), f"{_PATH}/{org_id}/private-destinations"
+    client = ApiClient(find_target(runtime_file))
     if allowed or is_none:
-        answer = client.put(path, {"destinations": [_destination(one) for one in allowed]})
+        body: PrivateDestinations = {"destinations": [_destination(one) for one in allowed]}
+        answer = client.send(operations.put_organization_private_destinations, org_id, body)
     else:
-        answer = client.get(path)
+        answer = client.send(operations.get_organization_private_destinations, org_id)
     if as_json:
         show_json(answer)
     elif answer["unrestricted"]:
@@ -159,7 +160,7 @@ def private_destinations(
         show_table(("HOST", "PORTS"), rows)
 
 
-def _destination(text: str) -> dict[str, JsonValue]:
+def _destination(text: str) -> PrivateDestination:
     """An IPv6 address without brackets has no port."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or (":" in host and not host.endswith("]")):

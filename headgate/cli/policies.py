@@ -1,7 +1,7 @@
 """``headgate policy``: the rule policies of the organization."""
 
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import click
 
@@ -17,6 +17,8 @@ from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import NewPolicy, PolicyAnswer, PolicyDetailAnswer, ShadowAnswer
 
 _STANDARD_INPUT: Final = "<stdin>"
 """What click calls it."""
@@ -33,7 +35,7 @@ def policy() -> None:
 @runtime_file_option
 def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List policies in the order in which they are asked."""
-    answer = ApiClient(find_target(runtime_file)).get("/admin/policies", {"limit": limit})
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_policies, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -68,7 +70,7 @@ def add(
     """Add the Rego policy in FILE (- for standard input); it decides from the next call on."""
     if name is None and file.name == _STANDARD_INPUT:
         raise click.UsageError("a policy from standard input needs a --name")
-    body: dict[str, object] = {
+    body: dict[str, Any] = {
         "name": name or Path(file.name).stem,
         "rego_policy": file.read(),
         "enabled": not disabled,
@@ -78,7 +80,7 @@ def add(
     if shadow:
         body["mode"] = "shadow"
     with complaints_about(file):
-        answer = ApiClient(find_target(runtime_file)).post("/admin/policies", body)
+        answer = ApiClient(find_target(runtime_file)).send(operations.create_policy, cast("NewPolicy", body))
     if as_json:
         show_json(answer)
         return
@@ -93,7 +95,7 @@ def add(
 def show(policy: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one policy with its text."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}")
+    answer = client.send(operations.get_policy, policy_id_of(client, policy))
     if as_json:
         show_json(answer)
         return
@@ -125,14 +127,14 @@ def delete(policy: str, note: str | None, as_json: bool, runtime_file: Path | No
     """Delete a policy; its versions stay, and restore brings it back."""
     client = ApiClient(find_target(runtime_file))
     policy_id = policy_id_of(client, policy)
-    answer = client.delete(f"/admin/policies/{policy_id}", {"change_note": note})
+    answer = client.send(operations.delete_policy, policy_id, change_note=note)
     if as_json:
         show_json(answer)
         return
     click.echo(f"deleted {policy_id}")
 
 
-def _shadow(tally: dict[str, Any] | None) -> list[tuple[str, object]]:
+def _shadow(tally: ShadowAnswer | None) -> list[tuple[str, object]]:
     if tally is None:
         return []
     said = ", ".join(f"{count} {verdict}" for verdict, count in tally["said"].items())
@@ -140,7 +142,7 @@ def _shadow(tally: dict[str, Any] | None) -> list[tuple[str, object]]:
     return [("asked about", tally["asked"]), ("said", said), ("would change", changes or "nothing")]
 
 
-def _state(one: dict[str, object]) -> str:
+def _state(one: PolicyAnswer | PolicyDetailAnswer) -> str:
     if one["quarantine"] is not None:
         return "quarantined"
     if not one["enabled"]:

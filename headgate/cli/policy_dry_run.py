@@ -1,8 +1,9 @@
 """``headgate policy dry-run|simulate``: what would be decided of a call that nobody makes."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import click
 
@@ -12,6 +13,8 @@ from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import DryRunBody, SimulationBody
 
 
 def _call_options(command: Any) -> Any:
@@ -69,7 +72,7 @@ def dry_run(agent: str | None, as_json: bool, runtime_file: Path | None, **call:
     """Say what all policies would decide of a call, and what each of them says."""
     body = _call(**call)
     client = ApiClient(find_target(runtime_file))
-    answer = client.post("/v1/dry-run", body | _whose(client, agent))
+    answer = client.send(operations.dry_run, cast("DryRunBody", body | _whose(client, agent)))
     if as_json:
         show_json(answer)
         return
@@ -120,7 +123,7 @@ def simulate(
     body |= _whose(client, agent)
     policy_id = policy_id_of(client, policy)
     with complaints_about(file):
-        answer = client.post(f"/admin/policies/{policy_id}/simulate", body)
+        answer = client.send(operations.simulate_policy, policy_id, cast("SimulationBody", body))
     if as_json:
         show_json(answer)
         return
@@ -132,7 +135,7 @@ def simulate(
     _show_trace(policy, answer["trace"])
 
 
-def _show_decision(answer: dict[str, Any]) -> None:
+def _show_decision(answer: Mapping[str, Any]) -> None:
     show_fields(
         [
             ("decision", answer["decision"]),
@@ -144,7 +147,7 @@ def _show_decision(answer: dict[str, Any]) -> None:
     )
 
 
-def _show_nlp(words: list[dict[str, Any]]) -> None:
+def _show_nlp(words: Sequence[Mapping[str, Any]]) -> None:
     if not words:
         return
     click.echo()
@@ -163,7 +166,7 @@ def _show_nlp(words: list[dict[str, Any]]) -> None:
     )
 
 
-def _show_trace(name: str, trace: list[dict[str, Any]] | None) -> None:
+def _show_trace(name: str, trace: Sequence[Mapping[str, Any]] | None) -> None:
     if not trace:
         return
     click.echo(f"\n{safe(name)}")

@@ -5,6 +5,7 @@ from typing import Final
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe
+from headgate.client import operations
 from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix
 
@@ -34,7 +35,7 @@ def _called(client: ApiClient, name: str) -> Iterator[str]:
     """The API finds parts of names, too, whatever their case."""
     offset = 0
     while True:
-        page = client.get("/admin/policies", {"name": name, "limit": _PAGE, "offset": offset})["data"]
+        page = client.send(operations.list_policies, name=name, limit=_PAGE, offset=offset)["data"]
         yield from (str(one["id"]) for one in page if one["name"] == name)
         offset += len(page)
         if len(page) < _PAGE:

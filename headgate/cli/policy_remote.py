@@ -1,9 +1,14 @@
 """An organization's policies, documents and modules by way of the API: read as a whole, changed as a
 whole, or step by step."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
+from headgate.client import operations
+from headgate.client.types import ChangesBody, NewModule, NewPolicy, PolicyChange
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.suites.plan import Kind, Remote, Step, Verb
 
@@ -13,20 +18,20 @@ _PAGE = 200
 def read_remote(client: ApiClient) -> Remote:
     """Everything that can be in a folder."""
     documents = {
-        one["path"]: client.get_any(f"/admin/policies/data/{one['path']}")
-        for one in _all(client, "/admin/policies/data")
+        one["path"]: json.loads(client.send(operations.get_policies_data, one["path"]))
+        for one in _all(partial(client.send, operations.list_policies_data))
     }
     modules = {
-        one["path"]: client.get(f"/admin/policies/modules/{one['path']}")["content"]
-        for one in _all(client, "/admin/policies/modules")
+        one["path"]: client.send(operations.get_policies_module, one["path"])["content"]
+        for one in _all(partial(client.send, operations.list_policies_modules))
     }
-    return Remote(list(_all(client, "/admin/policies")), documents, modules)
+    return Remote(list(_all(partial(client.send, operations.list_policies))), documents, modules)
 
 
-def _all(client: ApiClient, path: str) -> Iterator[Document]:
+def _all(pages: Callable[..., Mapping[str, Any]]) -> Iterator[Any]:
     offset = 0
     while True:
-        page = client.get(path, {"limit": _PAGE, "offset": offset})["data"]
+        page = pages(limit=_PAGE, offset=offset)["data"]
         yield from page
         offset += len(page)
         if len(page) < _PAGE:
@@ -36,7 +41,7 @@ def _all(client: ApiClient, path: str) -> Iterator[Document]:
 def apply_all(client: ApiClient, steps: Sequence[Step], note: str | None, *, dry_run: bool) -> list[list[str]]:
     """Make all changes or none; the warnings of each. Raises what the API refuses."""
     body = {"changes": [_change(one) for one in steps], "change_note": note, "dry_run": dry_run}
-    answer = client.post_long("/admin/policies/changes", body)
+    answer = client.send_long(operations.change_policies, cast("ChangesBody", body))
     return [[str(warning) for warning in one["warnings"]] for one in answer["changes"]]
 
 
@@ -65,25 +70,28 @@ def _change(step: Step) -> JsonObject:
 
 def apply_step(client: ApiClient, step: Step, note: str | None) -> list[str]:
     """Make one change; its warnings. Raises what the API refuses."""
+    is_deletion = step.verb is Verb.DELETE
+    match step.kind:
+        case Kind.DATA if is_deletion:
+            client.send(operations.delete_policies_data, step.name, change_note=note)
+            return []
+        case Kind.DATA:
+            client.send(operations.put_policies_data, step.name, step.body, change_note=note)
+            return []
+        case Kind.MODULE if is_deletion:
+            client.send(operations.delete_policies_module, step.name, change_note=note)
+            return []
     said = {} if note is None else {"change_note": note}
-    path = {
-        Kind.POLICY: f"/admin/policies/{step.policy_id}",
-        Kind.DATA: f"/admin/policies/data/{step.name}",
-        Kind.MODULE: f"/admin/policies/modules/{step.name}",
-    }[step.kind]
-    if step.verb is Verb.DELETE:
-        compared = step.body if isinstance(step.body, dict) else {}
-        client.delete(path, {**said, **{name: str(value) for name, value in compared.items()}})
-        return []
-    if step.kind is Kind.DATA:
-        client.put(path, step.body, said)
-        return []
     if step.kind is Kind.MODULE:
-        client.put(path, {"content": step.body, **said})
+        module = cast("NewModule", {"content": step.body, **said})
+        client.send(operations.put_policies_module, step.name, module)
         return []
-    body = dict(step.body) if isinstance(step.body, dict) else {}
+    body = {**(step.body if isinstance(step.body, dict) else {}), **said}
+    if is_deletion:
+        client.send(operations.delete_policy, str(step.policy_id), **cast("dict[str, Any]", body))
+        return []
     if step.verb is Verb.CREATE:
-        answer = client.post("/admin/policies", {**body, **said})
+        answer = client.send(operations.create_policy, cast("NewPolicy", body))
     else:
-        answer = client.patch(path, {**body, **said})
-    return [str(warning) for warning in answer.get("warnings", [])]
+        answer = client.send(operations.update_policy, str(step.policy_id), cast("PolicyChange", body))
+    return answer["warnings"]

@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import click
 
@@ -12,6 +12,8 @@ from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ReplayBody
 
 
 @click.command()
@@ -51,7 +53,7 @@ def replay(
     if file is not None:
         body["rego_policy"] = file.read()
     report: dict[str, Any] = {}
-    for line in client.post_lines("/admin/policies/replay", body):
+    for line in client.lines(operations.replay_policies, cast("ReplayBody", body)):
         found = json.loads(line)
         if found["type"] == "progress":
             _show_progress(f"\r{found['done']} of {found['total']}")

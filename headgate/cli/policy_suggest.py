@@ -1,7 +1,7 @@
 """``headgate policy suggest``: a policy made from what agents did, written beside its cases."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 import yaml
@@ -10,6 +10,8 @@ from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import SuggestBody
 
 
 @click.command()
@@ -27,7 +29,7 @@ def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Pa
     client = ApiClient(find_target(runtime_file))
     fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None}
-    answer = client.post("/admin/policies/suggest", body)
+    answer = client.send(operations.suggest_policies, cast("SuggestBody", body))
     if as_json:
         show_json(answer)
         return

@@ -1,7 +1,7 @@
 """``headgate policy update|versions|diff|restore``: changing a policy, and what it was before."""
 
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, cast
 
 import click
 
@@ -12,6 +12,8 @@ from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import ActorAnswer, PolicyChange, Restoration
 
 
 @click.command()
@@ -47,7 +49,7 @@ def update(
     client = ApiClient(find_target(runtime_file))
     policy_id = policy_id_of(client, policy)
     with complaints_about(file):
-        answer = client.patch(f"/admin/policies/{policy_id}", body)
+        answer = client.send(operations.update_policy, policy_id, cast("PolicyChange", body))
     if as_json:
         show_json(answer)
         return
@@ -63,7 +65,7 @@ def update(
 def versions(policy: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List the versions of a policy, newest first; of a deleted one too, by its id."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}/versions", {"limit": limit})
+    answer = client.send(operations.list_policy_versions, policy_id_of(client, policy), limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -98,9 +100,9 @@ def diff(
     client = ApiClient(find_target(runtime_file))
     policy_id = policy_id_of(client, target)
     if to_version is None:
-        to_version = client.get(f"/admin/policies/{policy_id}/versions", {"limit": 1})["data"][0]["version"]
+        to_version = client.send(operations.list_policy_versions, policy_id, limit=1)["data"][0]["version"]
     before = from_version or max(1, to_version - 1)
-    answer = client.get(f"/admin/policies/{policy_id}/diff", {"from": before, "to": to_version})
+    answer = client.send(operations.get_policy_diff, policy_id, from_=before, to=to_version)
     if as_json:
         show_json(answer)
         return
@@ -117,7 +119,7 @@ def diff(
 def index(policy: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show about which calls a policy is asked, as the index derived it from its text."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(f"/admin/policies/{policy_id_of(client, policy)}/index")
+    answer = client.send(operations.get_policy_index, policy_id_of(client, policy))
     if as_json:
         show_json(answer)
         return
@@ -133,9 +135,11 @@ def index(policy: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Make VERSION's content the newest version; brings a deleted policy, named by its id, back."""
-    body: dict[str, object] = {"version": version} | ({} if note is None else {"change_note": note})
+    body: Restoration = {"version": version}
+    if note is not None:
+        body["change_note"] = note
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"/admin/policies/{policy_id_of(client, policy)}/restore", body)
+    answer = client.send(operations.restore_policy, policy_id_of(client, policy), body)
     if as_json:
         show_json(answer)
         return
@@ -143,7 +147,7 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
     show_warnings(answer)
 
 
-def _who(actor: dict[str, str] | None) -> str:
+def _who(actor: ActorAnswer | None) -> str:
     return "" if actor is None else actor["name"] or actor["id"]
 
 

@@ -5,17 +5,18 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import click
 
-from headgate.cli.api_client import ApiClient, ApiError, Document
+from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import NewReport, ReportAnswer
 from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Section
 
-_PATH: Final = "/admin/audit/reports"
 _PAUSE_SECONDS: Final = 0.5
 _PERCENT: Final = 100
 _output_option = click.option(
@@ -58,11 +59,12 @@ def create(
 ) -> None:
     """Make a report and write it here. TYPE is compliance, activity, approvals, policy_changes or access."""
     client = ApiClient(find_target(runtime_file))
-    body: dict[str, object] = {
+    body = {
         "type": report_type, "format": form, "start_date": start_date, "end_date": end_date,
         "include": list(include) or None, "checkpoint_size": checkpoint,
     }  # fmt: skip
-    report = client.post(_PATH, {name: value for name, value in body.items() if value is not None})
+    given = {name: value for name, value in body.items() if value is not None}
+    report = client.send(operations.create_audit_report, cast("NewReport", given))
     if not no_wait:
         report = _waited(client, report)
     if as_json:
@@ -71,7 +73,7 @@ def create(
         if not as_json:
             click.echo(f"{safe(report['id'])}: headgate reports download {safe(report['id'])} when it is ready")
         return
-    if report["status"] == ReportStatus.FAILED:
+    if report["status"] == "failed":
         raise ApiError(f"the report {report['id']} failed: {report['error']}")
     written = _written(client, report, output)
     if not as_json:
@@ -87,7 +89,9 @@ def create(
 @runtime_file_option
 def list_all(report_type: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List reports, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"type": report_type, "status": status, "limit": limit})
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_audit_reports, type=report_type, status=status, limit=limit
+    )
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -98,7 +102,7 @@ def list_all(report_type: str | None, status: str | None, limit: int, as_json: b
             (
                 (
                     one["id"], one["type"], one["format"], (one["start_date"] or "first event")[:11].rstrip("T"),
-                    one["end_date"][:10], _status(one), (one["checkpoint"] or {}).get("size", ""),
+                    one["end_date"][:10], _status(one), "" if one["checkpoint"] is None else one["checkpoint"]["size"],
                 )
                 for one in answer["data"]
             ),
@@ -111,7 +115,7 @@ def list_all(report_type: str | None, status: str | None, limit: int, as_json: b
 @runtime_file_option
 def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show how far a report has got, and what it rests on."""
-    report = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{report_id}")
+    report = ApiClient(find_target(runtime_file)).send(operations.get_audit_report, report_id)
     if as_json:
         show_json(report)
         return
@@ -125,7 +129,7 @@ def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("sha256", report["sha256"]), ("error", report["error"]),
         ]
     )  # fmt: skip
-    if report["status"] == ReportStatus.READY:
+    if report["status"] == "ready":
         click.echo(_rests_on(report))
 
 
@@ -136,8 +140,8 @@ def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
 def download(report_id: str, output: Path | None, runtime_file: Path | None) -> None:
     """Write a report that is ready, after waiting for one that is being made."""
     client = ApiClient(find_target(runtime_file))
-    report = _waited(client, client.get(f"{_PATH}/{report_id}"))
-    if report["status"] == ReportStatus.FAILED:
+    report = _waited(client, client.send(operations.get_audit_report, report_id))
+    if report["status"] == "failed":
         raise ApiError(f"the report failed: {report['error']}")
     click.echo(f"{safe(_written(client, report, output))}: {report['size_bytes']} bytes, {safe(report['sha256'])}")
 
@@ -147,29 +151,29 @@ def download(report_id: str, output: Path | None, runtime_file: Path | None) -> 
 @runtime_file_option
 def delete(report_id: str, runtime_file: Path | None) -> None:
     """Delete a report with its file; that it was there stays on record."""
-    ApiClient(find_target(runtime_file)).delete(f"{_PATH}/{report_id}")
+    ApiClient(find_target(runtime_file)).send(operations.delete_audit_report, report_id)
     click.echo(f"{safe(report_id)} is deleted")
 
 
-def _waited(client: ApiClient, report: Document) -> Document:
+def _waited(client: ApiClient, report: ReportAnswer) -> ReportAnswer:
     shown = 0
     with progress_bar(_PERCENT, "making the report") as progress:
-        while report["status"] in (ReportStatus.QUEUED, ReportStatus.RUNNING):
+        while report["status"] in ("queued", "running"):
             time.sleep(_PAUSE_SECONDS)
-            report = client.get(f"{_PATH}/{report['id']}")
+            report = client.send(operations.get_audit_report, report["id"])
             progress(report["progress"]["percent"] - shown)
             shown = report["progress"]["percent"]
     return report
 
 
-def _written(client: ApiClient, report: Document, output: Path | None) -> Path:
+def _written(client: ApiClient, report: ReportAnswer, output: Path | None) -> Path:
     """Whole or not at all: the digest is compared before the file gets its name. Raises ApiError."""
     path = output or Path(report["file_name"])
     digest = hashlib.sha256()
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            for piece in client.get_pieces(f"{_PATH}/{report['id']}/download"):
+            for piece in client.pieces(operations.get_audit_report_download, report["id"]):
                 digest.update(piece)
                 file.write(piece)
         if f"sha256:{digest.hexdigest()}" != report["sha256"]:
@@ -180,13 +184,13 @@ def _written(client: ApiClient, report: Document, output: Path | None) -> Path:
     return path
 
 
-def _status(report: Document) -> str:
-    if report["status"] == ReportStatus.RUNNING:
+def _status(report: ReportAnswer) -> str:
+    if report["status"] == "running":
         return f"{report['progress']['stage']}, {report['progress']['percent']} %"
     return str(report["status"])
 
 
-def _rests_on(report: Document) -> str:
+def _rests_on(report: ReportAnswer) -> str:
     checkpoint = report["checkpoint"]
     if checkpoint is None:
         return "it rests on no signed checkpoint: is a worker signing? (headgate audit key)"

@@ -2,17 +2,16 @@
 
 import sys
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
 import click
 
 from headgate.cli.agent_name import agent_id_if_named
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
-
-_SETTING = "/admin/settings/retention"
-_HOLDS = "/admin/retention/holds"
+from headgate.client import operations
+from headgate.client.types import ErasureDepth, ErasureRequest, HoldAnswer, HoldRequest, HoldScope
 
 
 @click.group()
@@ -25,7 +24,7 @@ def retention() -> None:
 @runtime_file_option
 def show(as_json: bool, runtime_file: Path | None) -> None:
     """Print after how many days bodies are encrypted, and dropped."""
-    answer = ApiClient(find_target(runtime_file)).get(_SETTING)
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_retention)
     if as_json:
         show_json(answer)
     else:
@@ -45,7 +44,7 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: Path | None) -> None:
     """Change what is named; the rest stays as it is."""
     client = ApiClient(find_target(runtime_file))
-    policy = client.get(_SETTING)
+    policy = client.send(operations.get_settings_retention)
     if encrypt_after is not None:
         policy["encrypt_after_days"] = _days(encrypt_after)
     for drop in drops:
@@ -53,7 +52,7 @@ def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: 
         if not separator:
             raise click.UsageError("--drop: KIND=DAYS, as in bodies=365")
         policy["drop_after_days"][kind] = _days(days)
-    _show(client.put(_SETTING, policy))
+    _show(client.send(operations.put_settings_retention, policy))
 
 
 @retention.command()
@@ -62,7 +61,7 @@ def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: 
 @runtime_file_option
 def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
     """List legal holds, the newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(_HOLDS, {"in_force": "false" if everything else "true"})
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_retention_holds, in_force=not everything)
     if as_json:
         show_json(answer)
         return
@@ -85,10 +84,10 @@ def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path 
     """Place a legal hold: on everything, one agent's, or one action. Nothing of it is dropped or erased."""
     if agent is not None and action is not None:
         raise click.UsageError("--agent or --action, not both")
-    scope = "agent" if agent is not None else "action" if action is not None else "organization"
+    scope: HoldScope = "agent" if agent is not None else "action" if action is not None else "organization"
     client = ApiClient(find_target(runtime_file))
-    body = {"scope": scope, "target": agent_id_if_named(client, agent) or action, "reason": reason}
-    made = client.post(_HOLDS, body)
+    body: HoldRequest = {"scope": scope, "target": agent_id_if_named(client, agent) or action, "reason": reason}
+    made = client.send(operations.create_retention_hold, body)
     click.echo(f"{safe(made['id'])}: {safe(_covers(made))} is held")
 
 
@@ -98,7 +97,7 @@ def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path 
 @runtime_file_option
 def lift(hold_id: str, reason: str, runtime_file: Path | None) -> None:
     """Lift a legal hold."""
-    lifted = ApiClient(find_target(runtime_file)).post(f"{_HOLDS}/{quote(hold_id, safe='')}/lift", {"reason": reason})
+    lifted = ApiClient(find_target(runtime_file)).send(operations.lift_retention_hold, hold_id, {"reason": reason})
     click.echo(f"{safe(lifted['id'])}: {safe(_covers(lifted))} is no longer held by it")
 
 
@@ -112,15 +111,16 @@ def erase(action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool,
     """Erase what is kept of actions; status 1 where one of them could not be."""
     if not yes:
         click.confirm(f"Erase what is kept of {len(action_ids)} actions, for good?", abort=True)
-    body = {"action_ids": list(action_ids), "depth": "everything" if everything else "bodies", "reason": reason}
-    answer = ApiClient(find_target(runtime_file)).post("/admin/retention/erasures", body)
+    depth: ErasureDepth = "everything" if everything else "bodies"
+    body: ErasureRequest = {"action_ids": list(action_ids), "depth": depth, "reason": reason}
+    answer = ApiClient(find_target(runtime_file)).send(operations.create_retention_erasure, body)
     for one in answer["actions"]:
         click.echo(f"{safe(one['action_id'])}: {safe(one['outcome'])}")
     if any(one["outcome"] not in ("erased", "already_erased") for one in answer["actions"]):
         sys.exit(1)
 
 
-def _covers(hold: Document) -> str:
+def _covers(hold: HoldAnswer) -> str:
     return "everything" if hold["scope"] == "organization" else f"{hold['scope']} {hold['target']}"
 
 
@@ -132,7 +132,7 @@ def _days(text: str) -> int | None:
     return int(text)
 
 
-def _show(policy: Document) -> None:
+def _show(policy: dict[str, Any]) -> None:
     days = policy["encrypt_after_days"]
     click.echo("encrypted      never" if days is None else f"encrypted      after {days} days")
     for kind, after in sorted(policy["drop_after_days"].items()):

@@ -1,16 +1,16 @@
 """``headgate siem``: where recorded events are streamed to."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import StreamAnswer, StreamsAnswer
 from headgate.kernel.errors import NotFoundError
-
-_PATH: Final = "/admin/settings/siem"
 
 
 @click.group()
@@ -23,7 +23,7 @@ def siem() -> None:
 @runtime_file_option
 def list_all(as_json: bool, runtime_file: Path | None) -> None:
     """List the destinations, and how far each is."""
-    answer = ApiClient(find_target(runtime_file)).get(_PATH)
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_siem)
     if as_json:
         show_json(answer)
     elif not answer["destinations"]:
@@ -57,13 +57,13 @@ def set_destination(
     """Make or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
     which is a file below HEADGATE_SIEM_FOLDER of the workers."""
     client = ApiClient(find_target(runtime_file))
-    answer, tag = client.get_tagged(_PATH)
+    answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     entry: dict[str, object] = {"address": address, "enabled": not off}
     entry["from"] = "beginning" if from_beginning else "now"
     if authorization_file is not None:
         entry["authorization"] = authorization_file.read().strip()
-    client.put(_PATH, {"destinations": destinations | {name: entry}}, if_match=tag)
+    client.send(operations.put_settings_siem, {"destinations": destinations | {name: entry}}, if_match=tag)
     click.echo(f"{safe(name)}: {safe(address)}. headgate siem list says how far it is")
 
 
@@ -73,15 +73,15 @@ def set_destination(
 def remove(name: str, runtime_file: Path | None) -> None:
     """Stream to NAME no more, and forget how far it was."""
     client = ApiClient(find_target(runtime_file))
-    answer, tag = client.get_tagged(_PATH)
+    answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:
         raise NotFoundError(f"there is no destination {name}: headgate siem list")
-    client.put(_PATH, {"destinations": destinations}, if_match=tag)
+    client.send(operations.put_settings_siem, {"destinations": destinations}, if_match=tag)
     click.echo(f"{safe(name)}: removed")
 
 
-def _as_set(answer: Document) -> dict[str, object]:
+def _as_set(answer: StreamsAnswer) -> dict[str, object]:
     """The document that sets what is shown; authorizations that are left out stay."""
     return {
         name: {"address": one["address"], "enabled": one["enabled"], "from": one["from"]}
@@ -89,11 +89,11 @@ def _as_set(answer: Document) -> dict[str, object]:
     }
 
 
-def _state(one: Document) -> str:
+def _state(one: StreamAnswer) -> str:
     if not one["enabled"]:
         return "off"
     return "working" if one["failing_since"] is None else f"failing: {one['failure']}"
 
 
-def _behind(one: Document) -> str:
+def _behind(one: StreamAnswer) -> str:
     return "-" if one["behind"] is None else str(one["behind"])

@@ -1,19 +1,20 @@
 """``headgate traffic``: what agents really sent, and what they were answered."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import click
 
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
-from headgate.cli.traffic_tail import PATH, Follower
+from headgate.cli.traffic_tail import Follower
+from headgate.client import operations
+from headgate.client.types import ExchangeAnswer, TrafficPageAnswer, WholeExchangeAnswer
 
 _TAIL_SECONDS: Final = 1.0
 _COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")
@@ -52,11 +53,11 @@ traffic.add_command(rules)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @json_option
 @runtime_file_option
-def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | None, **filters: str | None) -> None:
+def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """List exchanges, newest first."""
     client = ApiClient(find_target(runtime_file))
-    wanted = {"limit": limit, "agent_id": agent_id_if_named(client, agent), **filters}
-    answer = client.get(PATH, wanted)
+    agent_id = agent_id_if_named(client, agent)
+    answer = client.send(operations.list_exchanges, limit=limit, agent_id=agent_id, **filters)
     if as_json:
         show_json(answer)
         return
@@ -74,7 +75,7 @@ def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | 
 @runtime_file_option
 def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one exchange, heads and bodies; that you have read it is recorded."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{PATH}/{quote(exchange_id, safe='')}", {"view": view})
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_exchange, exchange_id, view=view)
     if as_json:
         show_json(answer)
         return
@@ -104,7 +105,7 @@ def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) 
 @traffic.command()
 @filter_options
 @runtime_file_option
-def tail(agent: str | None, runtime_file: Path | None, **filters: str | None) -> None:
+def tail(agent: str | None, runtime_file: Path | None, **filters: Any) -> None:
     """Follow what is captured, until it is interrupted."""
     client = ApiClient(find_target(runtime_file), is_patient=True)
     follower = Follower(client, {"agent_id": agent_id_if_named(client, agent), **filters})
@@ -134,15 +135,21 @@ def export(
     agent: str | None,
     limit: int,
     runtime_file: Path | None,
-    **filters: str | None,
+    **filters: Any,
 ) -> None:
     """Write exchanges as HAR, as a mitmproxy flow file (mitmweb -r FILE), or as curl commands.
 
     What was masked stays masked; that you have exported them is recorded.
     """
     client = ApiClient(find_target(runtime_file))
-    wanted = {"format": as_format, "limit": limit, "agent_id": agent_id_if_named(client, agent), **filters}
-    content = client.get_bytes(f"{PATH}/export?{_query({**wanted, 'ids': ','.join(ids) or None})}")
+    content = client.send(
+        operations.export_exchanges,
+        format=as_format,
+        limit=limit,
+        agent_id=agent_id_if_named(client, agent),
+        ids=",".join(ids) or None,
+        **filters,
+    )
     if output is None:
         click.echo(content, nl=False)
         return
@@ -156,7 +163,7 @@ def export(
 @runtime_file_option
 def diff(left: str, right: str, runtime_file: Path | None) -> None:
     """Show what differs between two exchanges."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{PATH}/diff", {"left": left, "right": right})
+    answer = ApiClient(find_target(runtime_file)).send(operations.compare_exchanges, left=left, right=right)
     for name in ("request", "response"):
         found = answer[name]
         if found["head"] is not None:
@@ -176,23 +183,19 @@ def diff(left: str, right: str, runtime_file: Path | None) -> None:
 def timeline(agent: str, limit: int, runtime_file: Path | None) -> None:
     """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.get(f"{PATH}/timeline", {"agent_id": agent_id_of(client, agent), "limit": limit})
+    answer = client.send(operations.get_traffic_timeline, agent_id=agent_id_of(client, agent), limit=limit)
     if not answer["data"]:
         click.echo("none: headgate traffic rules says what is captured")
     for step in answer["data"]:
-        if step["exchange"] is None:
-            lost = step["not_captured"]
+        exchange, lost = step["exchange"], step["not_captured"]
+        if lost is not None:
             click.echo(f"{step['at'][:19]}  not captured: {lost['exchanges']} ({safe(lost['cause'])})")
-            continue
-        pause = "" if step["pause_seconds"] is None else f"+{step['pause_seconds']:.3f} s"
-        click.echo("  ".join([pause.rjust(12), *(safe(cell) for cell in _row(step["exchange"])[1:])]))
+        if exchange is not None:
+            pause = "" if step["pause_seconds"] is None else f"+{step['pause_seconds']:.3f} s"
+            click.echo("  ".join([pause.rjust(12), *(safe(cell) for cell in _row(exchange)[1:])]))
 
 
-def _query(parameters: dict[str, Any]) -> str:
-    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parameters.items() if value is not None)
-
-
-def _row(one: Document) -> tuple[object, ...]:
+def _row(one: ExchangeAnswer) -> tuple[object, ...]:
     return (
         one["id"],
         one["created_at"][:19],
@@ -205,17 +208,17 @@ def _row(one: Document) -> tuple[object, ...]:
     )
 
 
-def _address(one: Document) -> str:
+def _address(one: ExchangeAnswer | WholeExchangeAnswer) -> str:
     target = "(erased)" if one["target"] is None else one["target"]
     return f"{one['scheme']}://{one['host']}:{one['port']}{target}"
 
 
-def _masked(found: Document) -> str:
+def _masked(found: Mapping[str, Any]) -> str:
     kinds = ", ".join(f"{kind} {count}" for kind, count in found["kinds"].items())
     return f"{found['places']} {'place' if found['places'] == 1 else 'places'}" + (f" ({kinds})" if kinds else "")
 
 
-def _show_message(message: Document) -> None:
+def _show_message(message: Mapping[str, Any]) -> None:
     for name, value in message["headers"]:
         click.echo(f"{safe(name)}: {safe(value)}")
     body = message["body"]
@@ -230,7 +233,7 @@ def _show_message(message: Document) -> None:
         click.echo(f"(the beginning of {body['size_bytes']} bytes)")
 
 
-def _show_losses(answer: Document) -> None:
+def _show_losses(answer: TrafficPageAnswer) -> None:
     for one in answer["not_captured"]:
         click.echo(
             f"not captured: {one['exchanges']} ({safe(one['cause'])}), from {one['since'][:19]} to {one['until'][:19]}",

@@ -4,18 +4,19 @@ A filter expression asks what is in bodies, and each such look is recorded: only
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
+from headgate.client import operations
+from headgate.client.types import ExchangeAnswer, TrafficPageAnswer
 
-PATH: Final = "/admin/traffic"
 _PAGE: Final = 200
 
 
 class Follower:
     """``filters``: as the list takes them."""
 
-    def __init__(self, client: ApiClient, filters: Mapping[str, str | None]) -> None:
+    def __init__(self, client: ApiClient, filters: Mapping[str, Any]) -> None:
         self._client = client
         self._columns = {name: value for name, value in filters.items() if name != "filter"}
         self._expression = filters.get("filter")
@@ -24,10 +25,10 @@ class Follower:
         if self._expression is not None:
             self._page({"filter": self._expression, "limit": 1})  # one that is none is refused at once
 
-    def look(self) -> tuple[list[Document], Document]:
+    def look(self) -> tuple[list[ExchangeAnswer], TrafficPageAnswer]:
         """What has come since the last look, oldest first, and the newest page."""
         newest = page = self._page({})
-        new: list[Document] = []
+        new: list[ExchangeAnswer] = []
         ids: set[str] = set()
         while True:
             of_page = {one["id"] for one in page["data"]}
@@ -42,7 +43,7 @@ class Follower:
         self._seen = ids
         return list(self._fitting(new)) if new else [], newest
 
-    def _fitting(self, new: list[Document]) -> Iterator[Document]:
+    def _fitting(self, new: list[ExchangeAnswer]) -> Iterator[ExchangeAnswer]:
         """``new`` is newest first."""
         if self._expression is None:
             yield from reversed(new)
@@ -58,5 +59,5 @@ class Follower:
                 break
         yield from (one for one in reversed(new) if one["id"] in fitting)
 
-    def _page(self, more: Mapping[str, str | int | None]) -> Document:
-        return self._client.get(PATH, {"limit": _PAGE, **self._columns, **more})
+    def _page(self, more: Mapping[str, Any]) -> TrafficPageAnswer:
+        return self._client.send(operations.list_exchanges, **{"limit": _PAGE, **self._columns, **more})

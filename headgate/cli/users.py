@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
-
-_PATH = "/admin/users"
+from headgate.client import operations
+from headgate.client.types import StandingAnswer
 
 
 @click.group()
@@ -22,7 +22,7 @@ def users() -> None:
 @runtime_file_option
 def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List the people who have signed in, in the order of their first time."""
-    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": limit})
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_users, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -48,7 +48,7 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
-    _standing(ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/deactivate", {}), as_json=as_json)
+    _standing(ApiClient(find_target(runtime_file)).send(operations.deactivate_user, user_id), as_json=as_json)
 
 
 @users.command()
@@ -57,7 +57,7 @@ def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Reactivate a user."""
-    _standing(ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/reactivate", {}), as_json=as_json)
+    _standing(ApiClient(find_target(runtime_file)).send(operations.reactivate_user, user_id), as_json=as_json)
 
 
 @users.command()
@@ -66,7 +66,7 @@ def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """List the browsers in which a person is signed in."""
-    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{user_id}/sessions")
+    answer = ApiClient(find_target(runtime_file)).send(operations.get_user_sessions, user_id)
     if as_json:
         show_json(answer)
         return
@@ -91,7 +91,7 @@ def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def sign_out(user_id: str, runtime_file: Path | None) -> None:
     """End every session of a person, and every token that they have."""
-    ApiClient(find_target(runtime_file)).delete(f"{_PATH}/{user_id}/sessions")
+    ApiClient(find_target(runtime_file)).send(operations.delete_user_sessions, user_id)
     click.echo(f"{safe(user_id)}: signed out everywhere")
 
 
@@ -100,11 +100,11 @@ def sign_out(user_id: str, runtime_file: Path | None) -> None:
 @runtime_file_option
 def unlock(user_id: str, runtime_file: Path | None) -> None:
     """Unlock a user who entered too many wrong codes of a second factor."""
-    answer = ApiClient(find_target(runtime_file)).post(f"{_PATH}/{user_id}/unlock", {})
+    answer = ApiClient(find_target(runtime_file)).send(operations.unlock_user, user_id)
     click.echo(f"unlocked: {', '.join(answer['unlocked']) or 'nothing was locked'}")
 
 
-def _standing(answer: Document, *, as_json: bool) -> None:
+def _standing(answer: StandingAnswer, *, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return

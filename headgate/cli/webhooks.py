@@ -1,18 +1,17 @@
 """``headgate webhooks``: the endpoints that are told what happens, and how every message went."""
 
 from pathlib import Path
-from typing import Final
-from urllib.parse import quote
+from typing import Any, cast
 
 import click
 
-from headgate.cli.api_client import ApiClient, Document
+from headgate.cli.api_client import ApiClient
 from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.cli.webhook_reach import warn_where_refused
-
-_PATH: Final = "/admin/webhooks"
+from headgate.client import operations
+from headgate.client.types import EndpointAnswer, NewEndpoint
 
 
 @click.group()
@@ -29,7 +28,7 @@ def webhooks() -> None:
 @runtime_file_option
 def list_all(as_json: bool, runtime_file: Path | None) -> None:
     """List the endpoints, newest first."""
-    answer = ApiClient(find_target(runtime_file)).get(_PATH, {"limit": 200})
+    answer = ApiClient(find_target(runtime_file)).send(operations.list_webhooks, limit=200)
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -53,9 +52,11 @@ def create(
     url: str, events: tuple[str, ...], description: str | None, as_json: bool, runtime_file: Path | None
 ) -> None:
     """Make an endpoint; the secret that signs its messages is printed this once."""
-    body: dict[str, object] = {"url": url, "description": description}
+    body: NewEndpoint = {"url": url, "description": description}
+    if events:
+        body["events"] = cast("Any", list(events))  # the API knows the events
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(_PATH, body | ({"events": list(events)} if events else {}))
+    answer = client.send(operations.create_webhook, body)
     if as_json:
         show_json(answer)
     else:
@@ -72,8 +73,13 @@ def create(
 def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
     """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
     client = ApiClient(find_target(runtime_file))
-    delivery = client.post(f"{_PATH}/{endpoint_id}/test", {})
-    follow_test(client, f"{_PATH}/{endpoint_id}/deliveries", delivery, wait, as_json=as_json)
+    delivery = client.send(operations.test_webhook, endpoint_id)
+    follow_test(
+        lambda delivery_id: client.send(operations.get_webhook_delivery, endpoint_id, delivery_id),
+        delivery,
+        wait,
+        as_json=as_json,
+    )
 
 
 @webhooks.command()
@@ -84,8 +90,9 @@ def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) 
 @runtime_file_option
 def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List what was sent to an endpoint, newest first, with the last attempt of each."""
-    wanted = {"status": status, "limit": limit}
-    answer = ApiClient(find_target(runtime_file)).get(f"{_PATH}/{endpoint_id}/deliveries", wanted)
+    answer = ApiClient(find_target(runtime_file)).send(
+        operations.list_webhook_deliveries, endpoint_id, status=status, limit=limit
+    )
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -107,7 +114,7 @@ def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, 
 def redeliver(endpoint_id: str, delivery_id: str, runtime_file: Path | None) -> None:
     """Send a message once more, under the same id."""
     client = ApiClient(find_target(runtime_file))
-    delivery = client.post(f"{_PATH}/{endpoint_id}/deliveries/{delivery_id}/redeliver", {})
+    delivery = client.send(operations.redeliver_webhook_delivery, endpoint_id, delivery_id)
     click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
 
 
@@ -132,7 +139,7 @@ def disable(endpoint_id: str, runtime_file: Path | None) -> None:
 @runtime_file_option
 def delete(endpoint_id: str, runtime_file: Path | None) -> None:
     """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
-    ApiClient(find_target(runtime_file)).delete(_path(endpoint_id))
+    ApiClient(find_target(runtime_file)).send(operations.delete_webhook, endpoint_id)
     click.echo(f"{safe(endpoint_id)} is removed")
 
 
@@ -149,7 +156,7 @@ def delete(endpoint_id: str, runtime_file: Path | None) -> None:
 def rotate_secret(endpoint_id: str, overlap: int, runtime_file: Path | None) -> None:
     """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.post(f"{_path(endpoint_id)}/rotate-secret", {"overlap_seconds": overlap})
+    answer = client.send(operations.rotate_webhook_secret, endpoint_id, {"overlap_seconds": overlap})
     until = answer["previous_secret_until"]
     click.echo(
         "the old secret signs no more" if until is None else f"the old secret signs until {until[:19]}", err=True
@@ -158,15 +165,11 @@ def rotate_secret(endpoint_id: str, overlap: int, runtime_file: Path | None) -> 
 
 
 def _switch(endpoint_id: str, runtime_file: Path | None, *, is_enabled: bool) -> None:
-    answer = ApiClient(find_target(runtime_file)).patch(_path(endpoint_id), {"enabled": is_enabled})
+    answer = ApiClient(find_target(runtime_file)).send(operations.update_webhook, endpoint_id, {"enabled": is_enabled})
     click.echo(f"{safe(answer['id'])} is {safe(_state(answer))}")
 
 
-def _path(endpoint_id: str) -> str:
-    return f"{_PATH}/{quote(endpoint_id, safe='')}"
-
-
-def _state(endpoint: Document) -> str:
+def _state(endpoint: EndpointAnswer) -> str:
     if not endpoint["enabled"]:
         return f"disabled: {endpoint['disabled_reason']}" if endpoint["disabled_reason"] else "disabled"
     return f"failing since {endpoint['failing_since'][:19]}" if endpoint["failing_since"] else "enabled"

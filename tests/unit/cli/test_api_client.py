@@ -5,6 +5,7 @@ import pytest
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.target import Target
+from headgate.client import operations
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.kernel.secrets import Secret
 
@@ -13,7 +14,7 @@ def _refused(status: int, message: str, details: object) -> HeadgateError:
     answer = httpx.Response(status, json={"error": {"code": "X", "message": message, "details": details}})
     client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(lambda request: answer))
     with pytest.raises(HeadgateError) as caught:
-        client.get("/anything")
+        client.send(operations.list_keys)
     return caught.value
 
 
@@ -74,3 +75,22 @@ def test_who_lacks_a_scope_is_told_who_has_it(scope: object, shown: str) -> None
 
 def test_a_wrong_input_is_a_validation_error() -> None:
     assert isinstance(_refused(400, "no", {"field": "x"}), ValidationError)
+
+
+def test_an_operation_is_sent_as_the_generated_client_makes_it() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"id": "key_1"})
+
+    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
+    assert client.send(operations.delete_key, "a/b") == {"id": "key_1"}
+    assert (seen[0].method, seen[0].url.raw_path) == ("DELETE", b"/admin/keys/a%2Fb")
+
+
+@pytest.mark.parametrize("named", ["", ".", ".."])
+def test_an_argument_that_names_no_resource_is_not_sent(named: str) -> None:
+    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(pytest.fail))
+    with pytest.raises(ValidationError, match="names no resource"):
+        client.send(operations.delete_key, named)

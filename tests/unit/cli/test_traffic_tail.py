@@ -1,8 +1,10 @@
 """Following traffic: what comes at once is all shown, and a filter is asked only about what is new."""
 
+from collections.abc import Callable
 from typing import Any
 
 from headgate.cli.traffic_tail import Follower
+from headgate.client.operations import list_exchanges
 
 
 class Gate:
@@ -18,8 +20,8 @@ class Gate:
             at = f"2026-11-21T10:{number // 60:02}:{number % 60:02}.000000Z"
             self.exchanges.append({"id": f"exc_{number:05}", "created_at": at, "name": name})
 
-    def get(self, path: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        assert path == "/admin/traffic"
+    def send(self, operation: Callable[..., Any], /, **parameters: Any) -> dict[str, Any]:
+        assert operation is list_exchanges
         found = self.exchanges[::-1]
         if (cursor := parameters.get("cursor")) is not None:
             found = [one for one in found if one["id"] < cursor]
