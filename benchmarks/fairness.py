@@ -52,7 +52,7 @@ async def other_organization(database_url: str) -> tuple[str, str, str]:
     await database.open()
     try:
         by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, system_clock())
-        made = await create_organization(database, by, "Victims", system_clock)
+        made = await create_organization(database, by, "Victims")
         by = Change(made.org_id, SYSTEM, None, system_clock())
         scopes = KIND_SCOPES[KeyKind.ADMIN]
         async with begin_change(database, by) as change:

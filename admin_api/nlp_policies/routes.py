@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
@@ -81,16 +82,9 @@ async def create(
     """A new policy, in force with the next decision."""
     draft = body.draft()
     await require_classifier(dependencies.nlp.classifiers, draft)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await create_nlp_policy(
-            connection,
-            principal.org_id,
-            draft,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-        )
-        return await _newest(connection, policy, response)
+    async with administer(principal, dependencies) as change:
+        policy = await create_nlp_policy(change, draft)
+        return await _newest(change.connection, policy, response)
 
 
 @router.get("/admin/nlp-policies", response_model_exclude_unset=True)
@@ -139,20 +133,12 @@ async def change(
 ) -> NlpPolicyAnswer:
     """A new version; the ones before stay, for the decisions that they made."""
     expected = expected_version(if_match, body.version)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await get_nlp_policy(connection, principal.org_id, id)
+    async with administer(principal, dependencies) as change:
+        policy = await get_nlp_policy(change.connection, principal.org_id, id)
         draft = body.applied_to(policy.draft)
         await require_classifier(dependencies.nlp.classifiers, draft, before=policy.draft)
-        changed = await change_nlp_policy(
-            connection,
-            policy,
-            draft,
-            actor=principal.actor,
-            user_id=principal.user_id,
-            clock=dependencies.clock,
-            expected=expected,
-        )
-        return await _newest(connection, changed, response)
+        changed = await change_nlp_policy(change, policy, draft, expected=expected)
+        return await _newest(change.connection, changed, response)
 
 
 @router.delete("/admin/nlp-policies/{id}")
@@ -165,16 +151,9 @@ async def delete(
 ) -> NlpPolicyAnswer:
     """It judges no more; its versions stay."""
     expected = expected_version(if_match, version)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = await delete_nlp_policy(
-            connection,
-            principal.org_id,
-            id,
-            actor=principal.actor,
-            clock=dependencies.clock,
-            expected=expected,
-        )
-        return await _answer(connection, policy)
+    async with administer(principal, dependencies) as change:
+        policy = await delete_nlp_policy(change, id, expected=expected)
+        return await _answer(change.connection, policy)
 
 
 @router.post("/admin/nlp-policies/{id}/test")

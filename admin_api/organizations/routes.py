@@ -59,8 +59,8 @@ async def create(
     body: NewOrganization, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> OrganizationAnswer:
     """A new organization with the default policies and nobody in it: invite an administrator."""
-    change = change_by(principal, dependencies)
-    return organization_answer(await create_organization(dependencies.database, change, body.name, dependencies.clock))
+    by = change_by(principal, dependencies)
+    return organization_answer(await create_organization(dependencies.database, by, body.name))
 
 
 @router.get("/admin/organizations/{id}")

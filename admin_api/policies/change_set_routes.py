@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import DataPath, ModulePath, PolicyId
@@ -22,7 +23,7 @@ from headgate.policies.change_set import (
 from headgate.policies.document_service import DocumentChange, data_content
 from headgate.policies.documents import DocumentKind
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
-from headgate.policies.versions import Author, ExpectedVersion
+from headgate.policies.versions import ExpectedVersion
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
@@ -137,10 +138,9 @@ async def change_all(
     They are checked as they will be together, whatever their order."""
     applied = await apply_changes(
         dependencies.database,
-        principal.org_id,
+        change_by(principal, dependencies),
         [one.parsed(body.change_note) for one in body.changes],
-        Author(principal.actor, principal.user_id, body.change_note),
-        clock=dependencies.clock,
+        body.change_note,
         rehearse=body.dry_run,
     )
     return ChangesAnswer(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from admin_api.change import change_by
 from admin_api.dependencies import Dependencies
 from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.policies.document_schemas import (
@@ -92,14 +93,7 @@ class DocumentAccess:
 async def _changed(
     dependencies: Dependencies, principal: Principal, change: DocumentChange, expected: ExpectedVersion | None
 ) -> PolicyDocument:
-    return await change_document(
-        dependencies.database,
-        principal.org_id,
-        change,
-        expected=expected,
-        actor=principal.actor,
-        clock=dependencies.clock,
-    )
+    return await change_document(dependencies.database, change_by(principal, dependencies), change, expected=expected)
 
 
 DATA: Final = DocumentAccess(DocumentKind.DATA)

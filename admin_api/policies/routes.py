@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
@@ -30,7 +31,6 @@ from headgate.policies.model import PRIORITY_MAX, PolicyMode
 from headgate.policies.service import SavedPolicy, delete_policy
 from headgate.policies.shadow_store import shadow_tally
 from headgate.policies.store import PolicyFilter, get_policy, list_policies
-from headgate.policies.versions import Author
 
 type CurrentShape = Annotated[Shape, Query(description="camel: the alternate shape, with rules.")]
 
@@ -140,11 +140,8 @@ async def delete(
 ) -> PolicyAnswer:
     """It decides no more; its versions stay, for the decisions that they made, and it can be restored."""
     expected = expected_version(if_match, version)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        author = Author(principal.actor, principal.user_id, change_note)
-        policy = await delete_policy(
-            connection, principal.org_id, id, author, expected=expected, clock=dependencies.clock
-        )
+    async with administer(principal, dependencies) as change:
+        policy = await delete_policy(change, id, change_note, expected=expected)
     return policy_answer(policy)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from admin_api.change import administer
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
 from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_policy, draft_of
@@ -11,7 +12,7 @@ from headgate.policies.service import SavedPolicy, create_policy, restore_policy
 from headgate.policies.store import get_policy
 from headgate.policies.surroundings import load_surroundings
 from headgate.policies.version_store import get_version
-from headgate.policies.versions import Author, ExpectedVersion
+from headgate.policies.versions import ExpectedVersion
 
 
 async def checked_draft(dependencies: Dependencies, org_id: str, draft: PolicyDraft) -> CheckedPolicy:
@@ -25,29 +26,26 @@ async def save_new(
     dependencies: Dependencies, principal: Principal, draft: PolicyDraft, note: str | None
 ) -> SavedPolicy:
     checked = await checked_draft(dependencies, principal.org_id, draft)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        author = Author(principal.actor, principal.user_id, note)
-        return await create_policy(connection, principal.org_id, checked, author, clock=dependencies.clock)
+    async with administer(principal, dependencies) as change:
+        return await create_policy(change, checked, note)
 
 
 async def save_change(
     dependencies: Dependencies,
     principal: Principal,
     policy_id: str,
-    change: Callable[[RulePolicy], RulePolicy],
+    edit: Callable[[RulePolicy], RulePolicy],
     expected: ExpectedVersion | None,
     note: str | None,
 ) -> SavedPolicy:
-    org_id, author = principal.org_id, Author(principal.actor, principal.user_id, note)
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         before = await get_policy(connection, org_id, policy_id)
         if expected is not None:
             expected.require(before.version)  # before the work, so that an outdated text is not even tried
-    checked = await checked_draft(dependencies, org_id, draft_of(change(before)))
-    async with dependencies.database.transaction(org_id) as connection:
-        return await update_policy(
-            connection, org_id, policy_id, change, checked, author, expected=expected, clock=dependencies.clock
-        )
+    checked = await checked_draft(dependencies, org_id, draft_of(edit(before)))
+    async with administer(principal, dependencies) as change:
+        return await update_policy(change, policy_id, edit, checked, note, expected=expected)
 
 
 async def save_restored(
@@ -58,14 +56,12 @@ async def save_restored(
     expected: ExpectedVersion | None,
     note: str | None,
 ) -> SavedPolicy:
-    org_id, author = principal.org_id, Author(principal.actor, principal.user_id, note)
+    org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         wanted = await get_version(connection, org_id, policy_id, version)
     checked = await checked_draft(dependencies, org_id, draft_of(wanted.policy))
-    async with dependencies.database.transaction(org_id) as connection:
-        return await restore_policy(
-            connection, org_id, wanted, checked, author, expected=expected, clock=dependencies.clock
-        )
+    async with administer(principal, dependencies) as change:
+        return await restore_policy(change, wanted, checked, note, expected=expected)
 
 
 def replacing(draft: PolicyDraft) -> Callable[[RulePolicy], RulePolicy]:

@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
+from headgate.audit.change import Change
 from headgate.db.database import Connection, Database
-from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ValidationError
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.compile import CompiledPolicy, PolicyRefusedError, compile_policy
 from headgate.policies.document_service import (
@@ -34,7 +34,7 @@ from headgate.policies.service import create_policy, delete_policy, update_polic
 from headgate.policies.store import get_policy, load_enabled, lock_policy
 from headgate.policies.surroundings import Surroundings, load_surroundings, make_surroundings, module_file
 from headgate.policies.trial import try_policies
-from headgate.policies.versions import Author, ExpectedVersion
+from headgate.policies.versions import ExpectedVersion
 
 CHANGES_MAX: Final = 500
 SECONDS_MAX: Final = 8.0
@@ -82,23 +82,21 @@ class _Now:
 
 
 async def apply_changes(
-    database: Database, org_id: str, changes: Sequence[RuleChange], author: Author, *, clock: Clock, rehearse: bool
+    database: Database, by: Change, changes: Sequence[RuleChange], note: str | None, *, rehearse: bool
 ) -> list[Applied]:
     """What each came to, in their order. ``rehearse``: nothing stays.
 
     Raises ValidationError with the number of the change as ``change``, or where it takes longer than SECONDS_MAX;
     NotFoundError, ConflictError.
     """
-    check_note(author.note)
+    check_note(note)
     if not changes:
         return []
     began = asyncio.get_running_loop().time()
     try:
         async with asyncio.timeout_at(began + SECONDS_MAX):
-            now, checked = await _load_and_check(database, org_id, changes)
-        return await _store(
-            database, org_id, changes, now, checked, author, clock, rehearse=rehearse, until=began + SECONDS_MAX
-        )
+            now, checked = await _load_and_check(database, by.org_id, changes)
+        return await _store(database, by, changes, now, checked, note, rehearse=rehearse, until=began + SECONDS_MAX)
     except TimeoutError as error:
         raise ValidationError(
             f"the {len(changes)} changes took longer than {SECONDS_MAX:g} s; none is stored: send fewer at once",
@@ -120,12 +118,11 @@ async def _load_and_check(
 
 async def _store(
     database: Database,
-    org_id: str,
+    by: Change,
     changes: Sequence[RuleChange],
     now: _Now,
     checked: Mapping[int, CheckedPolicy],
-    author: Author,
-    clock: Clock,
+    note: str | None,
     *,
     rehearse: bool,
     until: float,
@@ -135,16 +132,16 @@ async def _store(
     async with asyncio.timeout_at(until):
         # Each saved policy is compared with all others: while these live, none of them is compiled twice.
         compiled = await asyncio.to_thread(_compiled, now, checked)
-    async with database.transaction(org_id) as connection, connection.transaction(force_rollback=rehearse):
+    async with begin_change(database, by) as change, change.connection.transaction(force_rollback=rehearse):
         async with asyncio.timeout_at(until):
-            await _lock(connection, org_id, changes)
+            await _lock(change.connection, change.org_id, changes)
             # Locks too: from here on nobody else changes anything that this was checked against.
-            if await bump_generation(connection, org_id) != now.generation + 1:
+            if await change.raise_generation() != now.generation + 1:
                 raise ConflictError(
                     "the organization's policies changed while this was checked against them: try again"
                 )
             for number in sorted(range(len(changes)), key=lambda one: _rank(changes[one])):
-                results[number] = await _apply(connection, org_id, changes[number], checked.get(number), author, clock)
+                results[number] = await _apply(change, changes[number], now.generation, checked.get(number), note)
     del compiled
     return [results[number] for number in range(len(changes))]
 
@@ -262,24 +259,19 @@ def _rank(change: RuleChange) -> int:
 
 
 async def _apply(
-    connection: Connection, org_id: str, change: RuleChange, checked: CheckedPolicy | None, author: Author, clock: Clock
+    change: OrganizationChange, wanted: RuleChange, generation: int, checked: CheckedPolicy | None, note: str | None
 ) -> Applied:
-    match change:
+    match wanted:
         case DocumentChange():
-            generation = await stored_generation(connection, org_id)
-            document = await store_change(
-                connection, org_id, change, generation, expected=None, actor=author.actor, clock=clock
-            )
+            document = await store_change(change, wanted, generation, expected=None)
             return Applied(None, document.version)
         case PolicyDeletion(policy_id, expected):
-            policy = await delete_policy(connection, org_id, policy_id, author, expected=expected, clock=clock)
+            policy = await delete_policy(change, policy_id, note, expected=expected)
             return Applied(policy.policy_id, policy.version)
     if checked is None:
         raise ValueError("only what was checked is stored")
-    if isinstance(change, PolicyCreation):
-        saved = await create_policy(connection, org_id, checked, author, clock=clock)
+    if isinstance(wanted, PolicyCreation):
+        saved = await create_policy(change, checked, note)
     else:
-        saved = await update_policy(
-            connection, org_id, change.policy_id, change.change, checked, author, expected=change.expected, clock=clock
-        )
+        saved = await update_policy(change, wanted.policy_id, wanted.change, checked, note, expected=wanted.expected)
     return Applied(saved.policy.policy_id, saved.policy.version, saved.warnings)

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from headgate.audit.model import Actor, Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection, Database
+from headgate.audit.change import Change
+from headgate.audit.model import EventType
+from headgate.db.database import Database
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
-from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ValidationError
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.compile import Libraries, PolicyRefusedError, compile_policy, imported
 from headgate.policies.document_store import lock_document, not_found, save_document
@@ -63,68 +62,54 @@ def data_content(document: JsonValue) -> str:
 
 
 async def change_document(
-    database: Database,
-    org_id: str,
-    change: DocumentChange,
-    *,
-    expected: ExpectedVersion | None,
-    actor: Actor,
-    clock: Clock,
+    database: Database, by: Change, wanted: DocumentChange, *, expected: ExpectedVersion | None
 ) -> PolicyDocument:
     """Check, then store the next version; in force with the next decision. The same again makes no version.
 
     Raises NotFoundError (to delete), ValidationError (with the policy that would stop working, for Rego with its
     place), ConflictError, PreconditionFailedError.
     """
-    check_note(change.note)
-    if change.content is not None and change.kind is DocumentKind.MODULE:
-        check_storable("content", change.content)
-    async with database.transaction(org_id) as connection:
-        generation = await stored_generation(connection, org_id)
-        around = await load_surroundings(connection, org_id)
-        policies = await load_enabled(connection, org_id)
-    after = surroundings_with(around, change.kind, change.path, change.content)
-    check_limits(change.kind, after)
-    if change.kind is DocumentKind.MODULE and change.content is not None:
-        await check_module(change.path, change.content, after)
+    check_note(wanted.note)
+    if wanted.content is not None and wanted.kind is DocumentKind.MODULE:
+        check_storable("content", wanted.content)
+    async with database.transaction(by.org_id) as connection:
+        generation = await stored_generation(connection, by.org_id)
+        around = await load_surroundings(connection, by.org_id)
+        policies = await load_enabled(connection, by.org_id)
+    after = surroundings_with(around, wanted.kind, wanted.path, wanted.content)
+    check_limits(wanted.kind, after)
+    if wanted.kind is DocumentKind.MODULE and wanted.content is not None:
+        await check_module(wanted.path, wanted.content, after)
     await check_policies(policies, around, after)
-    async with database.transaction(org_id) as connection:
-        return await store_change(connection, org_id, change, generation, expected=expected, actor=actor, clock=clock)
+    async with begin_change(database, by) as change:
+        return await store_change(change, wanted, generation, expected=expected)
 
 
 async def store_change(
-    connection: Connection,
-    org_id: str,
-    change: DocumentChange,
-    generation: int,
-    *,
-    expected: ExpectedVersion | None,
-    actor: Actor,
-    clock: Clock,
+    change: OrganizationChange, wanted: DocumentChange, generation: int, *, expected: ExpectedVersion | None
 ) -> PolicyDocument:
     """Store what was checked against ``generation``. Raises as ``change_document``."""
-    found = await lock_document(connection, org_id, change.kind, change.path)
+    found = await lock_document(change.connection, change.org_id, wanted.kind, wanted.path)
     before, was_deleted = (None, True) if found is None else found
     if expected is not None:
         expected.require(0 if before is None else before.version)
-    if change.content is None and (before is None or was_deleted):
-        raise not_found(change.kind, change.path)
-    if before is not None and not was_deleted and change.content == before.content:
+    if wanted.content is None and (before is None or was_deleted):
+        raise not_found(wanted.kind, wanted.path)
+    if before is not None and not was_deleted and wanted.content == before.content:
         return before
-    if await bump_generation(connection, org_id) != generation + 1:
+    if await change.raise_generation() != generation + 1:
         raise ConflictError("the organization's policies changed while this was checked against them: try again")
-    now = clock()
     document = PolicyDocument(
-        kind=change.kind,
-        path=change.path,
+        kind=wanted.kind,
+        path=wanted.path,
         version=1 if before is None else before.version + 1,
-        content=before.content if change.content is None and before is not None else change.content or "",
-        created_at=now if before is None else before.created_at,
-        updated_at=now,
+        content=before.content if wanted.content is None and before is not None else wanted.content or "",
+        created_at=change.at if before is None else before.created_at,
+        updated_at=change.at,
     )
-    version = DocumentVersion(document, _kind_of_change(change, before), change.note, actor)
-    await save_document(connection, org_id, version)
-    await append(connection, org_id, [_event(version, before, generation + 1, actor, clock)])
+    version = DocumentVersion(document, _kind_of_change(wanted, before), wanted.note, change.actor)
+    await save_document(change.connection, change.org_id, version)
+    await _record(change, version, before)
     return document
 
 
@@ -214,22 +199,19 @@ def _compiles(text: str, data: bytes, libraries: Libraries) -> bool:
     return True
 
 
-def _event(
-    version: DocumentVersion, before: PolicyDocument | None, generation: int, actor: Actor, clock: Clock
-) -> Event:
+async def _record(change: OrganizationChange, version: DocumentVersion, before: PolicyDocument | None) -> None:
     document = version.document
     data: JsonObject = {
         "path": document.path,
         "version": document.version,
         "content_sha256": sha256_hex(document.content.encode()),
-        "generation": generation,
+        "generation": await change.raise_generation(),
     }
     if before is not None:
         data["previous_version"] = before.version
     if version.note is not None:
         data["note"] = version.note
-    event_type = _EVENT_TYPES[document.kind, version.change is VersionChange.DELETED]
-    return Event(event_type, clock(), actor, data)
+    await change.record(_EVENT_TYPES[document.kind, version.change is VersionChange.DELETED], data)
 
 
 def restored(change: DocumentChange, wanted: DocumentVersion) -> DocumentChange:

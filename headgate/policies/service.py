@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from headgate.audit.model import SYSTEM, Actor, Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, sha256_hex
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError
 from headgate.kernel.ids import IdPrefix, new_id
-from headgate.organizations.store import bump_generation
+from headgate.organizations.change import OrganizationChange
 from headgate.policies.defaults import default_policies
 from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note
 from headgate.policies.hiding import hiding_warnings, namesake_warnings
@@ -23,7 +23,7 @@ from headgate.policies.store import (
     lock_policy,
     save_version,
 )
-from headgate.policies.versions import Author, ExpectedVersion, PolicyVersion, VersionChange, changed_fields
+from headgate.policies.versions import ExpectedVersion, PolicyVersion, VersionChange, changed_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +35,14 @@ class SavedPolicy:
     changed: bool = True
 
 
-async def create_policy(
-    connection: Connection,
-    org_id: str,
-    checked: CheckedPolicy,
-    author: Author,
-    *,
-    clock: Clock,
-) -> SavedPolicy:
+async def create_policy(change: OrganizationChange, checked: CheckedPolicy, note: str | None = None) -> SavedPolicy:
     """Store it, make decisions in flight stale, and record who did it. Raises ConflictError at the limit."""
-    check_note(author.note)
-    generation = await bump_generation(connection, org_id)  # locks: creations of one organization are ordered
-    await _require_room(connection, org_id)
-    policy = _new_policy(org_id, checked.draft, clock)
-    warnings = checked.warnings + await _hidden(connection, policy, checked)
-    await _insert(connection, policy, author, generation, clock)
+    check_note(note)
+    await change.raise_generation()  # locks: creations of one organization are ordered
+    await _require_room(change)
+    policy = _new_policy(change.org_id, checked.draft, change.at)
+    warnings = checked.warnings + await _hidden(change.connection, policy, checked)
+    await _insert(change, policy, note)
     return SavedPolicy(policy, warnings)
 
 
@@ -58,33 +51,31 @@ async def foresee_warnings(
 ) -> tuple[str, ...]:
     """The warnings that saving this draft would answer with, ``policy_id``'s next version or a new policy; nothing
     is stored."""
-    policy = _new_policy(org_id, checked.draft, clock)
+    policy = _new_policy(org_id, checked.draft, clock())
     if policy_id is not None:
         policy = replace(policy, policy_id=policy_id)
     return checked.warnings + await _hidden(connection, policy, checked)
 
 
 async def update_policy(
-    connection: Connection,
-    org_id: str,
+    change: OrganizationChange,
     policy_id: str,
-    change: Callable[[RulePolicy], RulePolicy],
+    edit: Callable[[RulePolicy], RulePolicy],
     checked: CheckedPolicy,
-    author: Author,
+    note: str | None,
     *,
     expected: ExpectedVersion | None,
-    clock: Clock,
 ) -> SavedPolicy:
-    """The next version: what ``change`` makes of the policy of now. A change that changes nothing is no version.
+    """The next version: what ``edit`` makes of the policy of now. A change that changes nothing is no version.
 
     ``checked`` is the draft that was tried; where another text would be stored, because somebody else saved in
     between, nothing is. Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
-    check_note(author.note)
-    before, _ = await lock_policy(connection, org_id, policy_id)
+    check_note(note)
+    before, _ = await lock_policy(change.connection, change.org_id, policy_id)
     if expected is not None:
         expected.require(before.version)
-    after = change(before)
+    after = edit(before)
     if after.rego_policy != checked.draft.rego_policy:
         raise ConflictError(
             f"policy {policy_id} was changed by somebody else at the same moment: read it, and change that",
@@ -92,100 +83,89 @@ async def update_policy(
         )
     if not changed_fields(before, after) and before.quarantine == after.quarantine:
         return SavedPolicy(before, checked.warnings, changed=False)
-    generation = await bump_generation(connection, org_id)
+    await change.raise_generation()
     if after.rego_policy != before.rego_policy:
         after = replace(after, quarantine=None)  # another text, which has come through a trial of its own
-    after = replace(after, version=before.version + 1, updated_at=clock())
-    version = PolicyVersion(after, VersionChange.UPDATED, author.note, author.actor, None)
-    await _save(connection, version, author, before, generation, clock)
-    return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
+    after = replace(after, version=before.version + 1, updated_at=change.at)
+    version = PolicyVersion(after, VersionChange.UPDATED, note, change.actor, None)
+    await _save(change, version, before)
+    return SavedPolicy(after, checked.warnings + await _hidden(change.connection, after, checked))
 
 
 async def restore_policy(
-    connection: Connection,
-    org_id: str,
+    change: OrganizationChange,
     wanted: PolicyVersion,
     checked: CheckedPolicy,
-    author: Author,
+    note: str | None,
     *,
     expected: ExpectedVersion | None,
-    clock: Clock,
 ) -> SavedPolicy:
     """What an old version said, as the next version; a deleted policy is there again.
 
     Raises NotFoundError, ConflictError (at the limit of policies too), PreconditionFailedError.
     """
-    check_note(author.note)
-    before, was_deleted = await lock_policy(connection, org_id, wanted.policy.policy_id, deleted_too=True)
+    check_note(note)
+    before, was_deleted = await lock_policy(change.connection, change.org_id, wanted.policy.policy_id, deleted_too=True)
     if expected is not None:
         expected.require(before.version)
-    generation = await bump_generation(connection, org_id)
+    await change.raise_generation()
     if was_deleted:
-        await _require_room(connection, org_id)
+        await _require_room(change)
     after = replace(
-        wanted.policy, version=before.version + 1, created_at=before.created_at, updated_at=clock(), quarantine=None
+        wanted.policy, version=before.version + 1, created_at=before.created_at, updated_at=change.at, quarantine=None
     )
     if after.rego_policy == before.rego_policy:
         after = replace(after, quarantine=before.quarantine)
-    version = PolicyVersion(after, VersionChange.RESTORED, author.note, author.actor, wanted.version)
-    await _save(connection, version, author, before, generation, clock)
-    return SavedPolicy(after, checked.warnings + await _hidden(connection, after, checked))
+    version = PolicyVersion(after, VersionChange.RESTORED, note, change.actor, wanted.version)
+    await _save(change, version, before)
+    return SavedPolicy(after, checked.warnings + await _hidden(change.connection, after, checked))
 
 
 async def delete_policy(
-    connection: Connection,
-    org_id: str,
-    policy_id: str,
-    author: Author,
-    *,
-    expected: ExpectedVersion | None = None,
-    clock: Clock,
+    change: OrganizationChange, policy_id: str, note: str | None = None, *, expected: ExpectedVersion | None = None
 ) -> RulePolicy:
     """It decides no more. Its versions stay, for the decisions that they made; that it was deleted is the last.
 
     Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
-    check_note(author.note)
-    before, _ = await lock_policy(connection, org_id, policy_id)
+    check_note(note)
+    before, _ = await lock_policy(change.connection, change.org_id, policy_id)
     if expected is not None:
         expected.require(before.version)
-    generation = await bump_generation(connection, org_id)
-    after = replace(before, version=before.version + 1, updated_at=clock())
-    version = PolicyVersion(after, VersionChange.DELETED, author.note, author.actor, None)
-    await _save(connection, version, author, before, generation, clock)
+    await change.raise_generation()
+    after = replace(before, version=before.version + 1, updated_at=change.at)
+    version = PolicyVersion(after, VersionChange.DELETED, note, change.actor, None)
+    await _save(change, version, before)
     return after
 
 
-async def seed_default_policies(connection: Connection, org_id: str, *, clock: Clock) -> list[RulePolicy]:
+async def seed_default_policies(change: OrganizationChange) -> list[RulePolicy]:
     """The policies that a new organization starts with; none where it has ever had a policy of any kind."""
-    generation = await bump_generation(connection, org_id)
-    if await count_policies(connection, org_id, deleted_too=True):
+    await change.raise_generation()
+    if await count_policies(change.connection, change.org_id, deleted_too=True):
         return []
     seeded: list[RulePolicy] = []
     for default in default_policies():
         draft = PolicyDraft(default.name, default.rego_policy, default.description, priority=default.priority)
-        policy = _new_policy(org_id, draft, clock)
-        await _insert(connection, policy, Author(SYSTEM, None), generation, clock)
+        policy = _new_policy(change.org_id, draft, change.at)
+        await _insert(change, policy, None)
         seeded.append(policy)
     return seeded
 
 
-async def _insert(connection: Connection, policy: RulePolicy, author: Author, generation: int, clock: Clock) -> None:
-    version = PolicyVersion(policy, VersionChange.CREATED, author.note, author.actor, None)
-    await insert_policy(connection, policy.org_id, policy, author.user_id, version)
-    await append(connection, policy.org_id, [_event(version, None, generation, author.actor, clock)])
+async def _insert(change: OrganizationChange, policy: RulePolicy, note: str | None) -> None:
+    version = PolicyVersion(policy, VersionChange.CREATED, note, change.actor, None)
+    await insert_policy(change.connection, change.org_id, policy, change.user_id, version)
+    await _record(change, version, None)
 
 
-async def _save(
-    connection: Connection, version: PolicyVersion, author: Author, before: RulePolicy, generation: int, clock: Clock
-) -> None:
-    org_id = version.policy.org_id
-    await save_version(connection, org_id, version, author.user_id)
-    await append(connection, org_id, [_event(version, before, generation, author.actor, clock)])
+async def _save(change: OrganizationChange, version: PolicyVersion, before: RulePolicy) -> None:
+    await save_version(change.connection, change.org_id, version, change.user_id)
+    await _record(change, version, before)
 
 
-async def _require_room(connection: Connection, org_id: str) -> None:
-    if await count_policies(connection, org_id) >= POLICIES_MAX:
+async def _require_room(change: OrganizationChange) -> None:
+    if await count_policies(change.connection, change.org_id) >= POLICIES_MAX:
         raise ConflictError(
             f"an organization has at most {POLICIES_MAX} rule policies: delete some first",
             details={"limit": POLICIES_MAX},
@@ -199,8 +179,7 @@ async def _hidden(connection: Connection, policy: RulePolicy, checked: CheckedPo
     return namesake_warnings(policy, others) + hidden
 
 
-def _new_policy(org_id: str, draft: PolicyDraft, clock: Clock) -> RulePolicy:
-    now = clock()
+def _new_policy(org_id: str, draft: PolicyDraft, now: datetime) -> RulePolicy:
     return RulePolicy(
         policy_id=new_id(IdPrefix.POLICY),
         version=1,
@@ -226,7 +205,7 @@ _EVENT_TYPES = {
 }
 
 
-def _event(version: PolicyVersion, before: RulePolicy | None, generation: int, actor: Actor, clock: Clock) -> Event:
+async def _record(change: OrganizationChange, version: PolicyVersion, before: RulePolicy | None) -> None:
     policy = version.policy
     data: JsonObject = {
         "policy_id": policy.policy_id,
@@ -236,7 +215,7 @@ def _event(version: PolicyVersion, before: RulePolicy | None, generation: int, a
         "priority": policy.priority,
         "mode": policy.mode.value,
         "rego_sha256": sha256_hex(policy.rego_policy.encode()),
-        "generation": generation,
+        "generation": await change.raise_generation(),
     }
     if before is not None:
         data["previous_version"] = before.version
@@ -245,4 +224,4 @@ def _event(version: PolicyVersion, before: RulePolicy | None, generation: int, a
         data["restored_from"] = version.restored_from
     if version.note is not None:
         data["note"] = version.note
-    return Event(_EVENT_TYPES[version.change], clock(), actor, data)
+    await change.record(_EVENT_TYPES[version.change], data)

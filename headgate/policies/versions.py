@@ -24,15 +24,6 @@ class VersionChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
-    """Who changes, and why."""
-
-    actor: Actor
-    user_id: str | None
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PolicyVersion:
     """``policy`` as of this version; its ``updated_at`` is when this version was made.
 

@@ -38,9 +38,10 @@ async def seed_organization(owner_url: Secret, clock: Clock) -> None:
     database = Database(owner_url, max_connections=1)
     await database.open()
     try:
-        async with database.transaction(DEFAULT_ORGANIZATION_ID) as connection:
-            if await insert_organization(connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
-                await seed_default_policies(connection, DEFAULT_ORGANIZATION_ID, clock=clock)
+        by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, clock())
+        async with begin_change(database, by) as change:
+            if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
+                await seed_default_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
     finally:
         await database.close()

@@ -45,7 +45,7 @@ class MadeInvitation:
     secret: Secret
 
 
-async def create_organization(database: Database, by: Change, name: str, clock: Clock) -> Organization:
+async def create_organization(database: Database, by: Change, name: str) -> Organization:
     """A new organization, as the seeded one begins: with the default policies and nobody in it. ``by.org_id`` is
     the operator's own; the event is in the record of the new one."""
     org_id = new_id(IdPrefix.ORGANIZATION)
@@ -56,7 +56,7 @@ async def create_organization(database: Database, by: Change, name: str, clock: 
             raise NotFoundError(f"there is no organization {org_id}")
         told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": by.org_id}
         await change.record(EventType.ORGANIZATION_CREATED, told)
-        await seed_default_policies(change.connection, org_id, clock=clock)
+        await seed_default_policies(replace(change, actor=SYSTEM, user_id=None))
     return made
 
 

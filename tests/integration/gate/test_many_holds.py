@@ -29,7 +29,6 @@ from headgate.kernel.errors import RateLimitedError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
-from headgate.policies.versions import Author
 from headgate.protocols.draft import Source, make_draft
 from tests.integration.decision_process import DecisionProcess, decision_process
 
@@ -76,7 +75,7 @@ async def process(
     by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
     async with begin_change(api_database, by) as change:
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change, checked)
         issued = await create_key(
             change,
             kind=KeyKind.AGENT,

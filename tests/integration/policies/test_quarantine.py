@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from headgate.audit.change import Change
+from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.change import begin_change
 from headgate.policies.data import policy_data
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import Marker, note_death
@@ -49,8 +52,9 @@ def left_in(folder: Path) -> list[Path]:
 
 @pytest.fixture
 async def policy(api_database: Database, organization: Any) -> RulePolicy:
-    async with api_database.transaction(organization.org_id) as connection:
-        return (await seed_default_policies(connection, organization.org_id, clock=lambda: datetime.now(UTC)))[0]
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
+        return (await seed_default_policies(change))[0]
 
 
 async def quarantine_of(database: Database, policy: RulePolicy) -> str | None:

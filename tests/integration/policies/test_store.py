@@ -8,9 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.audit.model import Actor, ActorType
+from headgate.audit.change import Change
+from headgate.audit.model import SYSTEM, Actor, ActorType
 from headgate.db.database import Connection, Database
 from headgate.kernel.errors import ConflictError, NotFoundError, ValidationError
+from headgate.organizations.change import begin_change
 from headgate.policies import service
 from headgate.policies.data import policy_data
 from headgate.policies.defaults import default_policies
@@ -18,7 +20,6 @@ from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_policy
 from headgate.policies.model import RulePolicy
 from headgate.policies.service import create_policy, delete_policy, seed_default_policies
 from headgate.policies.store import PolicyFilter, get_policy, list_policies, load_enabled
-from headgate.policies.versions import Author
 
 HEAD = "package t\nimport rego.v1\n"
 DATA = policy_data(None)
@@ -31,8 +32,8 @@ type Organization = Any  # of the shared fixtures
 async def create(database: Database, org_id: str, **draft: Any) -> service.SavedPolicy:
     wanted = PolicyDraft(**({"name": "Mine", "rego_policy": HEAD + "allow := true"} | draft))
     checked = CheckedPolicy(wanted, DATA, ())
-    async with database.transaction(org_id) as connection:
-        return await create_policy(connection, org_id, checked, Author(ANN, "usr_ann"), clock=lambda: INSTANT)
+    async with begin_change(database, Change(org_id, ANN, "usr_ann", INSTANT)) as change:
+        return await create_policy(change, checked)
 
 
 async def one(connection: Connection, sql: str, *parameters: object) -> Any:
@@ -116,8 +117,8 @@ async def test_a_deleted_policy_decides_no_more_and_its_versions_stay(
     org_id = organization.org_id
     created = await create(api_database, org_id)
     policy_id = created.policy.policy_id
-    async with api_database.transaction(org_id) as connection:
-        await delete_policy(connection, org_id, policy_id, Author(ANN, None), clock=lambda: INSTANT)
+    async with begin_change(api_database, Change(org_id, ANN, None, INSTANT)) as change:
+        await delete_policy(change, policy_id)
     async with api_database.transaction(org_id) as connection:
         assert await load_enabled(connection, org_id) == []
         assert (await list_policies(connection, org_id, PolicyFilter())).total == 0
@@ -126,8 +127,8 @@ async def test_a_deleted_policy_decides_no_more_and_its_versions_stay(
         with pytest.raises(NotFoundError):
             await get_policy(connection, org_id, policy_id)
     with pytest.raises(NotFoundError):
-        async with api_database.transaction(org_id) as connection:
-            await delete_policy(connection, org_id, policy_id, Author(ANN, None), clock=lambda: INSTANT)
+        async with begin_change(api_database, Change(org_id, ANN, None, INSTANT)) as change:
+            await delete_policy(change, policy_id)
     async with api_database.transaction(org_id) as connection:  # what failed changed nothing
         assert await one(connection, "SELECT generation FROM org_state WHERE org_id = %s", org_id) == 3
 
@@ -145,8 +146,8 @@ async def test_the_limit_holds_under_a_race(
 
 async def test_an_allow_that_hides_the_defaults_says_so(api_database: Database, organization: Organization) -> None:
     org_id = organization.org_id
-    async with api_database.transaction(org_id) as connection:
-        seeded = await seed_default_policies(connection, org_id, clock=lambda: INSTANT)
+    async with begin_change(api_database, Change(org_id, SYSTEM, None, INSTANT)) as change:
+        seeded = await seed_default_policies(change)
     created = await create(
         api_database, org_id, name="All of GitHub", rego_policy=HEAD + 'allow if input.tool == "github"'
     )
@@ -162,10 +163,10 @@ async def test_seeding_happens_once(api_database: Database, organization: Organi
     org_id = organization.org_id
     seeded: list[list[RulePolicy]] = []
     for _ in range(2):
-        async with api_database.transaction(org_id) as connection:
-            seeded.append(await seed_default_policies(connection, org_id, clock=lambda: INSTANT))
+        async with begin_change(api_database, Change(org_id, SYSTEM, None, INSTANT)) as change:
+            seeded.append(await seed_default_policies(change))
             for policy in seeded[-1]:
-                await delete_policy(connection, org_id, policy.policy_id, Author(ANN, None), clock=lambda: INSTANT)
+                await delete_policy(change, policy.policy_id)
     assert seeded[0]
     assert seeded[1] == []  # who deleted the defaults meant it
 

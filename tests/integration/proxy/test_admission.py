@@ -37,7 +37,6 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
-from headgate.policies.versions import Author
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -133,7 +132,7 @@ async def key(api_database: Database, organization: Any) -> Secret:
     async with begin_change(api_database, by) as change:
         await put_allowlist(change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change, checked)
         issued = await create_key(
             change,
             kind=KeyKind.AGENT,

@@ -32,7 +32,6 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
-from headgate.policies.versions import Author
 from tests.integration.proxy.enforcement import Enforcement, open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -81,7 +80,7 @@ async def gate(
         loopback = {"destinations": [{"host": "127.0.0.0/8", "private": True}]}
         await put_allowlist(change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change, checked)
         issued = await create_key(
             change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )

@@ -16,12 +16,10 @@ from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
 from headgate.gate.record_batch import GateRecorder
-from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
-from headgate.policies.versions import Author
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -62,9 +60,7 @@ async def _key(database: Database, organization: Any, *regos: str) -> Secret:
         await put_allowlist(change, loopback)
         for number, rego in enumerate(regos):
             checked = CheckedPolicy(PolicyDraft(name=f"policy {number}", rego_policy=rego), b"{}", ())
-            await create_policy(
-                change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock
-            )
+            await create_policy(change, checked)
         issued = await create_key(
             change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )

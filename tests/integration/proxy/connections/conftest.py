@@ -31,7 +31,6 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
-from headgate.policies.versions import Author
 from headgate.vault.service import Vault
 from proxy.capture_queue import CaptureQueue
 from tests.integration.proxy.enforcement import open_enforcement
@@ -157,7 +156,7 @@ async def agent_key(api_database: Database, organization: Any) -> Secret:
     async with begin_change(api_database, by) as change:
         await put_allowlist(change, loopback)
         checked = CheckedPolicy(PolicyDraft(name="t", rego_policy=_REGO), b"{}", ())
-        await create_policy(change.connection, organization.org_id, checked, Author(SYSTEM, None), clock=system_clock)
+        await create_policy(change, checked)
         issued = await create_key(
             change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )
