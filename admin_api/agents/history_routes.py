@@ -31,11 +31,8 @@ from headgate.actions.agent_figures import agent_figures
 from headgate.actions.store import ActionFilter, list_actions
 from headgate.actions.timeline import TIMELINE_CURSOR, agent_timeline
 from headgate.agents.listing_store import listed_agent
-from headgate.agents.model import Agent
-from headgate.agents.store import find_agent
-from headgate.db.database import Connection
+from headgate.agents.store import get_agent
 from headgate.journal.apply import apply_before_reading
-from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
@@ -56,7 +53,7 @@ async def actions(
     wanted = ActionFilter(agent_id=id, status=wanted_status(status))
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await _existing(connection, principal.org_id, id)
+        await get_agent(connection, principal.org_id, id)
         found = await list_actions(
             connection,
             principal.org_id,
@@ -81,7 +78,7 @@ async def activity(
     """Its timeline, newest first: its actions, and what was done to it and its keys."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        await _existing(connection, principal.org_id, id)
+        await get_agent(connection, principal.org_id, id)
         timeline = await agent_timeline(connection, principal.org_id, id, limit=limit, cursor=cursor)
     return TimelineAnswer(
         data=[moment_answer(moment) for moment in timeline.moments],
@@ -101,14 +98,7 @@ async def figures(
     since = now - timedelta(days=days)
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await _existing(connection, principal.org_id, id)
+        agent = await get_agent(connection, principal.org_id, id)
         counted = await agent_figures(connection, principal.org_id, id, since)
         listed = await listed_agent(connection, principal.org_id, agent, now=now)
     return figures_answer(id, since, counted, listed.last_seen_at)
-
-
-async def _existing(connection: Connection, org_id: str, agent_id: str) -> Agent:
-    agent = await find_agent(connection, org_id, agent_id)
-    if agent is None:
-        raise NotFoundError(f"there is no agent {agent_id}")
-    return agent

@@ -20,7 +20,7 @@ from admin_api.pagination import (
 from headgate.agents.key_listing_store import KeyFilter
 from headgate.agents.scopes import KIND_SCOPES, KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key
-from headgate.agents.store import find_agent, find_key
+from headgate.agents.store import find_key, get_agent
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 
@@ -60,8 +60,7 @@ async def list_all(
     org_id, now = principal.org_id, dependencies.clock()
     wanted = KeyFilter(agent_id=agent_id)
     async with dependencies.database.transaction(org_id) as connection:
-        if await find_agent(connection, org_id, agent_id) is None:
-            raise NotFoundError(f"there is no agent {agent_id}")
+        await get_agent(connection, org_id, agent_id)
         return await keys_page(connection, org_id, wanted, request, now)
 
 

@@ -16,7 +16,7 @@ from admin_api.agents.schemas import (
     agent_answer,
     created_agent_answer,
 )
-from admin_api.agents.stopped import stops_shown
+from admin_api.agents.shown import shown_agent, stops_shown
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -31,12 +31,12 @@ from admin_api.pagination import (
     list_request,
 )
 from admin_api.text import StorableText
-from headgate.agents.administer import change_agent, deactivate_agent, locked_agent
-from headgate.agents.listing_store import AgentFilter, list_agents, listed_agent
+from headgate.agents.administer import change_agent, deactivate_agent
+from headgate.agents.listing_store import AgentFilter, list_agents
 from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.service import create_agent, rotate_key
-from headgate.agents.store import find_agent
-from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.agents.store import get_agent
+from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
@@ -92,12 +92,8 @@ async def list_all(
 async def get(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
     """One agent, with its limits and counts of its keys."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        agent = await find_agent(connection, principal.org_id, id)
-        if agent is None:
-            raise NotFoundError(f"there is no agent {id}")
-        listed = await listed_agent(connection, principal.org_id, agent, now=dependencies.clock())
-        stops = await stops_shown(connection, principal.org_id)
-    return agent_answer(listed, stops)
+        agent = await get_agent(connection, principal.org_id, id)
+        return await shown_agent(connection, agent, dependencies.clock())
 
 
 @router.put("/admin/agents/{id}")
@@ -109,21 +105,16 @@ async def update(
 ) -> AgentAnswer:
     """Name, description, owner, tags and limits; what is left out stays. It holds for the agent's next call."""
     async with administer(principal, dependencies) as change:
-        before = await locked_agent(change, id)
+        before = await get_agent(change.connection, change.org_id, id, lock=True)
         agent = await change_agent(change, before, _changed(before, body))
-        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(change.connection, principal.org_id)
-    return agent_answer(listed, stops)
+        return await shown_agent(change.connection, agent, change.at)
 
 
 @router.delete("/admin/agents/{id}")
 async def deactivate(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
     """The agent is deactivated for good: its keys stop now, inside open tunnels too; its history stays."""
     async with administer(principal, dependencies) as change:
-        agent = await deactivate_agent(change, id)
-        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(change.connection, principal.org_id)
-    return agent_answer(listed, stops)
+        return await shown_agent(change.connection, await deactivate_agent(change, id), change.at)
 
 
 @router.post("/admin/agents/{id}/rotate-key")

@@ -4,15 +4,14 @@ from collections.abc import Awaitable, Callable
 
 from fastapi import APIRouter
 
-from admin_api.agents.schemas import AgentAnswer, StatusReason, agent_answer
-from admin_api.agents.stopped import stops_shown
+from admin_api.agents.schemas import AgentAnswer, StatusReason
+from admin_api.agents.shown import shown_agent
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId
 from admin_api.principal import Principal
 from headgate.agents.administer import resume_agent, suspend_agent
-from headgate.agents.listing_store import listed_agent
 from headgate.agents.model import Agent
 from headgate.organizations.change import OrganizationChange
 
@@ -50,6 +49,4 @@ async def _moved(
 ) -> AgentAnswer:
     async with administer(principal, dependencies) as change:
         agent = await move(change, agent_id, (body or StatusReason()).reason)
-        listed = await listed_agent(change.connection, principal.org_id, agent, now=change.at)
-        stops = await stops_shown(change.connection, principal.org_id)
-    return agent_answer(listed, stops)
+        return await shown_agent(change.connection, agent, change.at)

@@ -1,17 +1,6 @@
 """What the kill switch means for an agent, shown beside its status: a stopped agent looks active otherwise."""
 
-from headgate.agents.kill_switch import current_stops
-from headgate.db.database import Connection
-from headgate.kernel.errors import UnavailableError
-from headgate.organizations.stops import Stop, Stops, StopScope, refusal
-
-
-async def stops_shown(connection: Connection, org_id: str) -> Stops:
-    """Those of now. A switch that cannot be read lets nothing through, and hides no agent."""
-    try:
-        return await current_stops(connection, org_id)
-    except UnavailableError:
-        return (Stop(StopScope.ORGANIZATION, None, "the kill switch cannot be read", "nobody", ""),)
+from headgate.organizations.stops import Stops, StopScope, refusal
 
 
 def stopped_text(stops: Stops, agent_id: str) -> str | None:

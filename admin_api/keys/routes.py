@@ -30,8 +30,8 @@ from headgate.agents.leaks import parse_leak, revoke_matching
 from headgate.agents.model import KeyStatus
 from headgate.agents.scopes import KeyKind, parse_scopes
 from headgate.agents.service import create_key, revoke_key, take_over_key
-from headgate.agents.store import find_key
-from headgate.kernel.errors import ForbiddenError, NotFoundError
+from headgate.agents.store import get_key
+from headgate.kernel.errors import ForbiddenError
 from headgate.kernel.ids import IdPrefix
 
 router = APIRouter(route_class=GuardedRoute, tags=["keys"])
@@ -83,10 +83,7 @@ async def revoke_all_matching(
 async def get(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
     """One key, without the key itself."""
     async with dependencies.database.transaction(principal.org_id) as connection:
-        key = await find_key(connection, principal.org_id, id)
-    if key is None:
-        raise NotFoundError(f"there is no key {id}")
-    return key_answer(key, dependencies.clock())
+        return key_answer(await get_key(connection, principal.org_id, id), dependencies.clock())
 
 
 @router.post("/admin/keys/{id}/take-over")

@@ -14,20 +14,17 @@ from admin_api.organizations.schemas import (
 from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.principal import Principal
 from admin_api.users.schemas import UserAnswer, user_answer
-from headgate.kernel.errors import NotFoundError
 from headgate.kernel.secrets import Secret
 from headgate.notifications.mail_invitation import queue_invitation_mail
 from headgate.organizations.invitations import list_invitations
-from headgate.organizations.store import find_organization, list_users
+from headgate.organizations.store import get_organization, list_users
 from headgate.workflows.manage_members import grant_roles, invite, revoke_invitation
 
 
 async def require_organization(dependencies: Dependencies, org_id: str) -> str:
     """Its id. Raises NotFoundError."""
     async with dependencies.database.transaction(org_id) as connection:
-        if await find_organization(connection, org_id) is None:
-            raise NotFoundError(f"there is no organization {org_id}")
-    return org_id
+        return (await get_organization(connection, org_id)).org_id
 
 
 async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> CountedPage[UserAnswer]:

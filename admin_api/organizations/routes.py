@@ -31,8 +31,7 @@ from admin_api.organizations.schemas import (
 )
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CountedPage, CurrentPage, UncountedPagination
 from admin_api.users.schemas import UserAnswer
-from headgate.kernel.errors import NotFoundError
-from headgate.organizations.store import find_organization, list_organizations
+from headgate.organizations.store import get_organization, list_organizations
 from headgate.organizations.stored_rules import open_private_destinations, stored_bounds
 from headgate.workflows.manage_members import create_organization
 
@@ -67,10 +66,7 @@ async def create(
 async def get(id: OrganizationId, dependencies: CurrentDependencies) -> OrganizationAnswer:  # noqa: A002 - as everywhere
     """One organization, with its figures."""
     async with dependencies.database.transaction(id) as connection:
-        organization = await find_organization(connection, id)
-    if organization is None:
-        raise NotFoundError(f"there is no organization {id}")
-    return organization_answer(organization)
+        return organization_answer(await get_organization(connection, id))
 
 
 @router.get("/admin/organizations/{id}/private-destinations")

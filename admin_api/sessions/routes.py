@@ -11,7 +11,7 @@ from admin_api.identifiers import SessionId, UserId
 from admin_api.principal import Principal
 from admin_api.sessions.schemas import EndedAnswer, SessionsAnswer, WhoAnswer, session_answer, who_answer
 from headgate.kernel.errors import NotFoundError
-from headgate.organizations.store import find_users
+from headgate.organizations.store import get_user
 from headgate.sessions.service import EndReason, close_sessions
 from headgate.sessions.store import live_sessions
 from headgate.workflows.deactivate_user import sign_out_everywhere
@@ -63,9 +63,9 @@ async def end_all_of_user(
 ) -> EndedAnswer:
     """Sign a person out everywhere, now: tokens that were issued until now are refused, too. They can sign in again:
     to shut them out, deactivate them."""
-    user_id = await _existing(dependencies, principal, id)
     async with administer(principal, dependencies) as change:
-        ended = await sign_out_everywhere(change, user_id, address=address_subject(request.scope))
+        user = await get_user(change.connection, change.org_id, id)
+        ended = await sign_out_everywhere(change, user.user_id, address=address_subject(request.scope))
     return EndedAnswer(ended=ended)
 
 
@@ -125,6 +125,4 @@ async def _end(
 
 async def _existing(dependencies: Dependencies, principal: Principal, user_id: str) -> str:
     async with dependencies.database.transaction(principal.org_id) as connection:
-        if user_id not in await find_users(connection, principal.org_id, [user_id]):
-            raise NotFoundError(f"there is no user {user_id}")
-    return user_id
+        return (await get_user(connection, principal.org_id, user_id)).user_id

@@ -13,9 +13,8 @@ from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from admin_api.traffic.reading import opened, record_reading
 from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer
-from headgate.agents.store import find_agent
+from headgate.agents.store import get_agent
 from headgate.audit.model import EventType
-from headgate.kernel.errors import NotFoundError
 from headgate.traffic.store import TrafficFilter, count_losses, get_exchange, list_exchanges
 from headgate.traffic.timeline import Step, timeline_of
 
@@ -89,8 +88,7 @@ async def timeline(
     start, end = range_of_time(start_date, end_date)
     wanted = TrafficFilter(agent_id=agent_id, start=start, end=end)
     async with dependencies.database.transaction(principal.org_id) as connection:
-        if await find_agent(connection, principal.org_id, agent_id) is None:
-            raise NotFoundError(f"there is no agent {agent_id}")
+        await get_agent(connection, principal.org_id, agent_id)
         page = await list_exchanges(connection, principal.org_id, wanted, limit=limit, cursor=cursor)
         losses = await count_losses(connection, principal.org_id, start=start, end=end)
     return TrafficTimelineAnswer(

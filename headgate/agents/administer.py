@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headgate.agents.model import Agent, AgentStatus
-from headgate.agents.store import find_agent, revoke_keys, update_agent, usable_keys_of_agent
+from headgate.agents.store import get_agent, revoke_keys, update_agent, usable_keys_of_agent
 from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.kernel.errors import ConflictError
 from headgate.organizations.change import OrganizationChange
-
-
-async def locked_agent(change: OrganizationChange, agent_id: str) -> Agent:
-    """The agent, held until the transaction ends. Raises NotFoundError."""
-    agent = await find_agent(change.connection, change.org_id, agent_id, lock=True)
-    if agent is None:
-        raise NotFoundError(f"there is no agent {agent_id}")
-    return agent
 
 
 async def change_agent(change: OrganizationChange, before: Agent, after: Agent) -> Agent:
@@ -37,7 +29,7 @@ async def change_agent(change: OrganizationChange, before: Agent, after: Agent) 
 
 async def suspend_agent(change: OrganizationChange, agent_id: str, reason: str | None) -> Agent:
     """Its keys stop working now and work again when it is resumed. Raises NotFoundError, ConflictError."""
-    agent = await locked_agent(change, agent_id)
+    agent = await get_agent(change.connection, change.org_id, agent_id, lock=True)
     if agent.status is AgentStatus.SUSPENDED:
         return agent
     _require(agent, AgentStatus.ACTIVE)
@@ -46,7 +38,7 @@ async def suspend_agent(change: OrganizationChange, agent_id: str, reason: str |
 
 async def resume_agent(change: OrganizationChange, agent_id: str, reason: str | None) -> Agent:
     """The end of a suspension. Raises NotFoundError, ConflictError (a deactivated agent is history)."""
-    agent = await locked_agent(change, agent_id)
+    agent = await get_agent(change.connection, change.org_id, agent_id, lock=True)
     if agent.status is AgentStatus.ACTIVE:
         return agent
     _require(agent, AgentStatus.SUSPENDED)
@@ -55,7 +47,7 @@ async def resume_agent(change: OrganizationChange, agent_id: str, reason: str | 
 
 async def deactivate_agent(change: OrganizationChange, agent_id: str) -> Agent:
     """End an agent for good: its keys are revoked, its history stays. Once more changes nothing."""
-    agent = await locked_agent(change, agent_id)
+    agent = await get_agent(change.connection, change.org_id, agent_id, lock=True)
     if agent.status is AgentStatus.DEACTIVATED:
         return agent
     usable = await usable_keys_of_agent(change.connection, change.org_id, agent_id, change.at)

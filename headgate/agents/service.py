@@ -13,8 +13,9 @@ from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, Ap
 from headgate.agents.scopes import KIND_SCOPES, KeyKind, Scope
 from headgate.agents.store import (
     expire_keys,
-    find_agent,
     find_key,
+    get_agent,
+    get_key,
     insert_agent,
     insert_key,
     revoke_keys,
@@ -142,16 +143,13 @@ async def rotate_key(
 
 async def revoke_key(change: OrganizationChange, key_id: str, *, agent_id: str | None = None) -> ApiKey:
     """End a key now and for ever; revoking it again changes nothing. Raises NotFoundError."""
-    key = await find_key(change.connection, change.org_id, key_id, agent_id=agent_id, lock=True)
-    if key is None:
-        raise NotFoundError(f"there is no key {key_id}")
+    key = await get_key(change.connection, change.org_id, key_id, agent_id=agent_id, lock=True)
     if key.revoked_at is not None:
         return key
     await change.raise_generation()
     await revoke_keys(change.connection, change.org_id, [key_id], change.at)
     await _record(change, EventType.KEY_REVOKED, key)
-    revoked = await find_key(change.connection, change.org_id, key_id)
-    return key if revoked is None else revoked
+    return await get_key(change.connection, change.org_id, key_id)
 
 
 async def take_over_key(change: OrganizationChange, key_id: str) -> ApiKey:
@@ -177,9 +175,7 @@ async def take_over_key(change: OrganizationChange, key_id: str) -> ApiKey:
 
 
 async def _active_agent(connection: Connection, org_id: str, agent_id: str) -> Agent:
-    agent = await find_agent(connection, org_id, agent_id)
-    if agent is None:
-        raise NotFoundError(f"there is no agent {agent_id}")
+    agent = await get_agent(connection, org_id, agent_id)
     if agent.status is not AgentStatus.ACTIVE:
         raise ConflictError(f"the agent {agent_id} is {agent.status}: it gets no keys")
     return agent

@@ -11,6 +11,7 @@ from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, Ap
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row, update_row
+from headgate.kernel.errors import NotFoundError
 
 _AGENT: Final = (
     "org_id, agent_id, name, description, status, created_by, created_at, updated_at, owner, tags,"
@@ -86,6 +87,14 @@ async def find_agent(connection: Connection, org_id: str, agent_id: str, *, lock
     return None if row is None else agent_of(row)
 
 
+async def get_agent(connection: Connection, org_id: str, agent_id: str, *, lock: bool = False) -> Agent:
+    """Raises NotFoundError."""
+    agent = await find_agent(connection, org_id, agent_id, lock=lock)
+    if agent is None:
+        raise NotFoundError(f"there is no agent {agent_id}")
+    return agent
+
+
 async def find_agent_by_name(connection: Connection, org_id: str, name: str) -> Agent | None:
     """The oldest agent of this name; names are not unique."""
     cursor = await connection.execute(
@@ -136,6 +145,16 @@ async def find_key(
     )
     row = await cursor.fetchone()
     return None if row is None else key_of(row)
+
+
+async def get_key(
+    connection: Connection, org_id: str, key_id: str, *, agent_id: str | None = None, lock: bool = False
+) -> ApiKey:
+    """Raises NotFoundError."""
+    key = await find_key(connection, org_id, key_id, agent_id=agent_id, lock=lock)
+    if key is None:
+        raise NotFoundError(f"there is no key {key_id}")
+    return key
 
 
 async def usable_keys_of_agent(connection: Connection, org_id: str, agent_id: str, now: datetime) -> list[ApiKey]:

@@ -11,7 +11,7 @@ from headgate.actions.delegation_store import checked_chain
 from headgate.actions.digest import action_digest
 from headgate.actions.rego_input import rego_input
 from headgate.actions.request import draft_of, parse_submission
-from headgate.agents.store import find_agent
+from headgate.agents.store import get_agent
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
@@ -21,7 +21,7 @@ from headgate.gate.preconditions import unconditional
 from headgate.gate.rehearse_content import ContentRehearsal, RehearsedContent
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
-from headgate.kernel.errors import AmbiguousRequestError, NotFoundError, ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.evaluate import PolicySet
@@ -94,9 +94,7 @@ class DryRun:
             draft = await self._draft(connection, org_id, call)
             generation = await stored_generation(connection, org_id)
             if call.agent_id is not None:
-                agent = await find_agent(connection, org_id, call.agent_id)
-                if agent is None:
-                    raise NotFoundError(f"there is no agent {call.agent_id}")
+                agent = await get_agent(connection, org_id, call.agent_id)
                 agent_id, agent_name = agent.agent_id, agent.name
         state = await self._states.at_least(org_id, generation)
         candidate = with_connection(

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from headgate.agents.model import AgentStatus
-from headgate.agents.store import find_agent
+from headgate.agents.store import get_agent
 from headgate.approvals.model import Approval
 from headgate.approvals.standing import Parties
 from headgate.approvals.voting import Voter
@@ -27,7 +27,7 @@ from headgate.grants.store import count_in_force, insert_grant
 from headgate.grants.stored_form import scope_record
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
-from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
+from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.change import OrganizationChange
 from headgate.policies.model import Requirement
@@ -160,9 +160,7 @@ def _new(change: Change, granter: Voter, bounds: Bounds, calls: Calls, agent_id:
 async def _save(change: OrganizationChange, grant: Grant, max_seconds: int) -> None:
     _check_bounds(grant, max_seconds)
     await change.raise_generation()
-    agent = await find_agent(change.connection, change.org_id, grant.agent_id)
-    if agent is None:
-        raise NotFoundError(f"there is no agent {grant.agent_id}")
+    agent = await get_agent(change.connection, change.org_id, grant.agent_id)
     if agent.status is not AgentStatus.ACTIVE:
         raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: it gets no grants")
     if await count_in_force(change.connection, change.org_id) >= IN_FORCE_MAX:

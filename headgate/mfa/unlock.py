@@ -7,18 +7,16 @@ themselves, since a thief with an administrator's first factor would go on guess
 
 from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.kernel.errors import ConflictError
 from headgate.mfa.attempt_store import forget_all_attempts
 from headgate.mfa.model import Attempted
 from headgate.organizations.change import OrganizationChange
-from headgate.organizations.store import find_users, find_users_by_email
+from headgate.organizations.store import find_users_by_email, get_user
 
 
 async def unlock_codes(change: OrganizationChange, user_id: str) -> list[Attempted]:
     """Answers what had been guessed at; nothing: there was no lock. Raises NotFoundError, ConflictError (oneself)."""
-    user = (await find_users(change.connection, change.org_id, [user_id])).get(user_id)
-    if user is None:
-        raise NotFoundError(f"there is no user {user_id}")
+    user = await get_user(change.connection, change.org_id, user_id)
     same = [] if user.email is None else await find_users_by_email(change.connection, change.org_id, user.email)
     if change.user_id in {user_id, *(one.user_id for one in same)}:
         raise ConflictError("nobody unlocks themselves: another administrator can")

@@ -38,6 +38,14 @@ async def find_organization(connection: Connection, org_id: str) -> Organization
     return None if row is None else Organization(row["org_id"], row["name"], row["created_at"])
 
 
+async def get_organization(connection: Connection, org_id: str) -> Organization:
+    """Raises NotFoundError."""
+    organization = await find_organization(connection, org_id)
+    if organization is None:
+        raise NotFoundError(f"there is no organization {org_id}")
+    return organization
+
+
 async def list_organizations(connection: Connection, *, before: str | None, limit: int) -> list[Organization]:
     """Newest first, over all of them: for the operator."""
     cursor = await connection.execute("SELECT * FROM organizations_listed(%s, %s)", [before, limit])
@@ -124,6 +132,14 @@ async def find_users(connection: Connection, org_id: str, user_ids: Iterable[str
         [org_id, list(user_ids)],
     )
     return {row["user_id"]: _user(row) async for row in cursor}
+
+
+async def get_user(connection: Connection, org_id: str, user_id: str) -> User:
+    """Raises NotFoundError."""
+    user = (await find_users(connection, org_id, [user_id])).get(user_id)
+    if user is None:
+        raise NotFoundError(f"there is no user {user_id}")
+    return user
 
 
 async def list_users(

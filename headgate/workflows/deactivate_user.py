@@ -15,12 +15,12 @@ from headgate.agents.model import ApiKey
 from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.kernel.errors import ConflictError
 from headgate.mfa.closed_sessions import close_tokens_of
 from headgate.organizations.change import OrganizationChange
 from headgate.organizations.invitations import open_invitations_of
 from headgate.organizations.model import User
-from headgate.organizations.store import find_users, find_users_by_email, set_deactivated
+from headgate.organizations.store import find_users_by_email, get_user, set_deactivated
 from headgate.sessions.service import EndReason, close_sessions
 from headgate.workflows.manage_members import revoke_invitation
 
@@ -69,9 +69,7 @@ async def sign_out_everywhere(change: OrganizationChange, user_id: str, *, addre
 
 async def _person(connection: Connection, org_id: str, user_id: str) -> tuple[User, Sequence[User]]:
     """Raises NotFoundError."""
-    user = (await find_users(connection, org_id, [user_id])).get(user_id)
-    if user is None:
-        raise NotFoundError(f"there is no user {user_id}")
+    user = await get_user(connection, org_id, user_id)
     same = [] if user.email is None else await find_users_by_email(connection, org_id, user.email)
     return user, [one for one in same if one.user_id != user_id]
 

@@ -26,8 +26,9 @@ from headgate.organizations.invitations import (
 from headgate.organizations.model import GRANTABLE_ROLES, Organization, Role, TokenIdentity, User
 from headgate.organizations.service import sign_in_as, user_actor
 from headgate.organizations.store import (
-    find_organization,
     find_users,
+    get_organization,
+    get_user,
     insert_organization,
     set_granted_roles,
 )
@@ -51,9 +52,7 @@ async def create_organization(database: Database, by: Change, name: str) -> Orga
     org_id = new_id(IdPrefix.ORGANIZATION)
     async with begin_change(database, replace(by, org_id=org_id)) as change:
         await insert_organization(change.connection, org_id, name)
-        made = await find_organization(change.connection, org_id)
-        if made is None:
-            raise NotFoundError(f"there is no organization {org_id}")
+        made = await get_organization(change.connection, org_id)
         told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": by.org_id}
         await change.record(EventType.ORGANIZATION_CREATED, told)
         await seed_default_policies(replace(change, actor=SYSTEM, user_id=None))
@@ -147,9 +146,7 @@ async def grant_roles(change: OrganizationChange, user_id: str, roles: Iterable[
 
     Raises NotFoundError, ValidationError.
     """
-    user = (await find_users(change.connection, change.org_id, [user_id])).get(user_id)
-    if user is None:
-        raise NotFoundError(f"there is no user {user_id}")
+    user = await get_user(change.connection, change.org_id, user_id)
     return await _grant(change, user, _grantable(roles))
 
 
