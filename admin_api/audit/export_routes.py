@@ -13,15 +13,15 @@ from starlette.responses import StreamingResponse
 
 from admin_api.audit.filters import CurrentFilter, resolve
 from admin_api.audit.schemas import event_answer
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from headgate.audit.export_formats import csv_head, csv_lines
 from headgate.audit.feed_store import newest_seq
-from headgate.audit.model import Event, EventFilter, EventType, SealedEvent
-from headgate.audit.store import append, events_before
+from headgate.audit.model import EventFilter, EventType, SealedEvent
+from headgate.audit.store import events_before
 from headgate.db.database import Database
 from headgate.journal.apply import apply_before_reading
-from headgate.kernel.canonical_json import JsonObject
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
@@ -41,12 +41,10 @@ async def export(
     """Newest first. Lines of JSON are as the list shows events; CSV has a line of names first, and no cell that a
     spreadsheet would run."""
     await apply_before_reading(dependencies.database, principal.org_id)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        wanted = await resolve(connection, principal.org_id, asked)
-        last = await newest_seq(connection, principal.org_id)
-        data: JsonObject = {"format": format, "filters": asked.given, "up_to_seq": last}
-        taken = Event(EventType.AUDIT_EXPORTED, dependencies.clock(), principal.actor, data)
-        await append(connection, principal.org_id, [taken])
+    async with administer(principal, dependencies) as change:
+        wanted = await resolve(change.connection, principal.org_id, asked)
+        last = await newest_seq(change.connection, principal.org_id)
+        await change.record(EventType.AUDIT_EXPORTED, {"format": format, "filters": asked.given, "up_to_seq": last})
     source = _Source(dependencies.database, principal.org_id, wanted, last)
     return StreamingResponse(
         source.csv() if format == "csv" else source.json_lines(),

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.evidence.schemas import (
     CheckpointsAnswer,
@@ -17,14 +18,13 @@ from admin_api.evidence.schemas import (
 )
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId, OrganizationId
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.evidence.export_store import load_exports
 from headgate.evidence.pack import make_pack
 from headgate.evidence.prove import prove_consistency
 from headgate.evidence.tree_store import get_checkpoint, latest_checkpoint, list_checkpoints, load_tree
 from headgate.journal.apply import apply_before_reading
-from headgate.kernel.canonical_json import sha256_hex
+from headgate.kernel.canonical_json import JsonObject, sha256_hex
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 
@@ -115,15 +115,10 @@ async def proof_pack(action_id: ActionId, principal: CurrentPrincipal, dependenc
         dependencies.signing_keys,
         wait_seconds=dependencies.checkpoint_seconds + _GRACE_SECONDS,
     )
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        exported = Event(
-            EventType.PROOF_PACK_EXPORTED,
-            dependencies.clock(),
-            principal.actor,
-            # Not in the event's own column: the pack of an action would change with each look at it.
-            {"action_id": action_id, "tree_size": pack.size, "sha256": sha256_hex(pack.content)},
-        )
-        await append(connection, principal.org_id, [exported])
+    async with administer(principal, dependencies) as change:
+        # Not in the event's own column: the pack of an action would change with each look at it.
+        data: JsonObject = {"action_id": action_id, "tree_size": pack.size, "sha256": sha256_hex(pack.content)}
+        await change.record(EventType.PROOF_PACK_EXPORTED, data)
     return Response(
         pack.content,
         media_type="application/zip",

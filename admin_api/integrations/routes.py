@@ -23,8 +23,7 @@ from admin_api.integrations.schemas import (
 )
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.settings.versions import SettingVersionAnswer, versions_page
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.deliveries.model import TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, list_deliveries
 from headgate.integrations.adapters import account_of
@@ -66,16 +65,14 @@ def _add(integration: Integration) -> None:
 
     async def test(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IntegrationTestAnswer:
         """Asks the platform who we are; nothing is opened or told there."""
-        async with dependencies.database.transaction(principal.org_id) as connection:
-            stored = await load_stored(connection, principal.org_id, integration, dependencies.vault)
+        async with administer(principal, dependencies) as change:
+            stored = await load_stored(change.connection, principal.org_id, integration, dependencies.vault)
             if stored is None:
                 raise NotFoundError(f"{integration} was never set: PUT {path} sets it")
             require_members(stored.settings, "it is needed to ask the platform")
-            secrets = await load_secrets(connection, principal.org_id, integration, dependencies.vault)
-            rules = await destination_rules(connection, principal.org_id)
-            tried: JsonObject = {"name": integration.value}
-            event = Event(EventType.SETTING_TESTED, dependencies.clock(), principal.actor, tried)
-            await append(connection, principal.org_id, [event])
+            secrets = await load_secrets(change.connection, principal.org_id, integration, dependencies.vault)
+            rules = await destination_rules(change.connection, principal.org_id)
+            await change.record(EventType.SETTING_TESTED, {"name": integration.value})
         started = time.perf_counter()
         try:
             account = await account_of(stored.settings, secrets, dependencies.outgoing, rules, dependencies.clock)

@@ -13,6 +13,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import StreamingResponse
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ReplayId
@@ -23,8 +24,7 @@ from admin_api.policies.saving import checked_draft
 from admin_api.principal import Principal
 from headgate.actions.replay_store import ReplayRange
 from headgate.agents.scopes import Scope, require_scope
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import HeadgateError
@@ -127,17 +127,16 @@ def _described(report: JsonObject, prepared: Replay, body: ReplayBody) -> JsonOb
 
 
 async def _keep(report: JsonObject, principal: Principal, dependencies: Dependencies) -> str:
-    now = dependencies.clock()
-    kept = KeptReport(new_id(IdPrefix.REPLAY), now, principal.actor, report)
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await keep_report(connection, principal.org_id, kept, principal.actor)
+    async with administer(principal, dependencies) as change:
+        kept = KeptReport(new_id(IdPrefix.REPLAY), change.at, change.actor, report)
+        await keep_report(change.connection, change.org_id, kept, change.actor)
         data: JsonObject = {
             "replay_id": kept.replay_id,
             "policy_id": report["policy_id"],
             "replayed": report["replayed"],
             "changed": report["changed"],
         }
-        await append(connection, principal.org_id, [Event(EventType.POLICY_REPLAYED, now, principal.actor, data)])
+        await change.record(EventType.POLICY_REPLAYED, data)
     return kept.replay_id
 
 

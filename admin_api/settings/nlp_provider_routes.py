@@ -12,8 +12,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, princi
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
 from admin_api.settings.tagged import require_before, tag_of
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
+from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.judges.model import JudgeError, Provider, ProviderKind, Question
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
@@ -112,10 +111,9 @@ async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependenci
     model = body.model or next(iter(setting.models), None)
     if model is None:
         raise ValidationError("model: which one? none is set for this provider", details={"field": "model"})
-    async with dependencies.database.transaction(principal.org_id) as connection:
+    async with administer(principal, dependencies) as change:
         tried: JsonObject = {"name": "nlp_providers", "provider": body.provider, "model": model}
-        event = Event(EventType.SETTING_TESTED, dependencies.clock(), principal.actor, tried)
-        await append(connection, principal.org_id, [event])
+        await change.record(EventType.SETTING_TESTED, tried)
     started = time.perf_counter()
     try:
         verdict = await dependencies.nlp.judges.ask(_trial(principal.org_id, provider, model), use_cache=False)

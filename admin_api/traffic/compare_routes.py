@@ -6,15 +6,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId, ExchangeId
 from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from admin_api.traffic.reading import opened, record_reading
+from admin_api.traffic.reading import opened
 from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer
 from headgate.agents.store import get_agent
 from headgate.audit.model import EventType
+from headgate.kernel.canonical_json import JsonObject
 from headgate.traffic.store import TrafficFilter, count_losses, get_exchange, list_exchanges
 from headgate.traffic.timeline import Step, timeline_of
 
@@ -65,11 +67,11 @@ async def diff(
 ) -> ExchangeDifferenceAnswer:
     """What differs between two exchanges. Both are read by it, and that is recorded."""
     ids = [left, right]
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        both = [opened(await get_exchange(connection, principal.org_id, one), dependencies) for one in ids]
+    async with administer(principal, dependencies) as change:
+        both = [opened(await get_exchange(change.connection, principal.org_id, one), dependencies) for one in ids]
         for one in both:
-            data = {"exchange_id": one.kept.exchange_id, "action_id": one.kept.action_id}
-            await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, {**data})
+            data: JsonObject = {"exchange_id": one.kept.exchange_id, "action_id": one.kept.action_id}
+            await change.record(EventType.TRAFFIC_READ, data)
     found: dict[str, Any] = await dependencies.review.difference(both[0].document, both[1].document)
     return ExchangeDifferenceAnswer(left=exchange_answer(both[0].kept), right=exchange_answer(both[1].kept), **found)
 

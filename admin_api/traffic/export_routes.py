@@ -6,13 +6,14 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import MAX_LIMIT
 from admin_api.principal import Principal
 from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
-from admin_api.traffic.reading import Opened, opened, record_reading, search
+from admin_api.traffic.reading import Opened, opened, search
 from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -50,8 +51,8 @@ async def export(
         chosen = await _matching(principal, dependencies, wanted, limit)
     told: list[JsonValue] = [one.kept.exchange_id for one in chosen]
     data: JsonObject = {"format": as_format, "exchanges": told, "filter": wanted.expression}
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        await record_reading(connection, principal, dependencies, EventType.TRAFFIC_EXPORTED, data)
+    async with administer(principal, dependencies) as change:
+        await change.record(EventType.TRAFFIC_EXPORTED, data)
     media_type, name = _MEDIA[as_format]
     content = await _content(dependencies, as_format, chosen)
     return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})

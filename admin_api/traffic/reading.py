@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from admin_api.change import administer
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
 from admin_api.services.traffic_review import for_review
 from admin_api.traffic.filters import WantedTraffic
-from headgate.audit.model import Event, EventType
-from headgate.audit.store import append
-from headgate.db.database import Connection
+from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import UnavailableError
 from headgate.traffic.model import Kept
@@ -55,13 +54,6 @@ def opened(kept: Kept, dependencies: Dependencies) -> Opened:
     return Opened(kept, open_exchange(kept, dependencies.vault))
 
 
-async def record_reading(
-    connection: Connection, principal: Principal, dependencies: Dependencies, event_type: EventType, data: JsonObject
-) -> None:
-    event = Event(event_type, dependencies.clock(), principal.actor, data)
-    await append(connection, principal.org_id, [event])
-
-
 async def search(
     principal: Principal, dependencies: Dependencies, wanted: WantedTraffic, *, limit: int, cursor: str | None
 ) -> Searched:
@@ -96,8 +88,8 @@ async def search(
     if wanted.expression is not None:
         ids: list[JsonValue] = [one.kept.exchange_id for one in found]
         data: JsonObject = {"filter": wanted.expression, "looked_at": looked_at, "found": ids}
-        async with dependencies.database.transaction(principal.org_id) as connection:
-            await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, data)
+        async with administer(principal, dependencies) as change:
+            await change.record(EventType.TRAFFIC_READ, data)
     return Searched(found, looked_at, cursor if is_more else None)
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
 
+from admin_api.change import administer
 from admin_api.deleted import DeletedAnswer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -18,7 +19,7 @@ from admin_api.pagination import (
     open_camel_pagination,
 )
 from admin_api.traffic.filters import CurrentTraffic
-from admin_api.traffic.reading import opened, record_reading, search
+from admin_api.traffic.reading import opened, search
 from admin_api.traffic.schemas import (
     TrafficPageAnswer,
     WholeExchangeAnswer,
@@ -101,10 +102,9 @@ async def get(
     view: Annotated[View, Query(description="A content view of mitmproxy; none: only as it was stored.")] = "auto",
 ) -> WholeExchangeAnswer:
     """Heads and bodies. That somebody has read them is recorded before they are answered (`traffic.read`)."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        one = opened(await get_exchange(connection, principal.org_id, id), dependencies)
-        data = {"exchange_id": id, "action_id": one.kept.action_id}
-        await record_reading(connection, principal, dependencies, EventType.TRAFFIC_READ, {**data})
+    async with administer(principal, dependencies) as change:
+        one = opened(await get_exchange(change.connection, principal.org_id, id), dependencies)
+        await change.record(EventType.TRAFFIC_READ, {"exchange_id": id, "action_id": one.kept.action_id})
     pretty = {} if view == "none" else await dependencies.review.pretty(one.for_review(), view)
     return whole_answer(one.kept, one.document, pretty)
 
@@ -116,8 +116,7 @@ async def erase(
     dependencies: CurrentDependencies,
 ) -> DeletedAnswer:
     """Deletes its key, and all text of it; that it was there, and that it was erased, stays."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        if await erase_exchange(connection, principal.org_id, id, dependencies.clock()):
-            data = {"exchange_id": id}
-            await record_reading(connection, principal, dependencies, EventType.TRAFFIC_ERASED, {**data})
+    async with administer(principal, dependencies) as change:
+        if await erase_exchange(change.connection, principal.org_id, id, change.at):
+            await change.record(EventType.TRAFFIC_ERASED, {"exchange_id": id})
     return DeletedAnswer(id=id)
