@@ -22,7 +22,8 @@ class OrganizationChange(Change):
     async def raise_generation(self) -> int:
         """Makes decisions in flight stale and locks the organization's row: call it before what must be ordered.
 
-        Answers the new generation. It rises once in a change, however often this is called. Raises NotFoundError.
+        Answers the new generation. It rises once in a change, however often this is called: a savepoint that
+        holds the first call and is rolled back ends what the change may do. Raises NotFoundError.
         """
         if not self._raised:
             self._raised.append(await bump_generation(self.connection, self.org_id))
