@@ -1,9 +1,9 @@
-"""What a policy's evaluation answered, parsed at the edge into a PolicyVerdict.
+"""Parses the answer of a policy's evaluation into a PolicyVerdict.
 
-The answer is one JSON object with those of ``deny``, ``require_approval``, ``allow``, ``reason``,
-``risk_level``, ``approval`` and ``capture`` that the policy's package defines for this call. An empty set or list,
-false and an absent member say nothing. Anything of another type is a mistake in the policy and denies, saying which
-(semantics.md, "Combining and voting"): ``allow := "yes"`` must not pass for true, nor be taken for silence.
+The answer is one JSON object with those of ``deny``, ``require_approval``, ``allow``, ``reason``, ``risk_level``,
+``approval`` and ``capture`` that the policy's package defines for this call. An empty set or list, false and an absent
+member decide nothing. Any other type is an error in the policy; the policy then denies and names the error
+(semantics.md, "Combining and voting"). ``allow := "yes"`` must count neither as true nor as absent.
 """
 
 import json
@@ -22,7 +22,7 @@ _CAPTURE_LEVELS: Final = {level.value: level for level in CaptureLevel}
 
 
 def verdict_of(policy: RulePolicy, answer: bytes) -> PolicyVerdict:
-    """What the policy said. A malformed answer is a deny with ``error`` set; never raises for content."""
+    """Parses the answer. A malformed answer is a deny with ``error`` set; the content never raises."""
     if answer == b"{}":
         return PolicyVerdict(policy.policy_id, policy.version, policy.priority, None)
     try:
@@ -38,15 +38,15 @@ def verdict_of(policy: RulePolicy, answer: bytes) -> PolicyVerdict:
 
 
 def failed(policy: RulePolicy, error: str) -> PolicyVerdict:
-    """A policy that could not say anything denies, and says why."""
-    # It may have wanted to mark the call as one that is not kept.
+    """A policy that fails denies, with the failure as its reason."""
+    # The policy might have marked the call as one not to capture.
     return PolicyVerdict(
         policy.policy_id, policy.version, policy.priority, Verdict.DENY, error=error, capture=CaptureLevel.OFF
     )
 
 
 def _parse(policy: RulePolicy, document: JsonObject) -> PolicyVerdict:
-    # All three verdicts are checked before any counts: a mistake in one may be what hides a deny.
+    # Check all three verdicts before using any: an error in one may hide a deny.
     denied, deny_messages = _rule("deny", document.get("deny", False))
     asked, ask_messages = _rule("require_approval", document.get("require_approval", False))
     allowed = document.get("allow", False)

@@ -1,4 +1,4 @@
-"""What is wrong with a member of a policy's answer, in words: the type that it has, and the error that says so."""
+"""Describes an invalid member of a policy's answer: its type, and the error text."""
 
 from headgate.kernel.canonical_json import JsonValue
 
@@ -8,7 +8,7 @@ class AnswerError(Exception):
 
 
 def describe(value: JsonValue) -> str:
-    """The value's type, or the number itself: a policy's author looks for it in their text."""
+    """The value's type, or the number itself, so that the policy's author can find it."""
     match value:
         case None:
             return "null"
@@ -25,7 +25,7 @@ def describe(value: JsonValue) -> str:
 
 
 def whole_number(name: str, value: JsonValue, most: int) -> int:
-    """From 1 to ``most``. Rego has one type of number: 2.0 is 2 there, and here. Raises AnswerError."""
+    """From 1 to ``most``. Rego has one number type: it treats 2.0 as 2, and so does this check. Raises AnswerError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= most or value != int(value):
         raise AnswerError(f"{name} must be a whole number from 1 to {most}, not {describe(value)}")
     return int(value)

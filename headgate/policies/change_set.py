@@ -1,7 +1,7 @@
-"""Many changes of policies, documents and modules as one: all of them hold from the same moment on, or none does.
+"""Applies many changes of policies, documents and modules atomically.
 
-Everything is checked as it will be together, outside of any transaction; then it is stored in one, and only where the
-organization's state is still the one that it was checked against. A rehearsal does all of that, and takes it back.
+All changes are checked together outside of any transaction. One transaction stores them, and only if the organization's
+state is still the one that the check used. A rehearsal does the same and rolls back.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ type RuleChange = PolicyCreation | PolicyUpdate | PolicyDeletion | DocumentChang
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one change came to. ``policy_id`` None: a document or module."""
+    """The result of one change. ``policy_id`` None: a document or module."""
 
     policy_id: str | None
     version: int
@@ -73,7 +73,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class _Now:
-    """What the changes are checked against."""
+    """The state that the changes are checked against."""
 
     generation: int
     around: Surroundings
@@ -84,9 +84,9 @@ class _Now:
 async def apply_changes(
     database: Database, by: Change, changes: Sequence[RuleChange], note: str | None, *, rehearse: bool
 ) -> list[Applied]:
-    """What each came to, in their order. ``rehearse``: nothing stays.
+    """Returns the results in the order of the changes. ``rehearse``: roll back at the end.
 
-    Raises ValidationError with the number of the change as ``change``, or where it takes longer than SECONDS_MAX;
+    Raises ValidationError with the number of the change as ``change``, or if the check exceeds SECONDS_MAX;
     NotFoundError, ConflictError.
     """
     check_note(note)
@@ -127,10 +127,11 @@ async def _store(
     rehearse: bool,
     until: float,
 ) -> list[Applied]:
-    """``until``: of the loop's clock. The commit is outside of it: what was stored is never called not stored."""
+    """``until``: by the loop's clock. The commit is outside of the deadline, so a stored change is never reported as
+    refused."""
     results: dict[int, Applied] = {}
     async with asyncio.timeout_at(until):
-        # Each saved policy is compared with all others: while these live, none of them is compiled twice.
+        # Each saved policy is compared with all others. These references keep every policy from being compiled twice.
         compiled = await asyncio.to_thread(_compiled, now, checked)
     async with begin_change(database, by) as change, change.connection.transaction(force_rollback=rehearse):
         async with asyncio.timeout_at(until):
@@ -166,7 +167,7 @@ def _compiled(now: _Now, checked: Mapping[int, CheckedPolicy]) -> list[CompiledP
     if not checked:
         return []
     compiled = [compile_policy(one.draft.rego_policy, one.data, one.libraries) for one in checked.values()]
-    around = next(iter(checked.values()))  # the data and modules are the same for all
+    around = next(iter(checked.values()))  # The data and modules are the same for all.
     for enabled in now.enabled:
         with suppress(PolicyRefusedError):
             compiled.append(compile_policy(enabled.rego_policy, around.data, around.libraries))
@@ -174,8 +175,7 @@ def _compiled(now: _Now, checked: Mapping[int, CheckedPolicy]) -> list[CompiledP
 
 
 async def _lock(connection: Connection, org_id: str, changes: Sequence[RuleChange]) -> None:
-    """Policies and documents before the generation, as whoever changes one of them does: else each would wait for
-    the other."""
+    """Locks policies and documents before the generation, as every writer does. Another order could deadlock."""
     for policy_id in sorted(one.policy_id for one in changes if isinstance(one, PolicyUpdate | PolicyDeletion)):
         await lock_policy(connection, org_id, policy_id)
     documents = [one for one in changes if isinstance(one, DocumentChange)]
@@ -184,7 +184,7 @@ async def _lock(connection: Connection, org_id: str, changes: Sequence[RuleChang
 
 
 def _surroundings_after(around: Surroundings, changes: Sequence[RuleChange]) -> Surroundings:
-    """With all changes at once: a document may take the place of another that goes. Raises ValidationError."""
+    """Applies all changes at once, so a document may replace a deleted one. Raises ValidationError."""
     documents, libraries = dict(around.documents), dict(around.libraries)
     seen: set[tuple[DocumentKind, str]] = set()
     for one in changes:
@@ -201,7 +201,7 @@ def _surroundings_after(around: Surroundings, changes: Sequence[RuleChange]) -> 
 
 
 async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) -> dict[int, CheckedPolicy]:
-    """Tries all of them in one child. Raises ValidationError, which says the number of the first that is refused."""
+    """Tries all of them in one child. Raises ValidationError, which names the number of the first refused one."""
     drafts: dict[int, PolicyDraft] = {}
     texts: dict[int, str] = {}
     for number, one in enumerate(changes):
@@ -220,7 +220,7 @@ async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) 
                 texts[number] = drafts[number].rego_policy
     checked: dict[int, CheckedPolicy] = {}
     outcomes = await try_policies(list(texts.values()), after.data, after.libraries)
-    for number, outcome in zip(texts, outcomes, strict=False):  # they end with the first refusal
+    for number, outcome in zip(texts, outcomes, strict=False):  # The results end with the first refusal.
         one = changes[number]
         with _numbered(number, one, now):
             if isinstance(outcome, PolicyRefusedError):
@@ -254,7 +254,7 @@ def _name(change: RuleChange, now: _Now) -> str:
 
 
 def _rank(change: RuleChange) -> int:
-    """What goes makes room first; then what policies read, then policies."""
+    """Deletions first, to make room; then data and modules, then policies."""
     return 0 if isinstance(change, PolicyDeletion) else 1 if isinstance(change, DocumentChange) else 2
 
 

@@ -1,7 +1,7 @@
-"""From what each policy says to the one decision (semantics.md, "Combining and voting").
+"""Combines the verdicts of all policies into one decision (semantics.md, "Combining and voting").
 
-Priority by priority, lower number first, and the first priority at which anything is said decides. Within
-it the strictest wins: deny over require_approval over allow. Where nobody says anything, the call is denied.
+Policies run in ascending priority; the first priority with a verdict decides. At equal priority the strictest verdict
+wins: deny over require_approval over allow. If no policy decides, the call is denied.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,14 +26,14 @@ _RISK_ORDER: Final = {level: rank for rank, level in enumerate(RiskLevel)}
 
 
 def combine(verdicts: Iterable[PolicyVerdict], evaluation_time_ms: float = 0.0) -> Decision:
-    """The decision that follows from what all policies say about a call."""
+    """The combined decision of all policies about a call."""
     spoken = [verdict for verdict in verdicts if verdict.verdict is not None]
     first = min((verdict.priority for verdict in spoken), default=None)
     return decide_priority([verdict for verdict in spoken if verdict.priority == first], evaluation_time_ms)
 
 
 def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float = 0.0) -> Decision:
-    """The decision of the first priority that speaks; ``spoken`` are its policies that said anything."""
+    """The decision of the first priority with a verdict; ``spoken`` are its policies that decided."""
     verdict = _strictest(spoken)
     if verdict is None:
         return Decision(Verdict.DENY, NOBODY_SPOKE, RiskLevel.HIGH, None, evaluation_time_ms)
@@ -51,7 +51,7 @@ def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float =
 
 
 def _strictest(spoken: Sequence[PolicyVerdict]) -> Verdict | None:
-    if len(spoken) == 1:  # by far the most common, and in the path of every request
+    if len(spoken) == 1:  # The most common case, on the path of every request.
         return spoken[0].verdict
     said = {one.verdict for one in spoken}
     for verdict in (Verdict.DENY, Verdict.REQUIRE_APPROVAL, Verdict.ALLOW):
@@ -74,7 +74,8 @@ def _risk(deciding: Sequence[PolicyVerdict]) -> RiskLevel | None:
 
 
 def _with_terms(decision: Decision, asking: Sequence[PolicyVerdict]) -> Decision:
-    """One requirement per policy that asks, all to be met; of the times that any of them names, the shortest."""
+    """One requirement per policy that requires approval; all must be met. Of the times that policies set, the shortest
+    applies."""
     return Decision(
         verdict=decision.verdict,
         reason=decision.reason,
@@ -109,5 +110,5 @@ def _shortest[Seconds: (int, float)](times: Iterable[Seconds | None]) -> Seconds
 
 
 def required_approvals(requirements: Sequence[Requirement]) -> int:
-    """The number shown for an approval: the largest that any of its requirements demands."""
+    """The quorum shown for an approval: the largest of its requirements."""
     return max((one.required_approvals for one in requirements), default=1)

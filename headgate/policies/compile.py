@@ -1,7 +1,7 @@
-"""Policies compiled once, and kept for as long as some policy set uses them.
+"""Compiles policies once and keeps them while any policy set uses them.
 
-The same text with the same data is the same compiled policy, in every organization and across reloads: a
-change of one policy compiles one policy (0.5 ms each).
+The same text with the same data is the same compiled policy, in every organization and across reloads. A change of one
+policy therefore compiles one policy (0.5 ms each).
 """
 
 import re
@@ -17,10 +17,10 @@ from headgate.policies.parse_syntax import parse_module
 from headgate.policies.tree import UnknownSyntaxError, character_column
 
 TIME_LIMIT_MILLISECONDS: Final = 50
-MEMORY_LIMIT_BYTES: Final = 64 << 20  # above the baseline (semantics.md, "Combining and voting")
+MEMORY_LIMIT_BYTES: Final = 64 << 20  # Above the baseline (semantics.md, "Combining and voting").
 SOURCE_NAME: Final = "policy.rego"
 
-# data taken as a whole or by a computed name, and escapes that could spell one.
+# Data used as a whole or under a computed name, and escapes that could spell such a name.
 _REACHES_ANYTHING: Final = re.compile(r"\\u|\bdata\b(?!\.[A-Za-z_])")
 
 type Libraries = tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ class PolicyData:
 
 
 class CompiledPolicy:
-    """An engine of its own for one policy text, and when the policy has anything to say."""
+    """One policy's own engine, and the conditions under which the policy can decide."""
 
     __slots__ = ("__weakref__", "conditions", "data", "engine")
 
@@ -53,7 +53,7 @@ _data: WeakValueDictionary[bytes, PolicyData] = WeakValueDictionary()
 
 
 class PolicyRefusedError(ValidationError):
-    """The policy is not valid; ``details`` hold file, line, column and the source line where it is known."""
+    """The policy is invalid; ``details`` hold file, line, column and the source line, if known."""
 
 
 def compile_policy(text: str, data: bytes, libraries: Libraries = ()) -> CompiledPolicy:
@@ -71,8 +71,8 @@ def compile_policy(text: str, data: bytes, libraries: Libraries = ()) -> Compile
 
 
 def imported(text: str, libraries: Libraries) -> Libraries:
-    """All shared modules for a policy that could reach one, else none: a policy that says nothing of ``lib`` need
-    not be compiled again when a module changes, nor pay for it."""
+    """All shared modules for a policy that could read one, else none. A policy without ``lib`` is then not
+    recompiled when a module changes."""
     return libraries if "lib" in text or _REACHES_ANYTHING.search(text) is not None else ()
 
 
@@ -91,7 +91,7 @@ def _engine(text: str, data: PolicyData, libraries: Libraries) -> regorus.Policy
 
 
 def refused(error: regorus.RegoError) -> PolicyRefusedError:
-    """The engine's complaint as an error of ours: where, what, and the line itself."""
+    """The engine's error as an error of ours, with place and source line."""
     column = error.column
     if column is not None and error.snippet is not None:
         column = character_column(error.snippet, column)
@@ -113,9 +113,9 @@ def _conditions(text: str, engine: regorus.Policy, roots: frozenset[str]) -> Con
     try:
         return derive_conditions(parse_module(engine.ast(), text), roots)
     except UnknownSyntaxError as error:
-        # Loaded where there is something to say: a child that tries a policy takes twice as long to start with it.
+        # Imported here, because it would double the start time of a child that tries a policy.
         import structlog  # noqa: PLC0415
 
-        # Slower, not wrong: without conditions the policy is asked about every call.
+        # Slower, but correct: without conditions the policy is evaluated for every call.
         structlog.get_logger(__name__).warning("policy_conditions_unknown", error=str(error))
         return UNKNOWN_CONDITIONS

@@ -56,9 +56,9 @@ _COMPARED_PAIRS_MAX: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """``concerns``: false where the policy certainly says nothing and raises nothing.
+    """``concerns``: false if the policy certainly decides nothing and raises nothing.
 
-    ``speaks``: for each verdict, false where the policy certainly does not say it.
+    ``speaks``: for each verdict, false if the policy certainly does not return it.
     """
 
     concerns: Formula
@@ -81,7 +81,7 @@ def derive_conditions(module: Module, data_roots: frozenset[str]) -> Conditions:
 
 
 def dead_bodies(module: Module, data_roots: frozenset[str]) -> list[tuple[str, int, int]]:
-    """Bodies that no call can make succeed: rule, number of its definition, number of the body."""
+    """Bodies that no call can satisfy: rule, number of its definition, number of the body."""
     if module.uses_with or (module.bound_names | module.imported_names) & {"input", "data", *module.definitions}:
         return []
     derivation = _Derivation(module, data_roots)
@@ -95,7 +95,7 @@ def dead_bodies(module: Module, data_roots: frozenset[str]) -> list[tuple[str, i
 
 
 class _Derivation:
-    """One pass over one policy; remembers what it found of each rule."""
+    """One pass over one policy; caches the result for each rule."""
 
     def __init__(self, module: Module, data_roots: frozenset[str]) -> None:
         self._module = module
@@ -104,19 +104,19 @@ class _Derivation:
         self._rules: dict[str, Facts] = {}
 
     def says(self, name: str) -> Formula:
-        """Where the rule ``name`` may be anything but false, undefined or an empty set."""
+        """The formula under which the rule ``name`` may be anything but false, undefined or an empty set."""
         if name not in self._names:
             return FALSE
         definitions = self._module.definitions.get(name, ())
         if any(one.is_set for one in definitions):
-            # An allow that is a set is malformed even where it is empty, and malformed denies.
+            # An allow that is a set is malformed even if empty, and a malformed answer denies.
             return self._may_have_members(name) if name != Verdict.ALLOW else TRUE
         return at_most(self.rule(name).may)
 
     def rule(self, name: str) -> Facts:
-        """What is known of a reference to the rule ``name``."""
+        """The facts about a reference to the rule ``name``."""
         if name not in self._rules:
-            self._rules[name] = UNKNOWN  # what a rule that refers to itself gets; the engine refuses those
+            self._rules[name] = UNKNOWN  # The result for a rule that refers to itself; the engine refuses such rules.
             found = self._derive_rule(name)
             self._rules[name] = Facts(
                 at_most(found.may), at_least(found.must), at_most(found.defined), at_most(found.fails)
@@ -261,7 +261,7 @@ class _Derivation:
                 return expression
 
     def _runs_in_order(self, expression: Expression) -> bool:
-        """Whether the engine runs such a statement before any that is written later: it touches no local variable."""
+        """Whether the engine runs such a statement before all later ones: it uses no local variable."""
         match expression:
             case Constant():
                 return True

@@ -1,5 +1,5 @@
-"""What a policy and each of its versions have alike, as columns: ``policies`` and ``policy_versions`` are written and
-read by this one list."""
+"""The columns that a policy and its versions share: ``policies`` and ``policy_versions`` are written and read by this
+list."""
 
 from datetime import datetime
 from typing import Final
@@ -19,6 +19,6 @@ def content_of(org_id: str, policy: RulePolicy) -> dict[str, object]:
 
 
 def policy_of(row: DictRow, *, quarantine: str | None, updated_at: datetime) -> RulePolicy:
-    """``row`` has ``created_at``, of the policy, besides the content."""
+    """``row`` contains the content and the policy's ``created_at``."""
     content = {column: row[column] for column in CONTENT} | {"mode": PolicyMode(row["mode"])}
     return RulePolicy(**content, quarantine=quarantine, created_at=row["created_at"], updated_at=updated_at)

@@ -8,11 +8,11 @@ from headgate.policies.documents import nested
 
 
 def policy_data(allowlist: str | None, documents: Mapping[str, str] | None = None) -> bytes:
-    """``data`` as canonical JSON: ``{"allowlist": …}``, with ``{}`` where the organization never set one, and its
-    ``documents``, canonical JSON by path.
+    """Builds ``data`` as canonical JSON: ``{"allowlist": …}`` (``{}`` if never set) and the organization's
+    ``documents``, which are canonical JSON by path.
 
-    ``allowlist`` is the text of the setting's document. Raises ValidationError where it is not JSON, and where a
-    document would be inside another.
+    ``allowlist`` is the text of the setting's document. Raises ValidationError if it is not JSON, or if one document
+    would be inside another.
     """
     settings: JsonValue = {} if allowlist is None else parse_strict(allowlist.encode())
     values: dict[str, JsonValue] = {path: json.loads(content) for path, content in (documents or {}).items()}
@@ -20,6 +20,6 @@ def policy_data(allowlist: str | None, documents: Mapping[str, str] | None = Non
 
 
 def data_roots(data: bytes) -> frozenset[str]:
-    """The names below ``data`` that are documents: a policy cannot define rules of the same path."""
+    """The names of the documents below ``data``: a policy cannot define rules of the same path."""
     document = json.loads(data)
     return frozenset(document) if isinstance(document, dict) else frozenset()

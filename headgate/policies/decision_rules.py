@@ -1,8 +1,8 @@
-"""Which rules of a policy a decision may evaluate: all but the tests that nothing else refers to.
+"""Finds the rules that a decision may evaluate: all except tests that no other rule refers to.
 
-The engine evaluates a rule where it is referred to, and a decision asks for ``deny``, ``require_approval``, ``allow``
-and what explains them. Tests may lie in a policy's own file (as with ``opa test``), and what they replace with
-``with`` would otherwise keep the index from concluding anything about the rest.
+The engine evaluates a rule when something refers to it, and a decision reads ``deny``, ``require_approval``, ``allow``
+and the members that explain them. Tests may be in a policy's own file (as with ``opa test``), and their ``with``
+replacements would keep the index from any conclusion about the rest.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SKIPPED_TEST_PREFIX: Final = "todo_test_"
 
 
 def decision_rules(tree: JsonObject, package: tuple[str, ...]) -> list[JsonValue]:
-    """The nodes of the rules that a decision may evaluate; all rules where a test may be reached in another way."""
+    """The nodes of the rules that a decision may evaluate; all rules if a test may be reached in another way."""
     written = tree["rules"]
     if not isinstance(written, list):
         return [written]
@@ -38,7 +38,7 @@ def _is_test(rule: JsonValue) -> bool:
 
 
 def _name(rule: JsonValue) -> str:
-    """The first name in the rule's head; empty where the tree looks different."""
+    """The first name in the rule's head; empty if the tree has another shape."""
     return next((mention.root for mention in _heads(rule)), "")
 
 

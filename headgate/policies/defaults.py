@@ -1,8 +1,8 @@
 """The policies that a new organization starts with (semantics.md, "Combining and voting").
 
-They sit at the last priorities, so that any policy of the organization's own comes first, and are ordinary
-policies otherwise: they can be read, disabled and deleted. Their texts are data, ``config/policies/defaults``,
-and their cases, ``config/policies/cases``, are bound to a test.
+They have the last priorities, so the organization's own policies run first. Otherwise they are ordinary policies:
+people can read, disable and delete them. ``config/policies/defaults`` holds their texts and ``config/policies/cases``
+their cases, which a test runs.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from headgate.policies.model import SEEDED_PRIORITY
 
 @dataclass(frozen=True, slots=True)
 class DefaultPolicy:
-    """``key`` is the name of its file, without the ending."""
+    """``key`` is the file's name without the extension."""
 
     key: str
     name: str
@@ -30,7 +30,7 @@ _LISTED: Final = (
         "Default: allow model providers",
         "Allows completions, embeddings and token counts by known model providers; holds those that let the provider "
         "act by itself.",
-        SEEDED_PRIORITY - 1,  # before the policy that holds every write
+        SEEDED_PRIORITY - 1,  # Before the policy that holds every write.
     ),
     (
         "reads_and_writes",

@@ -1,6 +1,6 @@
-"""Four calls that anybody may have decided, by the engine that decides everybody's, on policies that are bundled.
+"""Four example calls that anyone may have decided, by the live engine on bundled policies.
 
-Nothing is executed and nothing is recorded; no organization is involved.
+Nothing is executed or recorded, and no organization is involved.
 """
 
 from collections.abc import Mapping
@@ -59,12 +59,12 @@ _CALLS: Final[Mapping[Scenario, JsonObject]] = MappingProxyType(
 
 
 _NO_CATALOGUE: Final = CatalogueIndex(())
-"""Nothing of a demonstration is carried out, so there is no call to decide on."""
+"""The scenarios use no catalogue: nothing is executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """One scenario's call and its decision; ``policy_name`` is of the policy that decided."""
+    """One scenario's call and decision; ``policy_name`` is of the deciding policy."""
 
     tool: str
     operation: str
@@ -85,7 +85,7 @@ def demonstrate(scenario: Scenario) -> Demonstration:
         method=None,
     )
     names = {policy.policy_id: policy.name for policy in _bundled()}
-    policy_name = names.get(decision.policy_id or "", "no policy speaks of it, so it is denied")
+    policy_name = names.get(decision.policy_id or "", "no policy decides it, so it is denied")
     return Demonstration(draft.tool, draft.operation, decision, policy_name, _warnings(decision, names))
 
 
@@ -107,9 +107,7 @@ def _policies() -> PolicySet:
 def _bundled() -> tuple[RulePolicy, ...]:
     folder = resource_path("policies")
     return (
-        _policy(
-            "customer_data", "Customers' data waits for a person", (folder / "demo/customer_data.rego").read_text(), 50
-        ),
+        _policy("customer_data", "Customer data needs approval", (folder / "demo/customer_data.rego").read_text(), 50),
         _policy("databases", "Database statements", (folder / "examples/databases.rego").read_text(), 50),
         *(_policy(one.key, one.name, one.rego_policy, one.priority) for one in default_policies()),
     )

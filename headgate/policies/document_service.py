@@ -1,7 +1,7 @@
-"""Changing what policies read besides the call: nothing is stored with which a policy would stop working.
+"""Changes data documents and shared modules; a change that would break a policy is refused.
 
-A change is checked against the policies of a generation, outside of any transaction, and stored only where the
-generation is still that one.
+A change is checked against the policies of a generation, outside of any transaction, and stored only if the generation
+is unchanged.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _EVENT_TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """``content`` None: delete it. ``restored``: it is what an earlier version was."""
+    """``content`` None: delete it. ``restored``: the earlier version that it restores."""
 
     kind: DocumentKind
     path: str
@@ -54,7 +54,7 @@ class DocumentChange:
 
 
 def data_content(document: JsonValue) -> str:
-    """A data document as it is stored. Raises ValidationError."""
+    """The stored form of a data document. Raises ValidationError."""
     content = canonical_bytes(document)
     if len(content) > DOCUMENT_MAX_BYTES:
         raise _over(f"at most {DOCUMENT_MAX_BYTES} bytes of JSON")
@@ -64,10 +64,10 @@ def data_content(document: JsonValue) -> str:
 async def change_document(
     database: Database, by: Change, wanted: DocumentChange, *, expected: ExpectedVersion | None
 ) -> PolicyDocument:
-    """Check, then store the next version; in force with the next decision. The same again makes no version.
+    """Checks, then stores the next version, effective with the next decision. Identical content makes no version.
 
-    Raises NotFoundError (to delete), ValidationError (with the policy that would stop working, for Rego with its
-    place), ConflictError, PreconditionFailedError.
+    Raises NotFoundError (to delete), ValidationError (with the policy that would break, for Rego with its place),
+    ConflictError, PreconditionFailedError.
     """
     check_note(wanted.note)
     if wanted.content is not None and wanted.kind is DocumentKind.MODULE:
@@ -137,7 +137,7 @@ def _over(expected: str) -> ValidationError:
 
 
 async def check_module(path: str, content: str, after: Surroundings) -> None:
-    """That it compiles, in the package of its path. Raises PolicyRefusedError."""
+    """Checks that the module compiles in the package of its path. Raises PolicyRefusedError."""
     check_module_size(content)
     await try_policy(importing(path), after.data, after.libraries)
     check_package(path, content)
@@ -163,7 +163,7 @@ def check_package(path: str, content: str) -> None:
 
 
 async def check_policies(policies: Sequence[RulePolicy], around: Surroundings, after: Surroundings) -> None:
-    """That each policy that works still works. Raises ValidationError, which names the first that would not."""
+    """Checks that each working policy still works. Raises ValidationError, which names the first that would not."""
     apart: list[RulePolicy] = []
     for policy in policies:
         if policy.quarantine is not None:

@@ -45,7 +45,7 @@ async def get_document(connection: Connection, org_id: str, kind: DocumentKind, 
 async def lock_document(
     connection: Connection, org_id: str, kind: DocumentKind, path: str
 ) -> tuple[PolicyDocument, bool] | None:
-    """The document of now or as it was deleted, and whether it is deleted; None: there never was one."""
+    """The current or deleted document, and whether it is deleted; None: it never existed."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS}, deleted_at FROM policy_documents WHERE org_id = %s AND kind = %s AND path = %s FOR UPDATE",  # noqa: S608 - a constant of this file
         [org_id, kind.value, path],
@@ -55,7 +55,7 @@ async def lock_document(
 
 
 async def save_document(connection: Connection, org_id: str, version: DocumentVersion) -> None:
-    """Make this version the document of now, and keep it."""
+    """Makes this version current and stores it as a version."""
     document = version.document
     deleted_at = document.updated_at if version.change is VersionChange.DELETED else None
     await connection.execute(
@@ -101,7 +101,7 @@ async def list_document_versions(
     offset: int,
     exact_total: bool = False,
 ) -> tuple[list[DocumentVersion], BoundedCount]:
-    """Newest first, of a deleted one too. Raises NotFoundError where there never was one."""
+    """Newest first, also of a deleted document. Raises NotFoundError if it never existed."""
     source = sql.SQL("policy_document_versions WHERE org_id = %(org)s AND kind = %(kind)s AND path = %(path)s")
     values = {"org": org_id, "kind": kind.value, "path": path}
     counted = await count_rows(connection, source, values, exact=exact_total)

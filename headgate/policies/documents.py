@@ -1,4 +1,4 @@
-"""What policies read besides the call and that people keep: JSON documents, and shared modules of Rego.
+"""Data documents (JSON) and shared Rego modules that policies read besides the call.
 
 A document at the path ``limits.hard`` is ``data.limits.hard``; a module at the path ``time.windows`` is the package
 ``lib.time.windows``. Every change is a version, as with policies.
@@ -47,7 +47,7 @@ class PolicyDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentVersion:
-    """``document`` as of this version; its ``updated_at`` is when this version was made."""
+    """The document of this version; its ``updated_at`` is the version's creation time."""
 
     document: PolicyDocument
     change: VersionChange
@@ -80,7 +80,7 @@ def _bad_path(path: str, reason: str) -> ValidationError:
 
 
 def nested(documents: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The documents as the one object that policies read. Raises ValidationError where one would be inside another."""
+    """The documents as the one object that policies read. Raises ValidationError if one would be inside another."""
     root: dict[str, JsonValue] = {}
     for path in sorted(documents):
         *parents, last = path.split(".")

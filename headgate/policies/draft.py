@@ -1,4 +1,4 @@
-"""What somebody wants to be a policy, and the checks that it comes through before it is stored."""
+"""A draft policy, and the checks before it is stored."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,13 +17,13 @@ from headgate.policies.model import (
 from headgate.policies.trial import TrialReport, try_policy
 
 NOTE_MAX_CHARACTERS: Final = 1000
-# PostgreSQL's text holds neither; the name is said here, rather than by the driver.
+# PostgreSQL's text type holds neither; this check names the field, which the driver would not.
 _UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:
-    """The specification's create body, the mode, and what the Rego was made from where that was the camelCase shape."""
+    """The specification's create body, the mode, and the source of the Rego if it came from the camelCase shape."""
 
     name: str
     rego_policy: str
@@ -35,7 +35,7 @@ class PolicyDraft:
 
 
 def draft_of(policy: RulePolicy) -> PolicyDraft:
-    """A policy as it would be written anew."""
+    """The draft of a new policy."""
     return PolicyDraft(
         policy.name,
         policy.rego_policy,
@@ -49,7 +49,7 @@ def draft_of(policy: RulePolicy) -> PolicyDraft:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPolicy:
-    """A draft that compiled and came through its trial; the only thing that can be stored."""
+    """A draft that compiled and passed its trial; only such a draft can be stored."""
 
     draft: PolicyDraft
     data: bytes
@@ -58,10 +58,11 @@ class CheckedPolicy:
 
 
 async def check_policy(draft: PolicyDraft, data: bytes, libraries: Libraries = ()) -> CheckedPolicy:
-    """Check limits, compile, and try in a child. Takes a fraction of a second: hold no transaction meanwhile.
+    """Checks limits, compiles, and tries the policy in a child. Takes a fraction of a second: hold no transaction
+    meanwhile.
 
-    ``data`` and ``libraries``: the organization's. Raises ValidationError, for bad Rego with file, line, column and
-    the source line as ``details``.
+    ``data`` and ``libraries``: the organization's. Raises ValidationError, for bad Rego with file, line, column and the
+    source line as ``details``.
     """
     check_limits(draft)
     return checked_by(await try_policy(draft.rego_policy, data, libraries), draft, data, libraries)
@@ -73,7 +74,7 @@ def checked_by(report: TrialReport, draft: PolicyDraft, data: bytes, libraries: 
 
 
 def check_limits(draft: PolicyDraft) -> None:
-    """What can be said without looking at the Rego. Raises ValidationError."""
+    """Checks that need no Rego. Raises ValidationError."""
     check("name", 1 <= len(draft.name) <= NAME_MAX_CHARACTERS, f"1 to {NAME_MAX_CHARACTERS} characters")
     check(
         "description",
@@ -81,7 +82,7 @@ def check_limits(draft: PolicyDraft) -> None:
         f"at most {DESCRIPTION_MAX_CHARACTERS} characters",
     )
     check("priority", 0 <= draft.priority <= PRIORITY_MAX, f"a whole number from 0 to {PRIORITY_MAX}")
-    check("rego_policy", bool(draft.rego_policy.strip()), "a Rego policy, not nothing")
+    check("rego_policy", bool(draft.rego_policy.strip()), "a Rego policy is required")
     check(
         "rego_policy",
         len(draft.rego_policy.encode(errors="surrogatepass")) <= REGO_MAX_BYTES,
@@ -102,6 +103,6 @@ def check_storable(field: str, text: str | None) -> None:
 
 
 def check(field: str, holds: bool, expected: str) -> None:
-    """Raises ValidationError where it does not hold."""
+    """Raises ValidationError if the condition is false."""
     if not holds:
         raise ValidationError(f"{field} must be {expected}", details={"field": field, "reason": f"must be {expected}"})

@@ -1,4 +1,4 @@
-"""The decision about one call: in the path of every request, in memory, without waiting for anything."""
+"""Decides one call in memory, without waiting: this is on the path of every request."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -17,15 +17,15 @@ from headgate.policies.marker import Marker, mark_of
 from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, RulePolicy, Verdict
 
 DECISION_MILLISECONDS_MAX: Final = 50
-"""Of the processor, for all policies that are asked about one call. What one of them may take is the same
-(``compile.TIME_LIMIT_MILLISECONDS``), so that a decision ends after twice of it at the latest."""
+"""CPU time for all policies evaluated for one call. One policy has the same limit
+(``compile.TIME_LIMIT_MILLISECONDS``), so a decision ends after at most twice that time."""
 _SLOWEST_NAMED_MAX: Final = 3
 _REMEMBERED_ANSWERS_MAX: Final = 64
 _REMEMBERED_ANSWER_MAX_BYTES: Final = 512
 
 
 class _Entry:
-    """A policy as it is asked: its engine, or the verdict that stands where it must not be evaluated."""
+    """A policy ready for evaluation: its engine, or a fixed verdict for a policy that must not run."""
 
     __slots__ = ("_answers", "_decide", "_mark", "compiled", "fixed", "policy")
 
@@ -58,7 +58,7 @@ class _Entry:
         return self._answers.get(answer) or self._verdict(answer)
 
     def _verdict(self, answer: bytes) -> PolicyVerdict:
-        # Most answers are the same few; what an agent can vary at will is not kept beyond a bound.
+        # Most answers repeat; the cache is bounded, because agents could vary some of them at will.
         verdict = verdict_of(self.policy, answer)
         if len(self._answers) < _REMEMBERED_ANSWERS_MAX and len(answer) <= _REMEMBERED_ANSWER_MAX_BYTES:
             self._answers[answer] = verdict
@@ -66,10 +66,10 @@ class _Entry:
 
 
 class PolicySet:
-    """The enabled policies of one organization that decide, with its data and shared modules, immutable.
+    """The enabled, enforced policies of one organization with its data and shared modules, immutable.
 
-    A policy that no longer compiles, or that is quarantined, denies whatever its priority decides, and says so.
-    ``marker`` keeps what is being evaluated where it survives this process (``headgate.policies.marker``).
+    A policy that fails to compile, or is quarantined, denies with a reason when its priority decides. ``marker``
+    records the running policy so that it survives a crash of this process (``headgate.policies.marker``).
     """
 
     def __init__(
@@ -102,20 +102,20 @@ class PolicySet:
     ) -> Decision:
         """The decision about the call that ``input_bytes`` (JSON) describes; never raises for its content.
 
-        The named members must be those of the input: ``tool``, ``operation``, ``http.host``, ``http.method``
-        (None: the input has no such member). They pick the policies that are asked. ``marker``: of the thread that
-        asks, where it is not the one that the set was made for.
+        The named members must equal those of the input: ``tool``, ``operation``, ``http.host``, ``http.method`` (None:
+        absent). They select the policies to evaluate. ``marker``: the calling thread's own, if it is not the set's
+        thread.
         """
         groups = self._index.candidates(CallKey(tool, operation, host, method))
         return self._decide(input_bytes, groups, watch or Stopwatch(), marker or self._marker)
 
     def concerned(self, *, tool: str, operation: str, host: str | None, method: str | None) -> tuple[RulePolicy, ...]:
-        """The policies that the index does not leave out of such a call, in the order in which they are asked."""
+        """The policies that the index selects for such a call, in the order of evaluation."""
         groups = self._index.candidates(CallKey(tool, operation, host, method))
         return tuple(entry.policy for group in groups for entry in group)
 
     def decide_asking_all(self, input_bytes: bytes) -> Decision:
-        """The same without the index: what the index is tested against."""
+        """Decides without the index; the tests compare the index with it."""
         return self._decide(input_bytes, self._everyone, Stopwatch(), self._marker)
 
     def _decide(
@@ -127,7 +127,7 @@ class PolicySet:
             reason = f"the call cannot be described to the policies: {error}"
             return Decision(Verdict.DENY, reason, RiskLevel.HIGH, None, watch.wall_milliseconds())
         took: list[tuple[float, _Entry]] = []
-        # Reading a large input is not what a policy does.
+        # The policies do not pay for the parsing of a large input.
         began = before = watch.processor_milliseconds()
         for group in groups:
             spoken: list[PolicyVerdict] = []
@@ -138,7 +138,7 @@ class PolicySet:
                 before = now
                 is_over = now - began > DECISION_MILLISECONDS_MAX
                 if is_over and verdict.verdict is not Verdict.DENY:
-                    # It came too late: whether a policy that was not asked would have denied is not known.
+                    # The limit was reached: a policy that did not run might have denied.
                     verdict = failed(entry.policy, _too_slow(took))
                 if verdict.verdict is not None:
                     spoken.append(verdict)
@@ -160,7 +160,7 @@ def _too_slow(took: Sequence[tuple[float, _Entry]]) -> str:
 
 def _entry(policy: RulePolicy, data: bytes, libraries: Libraries, marker: Marker | None) -> _Entry:
     if policy.quarantine is not None:
-        # Not even compiled: what killed a process once gets no second chance until a person has looked.
+        # Not even compiled: a policy that killed a process does not run again until a person has reviewed it.
         return _Entry(policy, None, failed(policy, f'policy "{policy.name}" is quarantined: {policy.quarantine}'))
     try:
         if marker is not None:

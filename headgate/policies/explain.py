@@ -1,4 +1,4 @@
-"""What every policy says of one call, and which of its rules: for people, never in the path of a call."""
+"""Explains the verdict of every policy on one call, and the rules behind it: for people, never on a call's path."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _SPEAKING: Final = tuple(verdict.value for verdict in (Verdict.DENY, Verdict.REQ
 
 @dataclass(frozen=True, slots=True)
 class RuleValue:
-    """One rule for one call: its value, or that it is undefined, or why it failed."""
+    """One rule for one call: its value, undefined, or the failure."""
 
     rule: str
     is_defined: bool
@@ -39,8 +39,8 @@ class RuleValue:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one policy says of one call. ``rules``: those of deny, require_approval and allow that say something;
-    ``trace``: every rule of its package, where that was asked for."""
+    """One policy's verdict on one call. ``rules``: the rules of deny, require_approval and allow that decided;
+    ``trace``: every rule of its package, on request."""
 
     policy: RulePolicy
     verdict: PolicyVerdict
@@ -58,7 +58,7 @@ def explain_all(
     trace: bool,
     marker: Marker | None = None,
 ) -> list[Explanation]:
-    """In their order. Raises ValidationError where the input is no call at all."""
+    """Returns the explanations in the order of evaluation. Raises ValidationError if the input is not a call."""
     document = parse_input(input_bytes)
     return [_explain(policy, data, libraries, document, trace=trace, marker=marker) for policy in policies]
 
@@ -103,7 +103,7 @@ def _explain(
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """What the engine answered, or why it did not."""
+    """The engine's answer, or the reason for its absence."""
 
     answer: bytes
     error: str | None
@@ -117,7 +117,7 @@ def ask(engine: regorus.Policy, document: regorus.Input) -> RawAnswer:
 
 
 def interpret_answer(policy: RulePolicy, raw: RawAnswer) -> tuple[PolicyVerdict, tuple[str, ...]]:
-    """The verdict, as the live path reads it, and the rules that make it."""
+    """The verdict, read as on the live path, and the rules that produce it."""
     if raw.error is not None:
         return failed(policy, f'policy "{policy.name}" failed, and so denies: {raw.error}'), ()
     verdict = verdict_of(policy, raw.answer)
@@ -126,7 +126,7 @@ def interpret_answer(policy: RulePolicy, raw: RawAnswer) -> tuple[PolicyVerdict,
 
 
 def rule_values(engine: regorus.Policy, document: regorus.Input) -> list[RuleValue]:
-    """Every rule of the policy's own package, each evaluated by itself."""
+    """Evaluates every rule of the policy's own package by itself."""
     return [_value(engine, rule, document) for rule in engine.rules]
 
 

@@ -1,4 +1,4 @@
-"""What is known of an expression before it is evaluated, and of the references to a call's own members."""
+"""Facts about an expression before evaluation, and about references to a call's own members."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,11 +16,11 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of an expression before it is evaluated.
+    """Facts about an expression before evaluation.
 
-    ``may``: false where it is certainly false or undefined. ``must``: true where it certainly is neither,
-    unless it raises. ``defined``: false where it is certainly undefined. ``fails``: false where it certainly
-    raises no error. Everything but false and undefined counts as true in a statement.
+    ``may``: false if it is certainly false or undefined. ``must``: true if it certainly is neither, unless it raises.
+    ``defined``: false if it is certainly undefined. ``fails``: false if it certainly raises no error. Everything except
+    false and undefined counts as true in a statement.
     """
 
     may: Formula
@@ -36,9 +36,9 @@ CONSTANT_FALSE: Final = Facts(may=FALSE, must=FALSE, defined=TRUE, fails=FALSE)
 
 
 def field_of(reference: Reference) -> tuple[Field | None, bool]:
-    """The member that a reference names, and whether it is certainly there where the call has it.
+    """The member that a reference names, and whether it certainly exists if the call has it.
 
-    ``input.action`` repeats the call's members; nothing is concluded from one that is missing there.
+    ``input.action`` repeats the call's members; nothing follows from a member missing there.
     """
     if reference.root != "input" or reference.path is None:
         return None, False

@@ -1,6 +1,6 @@
-"""Boolean formulas over the four members of a call by which policies are indexed.
+"""Boolean formulas over the four call members by which policies are indexed.
 
-Built once when a policy is compiled, evaluated for each kind of call that is seen for the first time.
+A formula is built once when a policy is compiled, and evaluated for each kind of call when it is first seen.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class Field(IntEnum):
 
 
 class CallKey(NamedTuple):
-    """What of a call the index looks at. None: the input has no such member."""
+    """The members of a call that the index reads. None: the input has no such member."""
 
     tool: str
     operation: str
@@ -33,7 +33,7 @@ class CallKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """True or false whatever the call."""
+    """True or false for every call."""
 
     value: bool
 
@@ -123,7 +123,7 @@ def negation(part: Formula) -> Formula:
 
 
 def all_of(*parts: Formula) -> Formula:
-    """True where every part is; of nothing, true."""
+    """True if all parts are true; true if there are none."""
     flat = (inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,)))
     kept = dict.fromkeys(part for part in flat if part != TRUE)
     if FALSE in kept:
@@ -136,7 +136,7 @@ def all_of(*parts: Formula) -> Formula:
 
 
 def any_of(*parts: Formula) -> Formula:
-    """True where some part is; of nothing, false."""
+    """True if any part is true."""
     flat = (inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,)))
     kept = dict.fromkeys(part for part in flat if part != FALSE)
     if TRUE in kept:
@@ -149,22 +149,22 @@ def any_of(*parts: Formula) -> Formula:
 
 
 def at_most(part: Formula) -> Formula:
-    """``part``, or something weaker where it is too large to be worth evaluating: never false where it is true."""
+    """Returns ``part``, or a weaker formula if it is too large to evaluate: never false where ``part`` is true."""
     return part if part.size <= _SIZE_MAX else TRUE
 
 
 def at_least(part: Formula) -> Formula:
-    """``part``, or something stronger where it is too large: never true where it is false."""
+    """Returns ``part``, or a stronger formula if it is too large: never true where ``part`` is false."""
     return part if part.size <= _SIZE_MAX else FALSE
 
 
 def can_hold_together(*formulas: Formula) -> bool:
-    """Whether some call makes all of them true; True as well where there are too many kinds of calls to try."""
+    """Whether some call makes all of them true; also True if there are too many kinds of calls to try."""
     values: list[set[str | None]] = [set(), set(), set(), set()]
     for formula in formulas:
         for field, named in _named(formula):
             values[field] |= named
-    # One value of each member that nobody names stands for all such values; None for an absent one.
+    # One value that no formula names stands for all such values; None for an absent one.
     kinds = [[*sorted(filter(None, named)), "\0", None] for named in values]
     if len(kinds[0]) * len(kinds[1]) * len(kinds[2]) * len(kinds[3]) > _SAMPLES_MAX:
         return True

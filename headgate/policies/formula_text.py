@@ -1,4 +1,4 @@
-"""A formula of the index as text, in the words of Rego, for whoever asks why a policy was or was not asked."""
+"""Shows an index formula as text in Rego's notation, to explain why a policy was or was not evaluated."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a policy says of grants: ``approval.grants {allowed, max_uses, max_seconds}`` (docs/guides/grants.md)."""
+"""A policy's terms for grants: ``approval.grants {allowed, max_uses, max_seconds}`` (docs/guides/grants.md)."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -11,9 +11,9 @@ _MOST: Final = {"max_uses": 1_000_000, "max_seconds": 366 * 86_400}
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """Whether a person may let a policy's calls through for longer, and how far.
+    """Whether people may grant a policy's calls in advance, and the limits.
 
-    ``allowed`` None: where one approval is enough. The others None: the gateway's own limits.
+    ``allowed`` None: allowed if the quorum is one. The others None: the gateway's own limits.
     """
 
     allowed: bool | None = None
@@ -48,7 +48,7 @@ def _whole(name: str, value: JsonObject, member: str) -> int | None:
     if member not in value:
         return None
     given = value[member]
-    # Rego has one type of number: 2.0 is 2 there, and here.
+    # Rego has one number type: it treats 2.0 as 2, and so does this check.
     if isinstance(given, bool) or not isinstance(given, int | float) or not isfinite(given) or given != int(given):
         raise ValueError(f"{name}.{member} must be a whole number")
     if not 1 <= given <= _MOST[member]:

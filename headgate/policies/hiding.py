@@ -1,4 +1,4 @@
-"""Warnings at saving a policy that depend on other policies: an allow replaces a deny or a hold; equal names."""
+"""Warnings at saving that depend on other policies: an allow that overrides a deny or a hold, and equal names."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from headgate.policies.shadowing import hidden_by_allow
 def hiding_warnings(
     policy: RulePolicy, others: Iterable[RulePolicy], data: bytes, libraries: Libraries
 ) -> tuple[str, ...]:
-    """One sentence for each policy that loses (or makes this one lose) a deny or a hold to an allow."""
+    """One sentence for each policy whose deny or hold an allow overrides."""
     if not _decides(policy):
         return ()
     return hidden_by_allow(
@@ -25,7 +25,7 @@ def hiding_warnings(
 
 
 def namesake_warnings(policy: RulePolicy, others: Iterable[RulePolicy]) -> tuple[str, ...]:
-    """A policy added twice decides twice, and a change of one of them has no visible effect."""
+    """Two policies of one name both decide, so changing one of them has no visible effect."""
     ids = ", ".join(one.policy_id for one in others if one.name == policy.name)
     return (f"another policy has the same name: {ids}; update that policy to replace it",) if ids else ()
 

@@ -1,4 +1,4 @@
-"""Comparisons of a call's names with what such a name cannot be: ``input.tool == "GitHub"``."""
+"""Finds comparisons of a call's names with values that such a name cannot have: ``input.tool == "GitHub"``."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _POSSIBLE: Final = {
 
 
 def impossible_values(rules: JsonValue) -> Iterator[tuple[str, Place]]:
-    """What is wrong with each such comparison, and where it stands."""
+    """Describes the error in each such comparison, and its place."""
     for kind, node in nodes(rules, "BoolExpr", "Membership", "AssignExpr"):
         if kind == "Membership":
             yield from _membership(node)

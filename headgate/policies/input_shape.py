@@ -1,4 +1,4 @@
-"""The shape of what policies read as ``input`` (``headgate.actions.rego_input``): which paths are never there."""
+"""The shape of the policies' ``input`` (``headgate.actions.rego_input``), to find paths that never exist."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """An object with these members and no others; None below a name: anything may be there."""
+    """An object with these members and no others; None below a name: any members."""
 
     names: "dict[str, Members | None]"
 
@@ -53,9 +53,9 @@ INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})
 
 
 def unknown_part(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """The first part of ``input.path`` that is never there, as written so far, and what is there instead.
+    """The first part of ``input.path`` that never exists, as written so far, and the members that do exist.
 
-    None: every part may be there.
+    None: every part may exist.
     """
     here: Members | None = INPUT
     for depth, part in enumerate(path):

@@ -1,4 +1,4 @@
-"""The conditions that the index knows of a stored policy."""
+"""The index conditions of a stored policy."""
 
 from headgate.kernel.errors import ValidationError
 from headgate.policies.compile import Libraries, compile_policy
@@ -7,7 +7,7 @@ from headgate.policies.model import RulePolicy
 
 
 def known_conditions(policy: RulePolicy, data: bytes, libraries: Libraries) -> Conditions:
-    """``UNKNOWN_CONDITIONS`` for one that is not evaluated: it denies whatever it would have decided."""
+    """``UNKNOWN_CONDITIONS`` for a policy that is not evaluated: it denies in place of any verdict."""
     if policy.quarantine is not None:
         return UNKNOWN_CONDITIONS
     try:

@@ -1,7 +1,7 @@
-"""What is probably not meant in a policy that compiles: said when it is saved, and never in the way.
+"""Warns about probable mistakes in a policy that compiles; a warning never prevents saving.
 
-Over the engine's own syntax tree (regorus 0.14, ``ast.rs``), in the child that tries a policy; each finding names
-its line and column.
+Works on the engine's syntax tree (regorus 0.14, ``ast.rs``), in the child that tries a policy; each finding names its
+line and column.
 """
 
 import json
@@ -42,7 +42,7 @@ _MODULES_ROOT: Final = "lib"
 
 
 class FindingCode(StrEnum):
-    """What kind of mistake it probably is; once published, never renamed."""
+    """The kind of mistake; a published name is never changed."""
 
     SAYS_NOTHING = "says_nothing"
     UNKNOWN_INPUT = "unknown_input"
@@ -66,8 +66,8 @@ class Finding:
 
 
 def lint(ast: bytes, text: str, conditions: Conditions, data_roots: frozenset[str]) -> tuple[Finding, ...]:
-    """In the order of the text; at most twenty. Nothing where the tree is not understood: no finding is better
-    than a wrong one."""
+    """Findings in the order of the text, at most twenty. Without a tree that it understands, it returns none: a
+    missing finding is better than a wrong one."""
     try:
         tree = policy_tree(json.loads(ast), text)
         found = [
@@ -97,10 +97,10 @@ def _as_written(finding: Finding, lines: list[str]) -> Finding:
 def _says_nothing(tree: JsonObject, conditions: Conditions) -> Iterator[Finding]:
     names = {rule.name for rule in written_rules(tree)}
     if not names & {verdict.value for verdict in Verdict}:
-        message = "the policy never says anything: it has no rule deny, require_approval or allow"
+        message = "the policy never decides: it has no rule deny, require_approval or allow"
         yield Finding(FindingCode.SAYS_NOTHING, message, Place(1, 1))
     elif not any(can_hold_together(formula) for formula in conditions.speaks.values()):
-        message = "the policy never says anything: there is no call for which deny, require_approval or allow hold"
+        message = "the policy never decides: no call satisfies deny, require_approval or allow"
         yield Finding(FindingCode.SAYS_NOTHING, message, Place(1, 1))
 
 
@@ -116,7 +116,7 @@ def _unknown_input(tree: JsonObject) -> Iterator[Finding]:
 
 
 def _unknown_data(tree: JsonObject, data_roots: frozenset[str]) -> Iterator[Finding]:
-    """A deny that reads a document which is not there never holds: the call passes."""
+    """A deny that reads a missing document never holds, so the call passes."""
     there, own = {*data_roots, _MODULES_ROOT}, package_path(tree)
     for mention in mentions([tree["imports"], tree["rules"]]):
         path = mention.path
@@ -131,7 +131,7 @@ def _unknown_data(tree: JsonObject, data_roots: frozenset[str]) -> Iterator[Find
 
 
 def impossible_values_of(tree: JsonObject) -> Iterator[Finding]:
-    """Comparisons of the call's names with what such a name cannot be."""
+    """Comparisons of the call's names with values that such a name cannot have."""
     if "input" in local_names(tree):
         return
     for message, place in impossible_values(tree["rules"]):
@@ -184,7 +184,7 @@ def _unreachable_bodies(tree: JsonObject, ast: bytes, text: str, data_roots: fro
 
 
 def _no_default(tree: JsonObject) -> Iterator[Finding]:
-    """``allow == false`` where allow has no default: undefined is not false, so that never holds."""
+    """``allow == false`` without a default for allow: undefined is not false, so the comparison never holds."""
     rules = written_rules(tree)
     without = {rule.name for rule in rules} - {rule.name for rule in rules if rule.is_default} - local_names(tree)
     for _, node in nodes(tree["rules"], "BoolExpr"):
@@ -201,8 +201,8 @@ def _no_default(tree: JsonObject) -> Iterator[Finding]:
 
 
 def _unread_body(tree: JsonObject) -> Iterator[Finding]:
-    """``deny if input.params.body.amount > 9``: of a body that is a text or opaque the member is undefined, the rule
-    does not hold, and the call passes. A policy that asks what the body is knows."""
+    """``deny if input.params.body.amount > 9``: a text or opaque body has no such member. The rule does not hold, and
+    the call passes. A policy that tests the body's kind avoids this."""
     strict = {Verdict.DENY.value, Verdict.REQUIRE_APPROVAL.value} & {rule.name for rule in written_rules(tree)}
     if "input" in local_names(tree) or not (strict or any(nodes(tree["rules"], "NotExpr"))):
         return

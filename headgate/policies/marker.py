@@ -1,12 +1,12 @@
-"""Which policy was running when a process died.
+"""Records which policy is running, so that the next process finds it after a crash.
 
-The engine cannot be made safe against every policy (regorus-py/README.md): what is left kills
-the process. So a process keeps, in a small file that it has mapped, the policy that it is evaluating; the
-kernel keeps the page when the process is gone. Whoever starts next finds it (``quarantine``).
+The engine cannot be made safe against every policy (regorus-py/README.md): the remaining cases kill the process. So a
+process keeps the name of the running policy in a small memory-mapped file; the kernel keeps the page when the process
+dies. The next process finds it (``quarantine``).
 
-Not every death is the policy's doing: a process that is killed from outside, or a machine that loses power,
-was evaluating something too. Blamed at once is who was running at a fault (SIGSEGV, SIGABRT, …) or for so
-long that its limits cannot have worked; otherwise the second time in ten minutes, nobody else in between.
+Not every death is the policy's fault: an outside kill or a power failure also interrupts an evaluation. The running
+policy is blamed at once for a fault (SIGSEGV, SIGABRT, …), or if it ran so long that its limits cannot have worked.
+Otherwise it is blamed for the second death in ten minutes without another policy in between.
 """
 
 import fcntl
@@ -27,10 +27,10 @@ EXECUTIONS_THREAD: Final = "-executions"
 SLOW_THREAD: Final = "-slow"
 EXECUTIONS_SLOW_THREAD: Final = "-executions-slow"
 THREADS: Final = (SHADOW_THREAD, DRY_RUN_THREAD, EXECUTIONS_THREAD, SLOW_THREAD, EXECUTIONS_SLOW_THREAD)
-"""The threads, besides the one that decides, that evaluate policies."""
+"""The threads that evaluate policies besides the deciding one."""
 _RUNNING: Final = 0
 _SIGNAL: Final = 1
-_TIMES: Final = struct.Struct("<qq")  # monotonic nanoseconds: begun, found dead
+_TIMES: Final = struct.Struct("<qq")  # Monotonic nanoseconds: begun, found dead.
 _TIMES_AT: Final = 8
 _MARK_AT: Final = 24
 _MARK_SIZE: Final = _SIZE - _MARK_AT
@@ -39,11 +39,11 @@ _BEGUN: Final = struct.Struct("<q")
 _FAULTS: Final = frozenset(
     {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS, signal.SIGXCPU}
 )
-_STUCK_NANOSECONDS: Final = 1_000_000_000  # twenty times the time limit
+_STUCK_NANOSECONDS: Final = 1_000_000_000  # Twenty times the time limit.
 
 
 def mark_of(org_id: str, policy_id: str, version: int) -> bytes:
-    """What is written while this policy runs."""
+    """The text in the file while this policy runs."""
     text = f"{org_id}\n{policy_id}\n{version}".encode()
     if len(text) > _MARK_SIZE:
         raise ValueError(f"a mark holds at most {_MARK_SIZE} bytes")
@@ -51,27 +51,29 @@ def mark_of(org_id: str, policy_id: str, version: int) -> bytes:
 
 
 class Marker:
-    """What this process is evaluating, kept where it survives it. One evaluating thread a marker; ``thread`` tells
-    those of one process apart.
+    """The running policy, in a file that survives this process. One evaluating thread per marker; ``thread`` names the
+    marker within the process.
 
-    The file is locked for as long as the process lives, so that the living are told from the dead without
-    trusting process ids, which are used again.
+    The process holds a file lock while it lives. This distinguishes living from dead processes without process ids,
+    which the system reuses.
     """
 
     def __init__(self, folder: Path, thread: str = "") -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = folder / f"evaluating-{os.getpid()}{thread}"
-        # Found by that name only once it is locked: whoever starts at the same moment would take it for a dead one's.
+        # The final name is set only under the lock: otherwise a process starting now would take the file for a dead
+        # one's.
         unlocked = folder / f"new-{os.getpid()}{thread}"
         self._file = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Not only made longer: a page that has no room on a disk that is full ends the process that writes to it.
+        # Write the page, not only its length: a page without space on a full disk kills the process that writes to
+        # it.
         os.posix_fallocate(self._file, 0, _SIZE)
         self._page = mmap.mmap(self._file, _SIZE)
         unlocked.rename(self._path)
 
     def begin(self, mark: bytes) -> None:
-        """Before the engine is entered; ``mark`` is ``mark_of`` the policy."""
+        """Call before entering the engine; ``mark`` is ``mark_of`` the policy."""
         page = self._page
         page[_MARK_AT:_SIZE] = mark
         page[_TIMES_AT : _TIMES_AT + 8] = _BEGUN.pack(monotonic_ns())
@@ -82,14 +84,14 @@ class Marker:
         self._page[_RUNNING] = 0
 
     def close(self) -> None:
-        """An orderly end: nothing is left to find."""
+        """An orderly end: no mark remains."""
         self._path.unlink(missing_ok=True)
         self._page.close()
         os.close(self._file)
 
 
 def note_death(folder: Path, pid: int, signal_number: int) -> None:
-    """For the supervisor, when a child has died of a signal: how, and that it was just now."""
+    """For the supervisor, when a child has died of a signal: records the signal and the time."""
     for thread in ("", *THREADS):
         try:
             with (folder / f"evaluating-{pid}{thread}").open("r+b") as file:
@@ -104,7 +106,7 @@ def note_death(folder: Path, pid: int, signal_number: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A policy that was running when its process died. ``reason`` is what people are told."""
+    """A policy that was running when its process died. ``reason`` is the text for people."""
 
     org_id: str
     policy_id: str
@@ -114,7 +116,7 @@ class Suspect:
 
 
 def read_mark(page: bytes) -> Suspect | None:
-    """Who was running according to a marker's file; None: nobody."""
+    """The running policy according to a marker's file; None: none."""
     page = _page(page)
     if page[_RUNNING] == 0:
         return None

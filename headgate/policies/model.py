@@ -1,7 +1,7 @@
-"""Rule policies, what one of them says about a call, and the decision that follows from all of them.
+"""Rule policies, a policy's verdict on one call, and the resulting decision.
 
 Frozen types without I/O. The specification's sections "Rule policy" and "Decision object" name the fields;
-what it leaves open is in docs/reference/policies.md.
+docs/reference/policies.md defines what it leaves open.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ NAME_MAX_CHARACTERS: Final = 255
 DESCRIPTION_MAX_CHARACTERS: Final = 1000
 PRIORITY_MAX: Final = 1000
 DEFAULT_PRIORITY: Final = 100
-SEEDED_PRIORITY: Final = 1000  # so that any policy of the user's comes first
+SEEDED_PRIORITY: Final = 1000  # So that any policy of the user's runs first.
 REGO_MAX_BYTES: Final = 64 * 1024
 POLICIES_MAX: Final = 500
 
@@ -39,7 +39,7 @@ class RiskLevel(StrEnum):
 
 
 class PolicyMode(StrEnum):
-    """What a policy's word is worth: it decides, or is only recorded beside the decision."""
+    """A policy's effect: its verdict is enforced, or only recorded."""
 
     ENFORCE = "enforce"
     SHADOW = "shadow"
@@ -47,10 +47,10 @@ class PolicyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RulePolicy:
-    """One version of a policy. ``quarantine`` is why it is not evaluated any more (it denies instead).
+    """One version of a policy. ``quarantine`` is why it is not evaluated (it denies instead).
 
-    ``org_id`` is empty where the policy belongs to no organization (a draft). ``rules`` is what the Rego was made
-    from, where that was the camelCase shape (canonical JSON).
+    ``org_id`` is empty for a draft, which belongs to no organization. ``rules`` is the source of the Rego if it came
+    from the camelCase shape (canonical JSON).
     """
 
     policy_id: str
@@ -70,10 +70,11 @@ class RulePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What one policy demands of an approval. No ``assignees``: whoever may approve, may approve this.
+    """One policy's requirements for an approval. Without ``assignees``, any approver may decide.
 
-    ``assignees`` is the policy's word and stays so; ``reassigned`` is a person's, and ``is_escalated`` the clock's:
-    who is asked now is ``named``. So a reassigned approval still holds what its policy demanded.
+    ``assignees`` is what the policy set and does not change; ``reassigned`` is a person's change, ``is_escalated`` the
+    clock's. ``named`` combines them into the current assignees, so a reassigned approval keeps its policy's
+    requirements.
     """
 
     policy_id: str
@@ -90,7 +91,7 @@ class Requirement:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Who is asked now, once each; nobody: whoever may approve."""
+        """The current assignees without duplicates; empty: any approver."""
         asked = self.assignees if self.reassigned is None else self.reassigned
         if asked and self.is_escalated:
             return tuple(dict.fromkeys([*asked, *self.escalate_to]))
@@ -98,11 +99,11 @@ class Requirement:
 
     @property
     def free_slots(self) -> int:
-        """How many of the approvals need no member of a role's group."""
+        """The number of approvals that need no role."""
         return max(self.required_approvals - sum(slot.count for slot in self.roles), 0)
 
     def record(self) -> JsonObject:
-        """As it is stored, shown and recorded; what is as usual is left out."""
+        """The stored, shown and recorded form; default values are omitted."""
         record: JsonObject = {
             "policy_id": self.policy_id,
             "policy_version": self.policy_version,
@@ -128,8 +129,10 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """What one policy says about one call. ``verdict`` None: nothing. ``error``: it could not say, so it denies.
-    ``capture``: how much of the call may be kept for review; None: it does not say."""
+    """One policy's verdict on one call. ``verdict`` None: none. ``error``: the policy failed, so it denies.
+
+    ``capture``: how much of the call may be kept for review; None: unspecified.
+    """
 
     policy_id: str
     version: int
@@ -143,7 +146,7 @@ class PolicyVerdict:
     capture: CaptureLevel | None = None
 
     def explanation(self) -> str | None:
-        """Why, in the policy's own words: the error, its ``reason``, or its messages. None: it gave none."""
+        """The reason in the policy's words: the error, its ``reason``, or its messages. None: it gave none."""
         return self.error or self.reason or ("; ".join(self.messages) if self.messages else None)
 
     def record(self) -> JsonObject:
@@ -161,15 +164,15 @@ class PolicyVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What happens to a call, and who said so.
+    """The decision about a call, and the policies behind it.
 
-    ``spoken`` are the policies of the deciding priority that said anything, in the order they were asked;
-    the versions that made the decision are theirs. ``policy_id`` is the first of them that said what was
-    decided; None: nobody spoke. ``requirements``: one per policy that asks, all to be met; empty unless the
-    verdict is require_approval. Times are None where no policy names one. ``nlp``: an entry for each NLP policy
-    that ran. ``exempted_by``: the grant, or the broken glass, that lets through what ``spoken`` would not.
-    ``capture``: the least that any of ``spoken`` lets be kept for review; None: none of them says. ``is_final``: a
-    closed destination or a stop denies it, which no exemption goes around.
+    ``spoken`` are the policies of the deciding priority that decided, in the order of evaluation; their versions made
+    the decision. ``policy_id`` is the first of them with the deciding verdict; None: no policy decided.
+    ``requirements``: one per policy that requires approval, all to be met; empty unless the verdict is
+    require_approval. Times are None if no policy sets them. ``nlp``: an entry for each NLP policy that ran.
+    ``exempted_by``: the grant or break-glass use that allows what ``spoken`` would not. ``capture``: the least that any
+    of ``spoken`` permits; None: unspecified. ``is_final``: a destination rule or a stop denies it, and no exemption
+    overrides that.
     """
 
     verdict: Verdict
@@ -189,7 +192,7 @@ class Decision:
     is_final: bool = False
 
     def record(self) -> JsonObject:
-        """The decision object of the specification, and the policy versions that made it."""
+        """The specification's decision object, with the policy versions behind it."""
         policies: list[JsonValue] = [spoken.record() for spoken in self.spoken]
         record: JsonObject = {
             "decision": self.verdict.value,
@@ -207,12 +210,12 @@ class Decision:
 
 
 def requirements_cover(held: tuple[Requirement, ...], wanted: tuple[Requirement, ...]) -> bool:
-    """Whether an approval that met ``held`` may serve a call for which the policies of now want ``wanted``.
+    """Whether an approval that met ``held`` may serve a call for which the current policies require ``wanted``.
 
-    True only where nothing more is demanded: each wanted requirement has a held one of the same policy that
-    took at least as many approvals, as many of them from each role, bore no more denials, kept the same people apart
-    and, where the wanted one names assignees, was asked of some of them only. A held requirement without assignees was
-    open to anybody and so never covers one that names some.
+    True only if the new requirements demand no more. Each wanted requirement needs a held one of the same policy with
+    at least as many approvals, as many from each role, no more denials needed to reject, and at least the same
+    separation of duties. If the wanted one names assignees, the held one names only assignees among them. A held
+    requirement without assignees was open to any approver, so it never covers one with assignees.
     """
     return all(any(_covers(one, want) for one in held) for want in wanted)
 

@@ -80,7 +80,7 @@ def _definition(node: JsonObject) -> Definition:
     bodies = [
         Body(
             statements=tuple(_statement(one) for one in _list(tree_object(body["query"])["stmts"])),
-            # Later bodies of a complete rule have a value of their own or are true; of a set, the head's.
+            # Later bodies of a complete rule have their own value or are true; of a set, the head's.
             value=value if index == 0 or (is_set and body["assign"] is None) else _assigned(body),
             is_else=bool(body["is_else"]),
         )
@@ -168,7 +168,7 @@ def _imported_names(imports: list[JsonValue], source: bytes) -> Iterator[str]:
 
 
 def _bound_names(tree: JsonValue, source: bytes) -> Iterator[str]:
-    """Every variable that could be local to some body: it may hide a rule, or input itself."""
+    """Every variable that could be local to some body: it may shadow a rule, or input itself."""
     for node in _members(tree, "AssignExpr"):
         assignment = tree_object(node)
         yield from _variables(assignment["lhs"])
@@ -187,7 +187,7 @@ def _bound_names(tree: JsonValue, source: bytes) -> Iterator[str]:
 
 
 def _text(span: JsonValue, source: bytes) -> str:
-    """The name that a span of the source (byte offsets) covers: the tree holds no text of these."""
+    """The name at a span of the source (byte offsets): the tree holds no text of these."""
     start, end = tree_object(span)["start"], tree_object(span)["end"]
     if not isinstance(start, int) or not isinstance(end, int):
         raise UnknownSyntaxError("a span has no offsets")
@@ -195,7 +195,7 @@ def _text(span: JsonValue, source: bytes) -> str:
 
 
 def _variables(tree: JsonValue) -> Iterator[str]:
-    """Variables that a pattern binds: those in it that are not the root of a reference, as ``input.tool`` is."""
+    """Variables that a pattern binds: those that are not the root of a reference, such as ``input.tool``."""
     if isinstance(tree, list):
         for part in tree:
             yield from _variables(part)

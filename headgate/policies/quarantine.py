@@ -1,4 +1,4 @@
-"""A policy that was running when a process died denies until a person has looked.
+"""Quarantines a policy that was running when a process died: it denies until a person has reviewed it.
 
 semantics.md, "Combining and voting".
 """
@@ -20,35 +20,35 @@ _SUSPICION_SECONDS: Final = 600
 
 
 async def quarantine_suspects(database: Database, folder: Path) -> list[Suspect]:
-    """At the start of a process that decides: quarantine what the dead before it were evaluating.
+    """Runs when a deciding process starts: quarantines the policies that dead processes were evaluating.
 
-    Returns those who were blamed. A marker is removed only once its policy is quarantined, so that a start
-    without the database finds it again. Raises UnavailableError.
+    Returns the blamed policies. A marker is removed only after its policy is quarantined, so a start without the
+    database finds it again. Raises UnavailableError.
     """
     blamed: list[Suspect] = []
     for path in sorted(folder.glob("evaluating-*")):  # noqa: ASYNC240 - a handful of small local files, at start
         try:
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process that starts has dealt with it, or its own has ended
+            continue  # Another starting process has handled it, or its own process has ended.
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.fstat(file).st_nlink:
-                continue  # the same, a moment later: one death is not two
+                continue  # The same marker, a moment later: one death must not count twice.
             suspect = read_mark(os.pread(file, PAGE_BYTES, 0))
             if suspect is not None and _is_blamed(folder, suspect):
                 await _quarantine(database, suspect)
                 blamed.append(suspect)
             path.unlink(missing_ok=True)
         except BlockingIOError:
-            continue  # its process lives
+            continue  # Its process is alive.
         finally:
             os.close(file)
     return blamed
 
 
 def _is_blamed(folder: Path, suspect: Suspect) -> bool:
-    """Certainly, or suspected a short while ago without anybody else in between."""
+    """Certain, or suspected shortly before without another policy in between."""
     memory = folder / "suspected-policy"
     name = f"{suspect.org_id}\n{suspect.policy_id}\n{suspect.version}"
     try:

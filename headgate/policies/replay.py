@@ -1,7 +1,7 @@
-"""What a changed policy would have changed: recorded actions decided again, with it and without it; pure.
+"""Decides recorded actions again, with and without a policy change, to show the effect of the change. Pure.
 
-Both decisions are of the policies of now, so that what differs is the change's doing. Where time plays a part
-(``time.now_ns()``), the time is that of the replay; secrets were masked when the action was recorded.
+Both decisions use the current policies, so every difference is due to the change. ``time.now_ns()`` is the time of the
+replay; secrets were masked when the action was recorded.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _REASON_MAX_CHARACTERS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ReplayedAction:
-    """One recorded action, and what would be decided of it: ``before`` without the change, ``after`` with it."""
+    """One recorded action and its decisions: ``before`` without the change, ``after`` with it."""
 
     action_id: str
     agent_id: str
@@ -37,13 +37,13 @@ class ReplayedAction:
 
 
 def changed_set(policies: list[RulePolicy], change: RulePolicy) -> list[RulePolicy]:
-    """The policies with this one in the place of the one that it is the next version of, or besides them."""
+    """The policies with this one, in place of its previous version or in addition."""
     return [*(one for one in policies if one.policy_id != change.policy_id), change]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCall:
-    """A recorded action as policies would read it now, and what the index looks at (None: it has no such member)."""
+    """A recorded action as policies would read it now, and the members that the index reads (None: absent)."""
 
     document: JsonObject
     host: str | None
@@ -51,7 +51,7 @@ class ReplayCall:
 
 
 def replay_call(*, request: str, tool: str, operation: str, source: str, agent_id: str, agent_name: str) -> ReplayCall:
-    """What ``headgate.actions.rego_input`` would make of it. Raises ValidationError for what is no JSON."""
+    """The input that ``headgate.actions.rego_input`` would make. Raises ValidationError for text that is not JSON."""
     recorded = parse_strict(request.encode())
     members = recorded if isinstance(recorded, dict) else {}
     document: JsonObject = {
@@ -137,8 +137,8 @@ class ReplayTally:
         }
 
     def _agreement(self) -> JsonObject:
-        """How the change agrees with what people decided: it would have allowed what they approved, or denied what
-        they denied; asking is neither."""
+        """Compares the change with people's decisions: it would have allowed what they approved, or denied what they
+        denied. Requiring approval counts as neither."""
         agrees = self.humans["approved", "allow"] + self.humans["denied", "deny"]
         contradicts = self.humans["approved", "deny"] + self.humans["denied", "allow"]
         asks = sum(count for (_, after), count in self.humans.items() if after == "require_approval")

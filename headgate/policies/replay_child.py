@@ -1,8 +1,7 @@
-"""Where recorded actions are decided again: a process of its own, so that neither a policy that nobody has tried nor
-a hundred thousand decisions disturb the one that answers.
+"""Runs replays in a separate process: neither an untested policy nor a hundred thousand decisions disturb the gateway.
 
 ``python -m headgate.policies.replay_child`` reads frames (four bytes of length, big-endian, then JSON): first
-``{policies, change, data, libraries}``, then pages, lists of recorded actions; to each page it answers with a frame of
+``{policies, change, data, libraries}``, then pages, lists of recorded actions. It answers each page with a frame of
 ``[before, after, reason, policy_id, failed]`` for each action.
 """
 
@@ -65,9 +64,9 @@ async def replay_child(
     module: str = MODULE,
     more: JsonObject | None = None,
 ) -> AsyncIterator[ReplayChild]:
-    """A child that knows the policies; killed at the end, whatever it is doing. Raises UnavailableError.
+    """Starts a child that knows the policies, and kills it at the end in any state. Raises UnavailableError.
 
-    ``module`` is what runs there, and ``more`` what its first frame has besides.
+    ``module`` is what runs there, and ``more`` the further members of its first frame.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -131,7 +130,7 @@ def _policy(document: JsonObject) -> RulePolicy:
 
 
 class Replayer:
-    """The policies of now, with the change and without it."""
+    """The current policies, with and without the change."""
 
     def __init__(self, start: JsonObject) -> None:
         policies = [_policy(cast("JsonObject", one)) for one in cast("list[JsonValue]", start["policies"])]
@@ -163,7 +162,7 @@ class Replayer:
         return [before.verdict.value, after.verdict.value, after.reason, after.policy_id, _failed(after)]
 
     def _concerns(self, policies: PolicySet, key: Mapping[str, Any]) -> bool:
-        """Whether the policy that changes could speak about such a call at all; else both decisions are one."""
+        """Whether the changed policy could decide such a call; if not, one decision serves as both."""
         return any(one.policy_id == self._changed for one in policies.concerned(**key))
 
 
@@ -172,7 +171,7 @@ def _failed(decision: Decision) -> bool:
 
 
 def serve(replayer_of: Callable[[JsonObject], "Replayer"]) -> None:
-    """The child: limits first, then page after page."""
+    """The child: sets limits first, then processes page after page."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS + 1))

@@ -1,8 +1,8 @@
 """The camelCase shape of a policy: rules with conditions, as the specification names them ("Rule policy").
 
-What it leaves open is decided here and in docs/reference/policies.md. A rule holds where its tool and operation are
-the call's and every group of conditions holds; a group holds where all of its conditions do, or any of them. Rules are
-asked by their priority, lower first; the first priority at which any holds decides, and within it the strictest.
+docs/reference/policies.md defines what the specification leaves open. A rule holds if its tool and operation match the
+call and every group of conditions holds. A group holds if all, or any, of its conditions hold. Rules run in ascending
+priority. The first priority at which any rule holds decides, and within it the strictest rule.
 """
 
 import re
@@ -26,8 +26,8 @@ _TOOL: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\*?|\*")
 
 
 class Operator(StrEnum):
-    """How a field is compared with a value; each holds only where the field is there and of a fitting type, except
-    ``NOT_EQUALS``, ``NOT_IN`` and ``NOT_EXISTS``, which hold where it is not there."""
+    """How a field is compared with a value. Each operator requires the field and a fitting type, except
+    ``NOT_EQUALS``, ``NOT_IN`` and ``NOT_EXISTS``, which hold for an absent field."""
 
     EQUALS = "equals"
     NOT_EQUALS = "notEquals"
@@ -77,7 +77,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ConditionGroup:
-    """``any_of``: one of them is enough; else all must hold."""
+    """``any_of``: one condition suffices; otherwise all must hold."""
 
     conditions: tuple[Condition, ...]
     any_of: bool
@@ -85,7 +85,7 @@ class ConditionGroup:
 
 @dataclass(frozen=True, slots=True)
 class ShapedRule:
-    """``tools`` and ``operations`` empty: any. A name that ends in ``*`` stands for all that begin so."""
+    """``tools`` and ``operations`` empty: any. A name that ends in ``*`` matches all names with that prefix."""
 
     name: str
     priority: int
@@ -97,7 +97,7 @@ class ShapedRule:
 
 
 def parse_rules(value: JsonValue) -> tuple[list[ShapedRule], list[JsonValue]]:
-    """The rules, and the same as they are kept and shown: with an id and ``enabled`` each.
+    """Parses the rules, and returns them with their stored form: with an id and ``enabled`` each.
 
     Raises ValidationError, which names the rule and the member.
     """

@@ -1,5 +1,5 @@
-"""What agents did, sorted into kinds of calls: the same agent, tool, operation and, where Headgate makes the call, the
-same method, scheme, host and port; pure."""
+"""Groups recorded actions by kind of call: the same agent, tool and operation and, if Headgate makes the call, the
+same method, scheme, host and port. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ SENT_PARTS: Final = ("path", "query", "body_sha256")
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """One action that was carried out, as policies read it. ``is_masked``: a secret in it was masked."""
+    """One executed action in the form that policies read. ``is_masked``: a secret in it was masked."""
 
     agent_id: str
     agent_name: str
@@ -27,7 +27,7 @@ class SeenCall:
 
 @dataclass(slots=True)
 class CallKind:
-    """Calls of one kind; ``variants`` are what was sent, by its canonical form, up to a few more than are listed."""
+    """Calls of one kind; ``variants`` are the distinct contents by canonical form, up to a few more than are listed."""
 
     agent_id: str
     agent_name: str
@@ -44,7 +44,7 @@ class CallKind:
     @property
     def title(self) -> str:
         at = f" at {self.call['method']} {self.call['host']}" if self.call else ""
-        # On one line: it stands in a comment of the suggested policy, and a name may hold line breaks.
+        # On one line, because it goes into a comment of the suggested policy and a name may contain line breaks.
         return f"{self.tool}.{self.operation}{at} of {' '.join(self.agent_name.split())}"
 
     def add(self, call: SeenCall) -> None:

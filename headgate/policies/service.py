@@ -1,4 +1,4 @@
-"""What is done with an organization's rule policies: each change is a version, an event, and a new generation."""
+"""Changes an organization's rule policies: each change makes a version, an event, and a new generation."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from headgate.policies.versions import ExpectedVersion, PolicyVersion, VersionCh
 
 @dataclass(frozen=True, slots=True)
 class SavedPolicy:
-    """``warnings``: what whoever saved it should know, in sentences. ``changed``: false where nothing differed."""
+    """``warnings``: sentences for the person who saved it. ``changed``: false if nothing differed."""
 
     policy: RulePolicy
     warnings: tuple[str, ...]
@@ -68,8 +68,8 @@ async def update_policy(
 ) -> SavedPolicy:
     """The next version: what ``edit`` makes of the policy of now. A change that changes nothing is no version.
 
-    ``checked`` is the draft that was tried; where another text would be stored, because somebody else saved in
-    between, nothing is. Raises NotFoundError, ConflictError, PreconditionFailedError.
+    ``checked`` is the draft that was tried. If a concurrent change would lead to another text, nothing is stored.
+    Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
     check_note(note)
     before, _ = await lock_policy(change.connection, change.org_id, policy_id)
@@ -100,9 +100,9 @@ async def restore_policy(
     *,
     expected: ExpectedVersion | None,
 ) -> SavedPolicy:
-    """What an old version said, as the next version; a deleted policy is there again.
+    """Restores an old version as the next version; this also restores a deleted policy.
 
-    Raises NotFoundError, ConflictError (at the limit of policies too), PreconditionFailedError.
+    Raises NotFoundError, ConflictError (also at the limit of policies), PreconditionFailedError.
     """
     check_note(note)
     before, was_deleted = await lock_policy(change.connection, change.org_id, wanted.policy.policy_id, deleted_too=True)
@@ -124,7 +124,7 @@ async def restore_policy(
 async def delete_policy(
     change: OrganizationChange, policy_id: str, note: str | None = None, *, expected: ExpectedVersion | None = None
 ) -> RulePolicy:
-    """It decides no more. Its versions stay, for the decisions that they made; that it was deleted is the last.
+    """Deletes the policy. Its versions stay, for the decisions that they made; the deletion is the last version.
 
     Raises NotFoundError, ConflictError, PreconditionFailedError.
     """
@@ -174,7 +174,7 @@ async def _require_room(change: OrganizationChange) -> None:
 
 async def _hidden(connection: Connection, policy: RulePolicy, checked: CheckedPolicy) -> tuple[str, ...]:
     others = [one for one in await load_enabled(connection, policy.org_id) if one.policy_id != policy.policy_id]
-    # In a thread: what this process has not compiled yet would stop its event loop for a millisecond each.
+    # In a thread: compiling on the event loop would block it for a millisecond per policy.
     hidden = await asyncio.to_thread(hiding_warnings, policy, others, checked.data, checked.libraries)
     return namesake_warnings(policy, others) + hidden
 

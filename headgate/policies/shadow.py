@@ -1,7 +1,7 @@
-"""Policies that only watch: what they say of a call, and what the decision would have been with them.
+"""Shadow policies: evaluates their verdict on a call, and the decision that would have followed.
 
-A shadow policy is asked about calls that are decided and recorded already; nothing waits for it, and nothing that it
-says or raises changes anything.
+A shadow policy is evaluated after the call is decided and recorded. No call waits for it, and neither its verdict nor
+its failure changes anything.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RulePol
 
 @dataclass(frozen=True, slots=True)
 class ShadowVerdict:
-    """What one shadow policy said of a call (None: nothing), and the decision that it would have led to."""
+    """One shadow policy's verdict on a call (None: none), and the decision that it would have led to."""
 
     policy_id: str
     version: int
@@ -25,7 +25,8 @@ class ShadowVerdict:
 
 
 class ShadowSet:
-    """The enabled shadow policies of one organization, immutable. Each is asked alone: they do not hide each other."""
+    """The enabled shadow policies of one organization, immutable. Each is evaluated alone: they do not override each
+    other."""
 
     def __init__(
         self,
@@ -47,7 +48,7 @@ class ShadowSet:
     def ask(
         self, decision: Decision, input_bytes: bytes, *, tool: str, operation: str, host: str | None, method: str | None
     ) -> list[ShadowVerdict]:
-        """Each policy's word beside ``decision``, which was made without them; never raises for content."""
+        """Each policy's verdict beside ``decision``, which was made without them; the content never raises."""
         answers: list[ShadowVerdict] = []
         for policy, alone in self._sets:
             said = alone.decide(input_bytes, tool=tool, operation=operation, host=host, method=method).spoken
@@ -57,6 +58,6 @@ class ShadowSet:
 
 
 def would_be(decision: Decision, said: PolicyVerdict | None) -> Verdict:
-    """The decision with this verdict counted in: ``spoken`` are all of the priority that decided, and earlier ones
-    said nothing, so that no policy need be asked again."""
+    """The decision with this verdict included. ``spoken`` are all policies of the deciding priority, and earlier
+    priorities had no verdict, so no policy must be evaluated again."""
     return decision.verdict if said is None else combine((*decision.spoken, said)).verdict

@@ -1,4 +1,4 @@
-"""All SQL of what shadow policies said."""
+"""All SQL of shadow policies' verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from headgate.db.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class ShadowCount:
-    """So many calls of which a policy said this beside that; ``said`` none: nothing."""
+    """The number of calls with this pair of verdicts; ``said`` none: no verdict."""
 
     org_id: str
     policy_id: str
@@ -23,7 +23,7 @@ class ShadowCount:
 
 @dataclass(frozen=True, slots=True)
 class ShadowEvent:
-    """``decision.shadowed``: what shadow policies said of one recorded action. ``payload`` is canonical."""
+    """``decision.shadowed``: the shadow verdicts on one recorded action. ``payload`` is canonical."""
 
     org_id: str
     action_id: str
@@ -34,7 +34,7 @@ class ShadowEvent:
 
 @dataclass(frozen=True, slots=True)
 class ShadowTally:
-    """The counts of one version of a policy, ``since`` its first call."""
+    """The counts of one policy version, ``since`` its first call."""
 
     asked: int
     said: dict[str, int]
@@ -44,7 +44,7 @@ class ShadowTally:
 
 
 async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], events: Sequence[ShadowEvent]) -> None:
-    """Across organizations, for the process that asked."""
+    """Writes across organizations, for the evaluating process."""
     await connection.execute(
         "SELECT record_shadow(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
@@ -66,7 +66,7 @@ async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], e
 
 
 async def shadow_tally(connection: Connection, org_id: str, policy_id: str, version: int) -> ShadowTally:
-    """Of this version alone: another one is another policy."""
+    """Counts this version only."""
     cursor = await connection.execute(
         "SELECT said, decided, would, calls, first_at FROM shadow_counts"
         " WHERE org_id = %s AND policy_id = %s AND version = %s",

@@ -1,7 +1,7 @@
-"""Policies that will not be heard: an allow at an earlier priority decides before them.
+"""Shadowed policies: an allow at an earlier priority decides before them.
 
-"The first priority that speaks decides" is easy to forget when an exception is written; saving one says whose
-deny or hold it takes the place of (semantics.md, "Combining and voting").
+It is easy to forget that the first priority with a verdict decides. Saving a policy therefore names the denies and
+holds that its allow overrides (semantics.md, "Combining and voting").
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _RESTRICTIONS = {Verdict.DENY: "deny", Verdict.REQUIRE_APPROVAL: "hold"}
 def hidden_by_allow(
     saved: tuple[RulePolicy, Conditions], others: Iterable[tuple[RulePolicy, Conditions]]
 ) -> tuple[str, ...]:
-    """One sentence for each policy that loses (or makes the saved one lose) a deny or a hold to an allow."""
+    """One sentence for each policy whose deny or hold an allow of an earlier priority overrides."""
     warnings: list[str] = []
     for other in others:
         for earlier, later in ((saved, other), (other, saved)):

@@ -1,7 +1,6 @@
-"""One policy asked about one call where it can do no harm: in the child that tries new policies (``trial``).
+"""Evaluates one policy on one call in the child that tries new policies (``trial``), where it can do no harm.
 
-A text that nobody has saved has come through no trial, and a call that somebody makes up is none of the trial's: so
-neither is evaluated in the process that decides.
+An unsaved text has passed no trial, and a made-up call was not part of any, so the deciding process evaluates neither.
 """
 
 import json
@@ -16,7 +15,7 @@ from headgate.policies.trial import refuse_where_refused, run_child
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the policy answered, every rule's value where that was asked for, and how long the answer took."""
+    """The policy's answer, every rule's value on request, and the evaluation time."""
 
     raw: RawAnswer
     trace: tuple[RuleValue, ...]
@@ -24,7 +23,7 @@ class Simulation:
 
 
 async def simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> Simulation:
-    """Raises PolicyRefusedError; UnavailableError where no child starts."""
+    """Raises PolicyRefusedError; UnavailableError if no child starts."""
     request = {
         "text": text,
         "data": data.decode(),

@@ -57,7 +57,7 @@ async def insert_policy(
 
 
 async def save_version(connection: Connection, org_id: str, version: PolicyVersion, changed_by: str | None) -> None:
-    """Make this version the policy of now, and keep it. The caller holds the policy's lock (``lock_policy``)."""
+    """Makes this version current and stores it as a version. The caller holds the policy's lock (``lock_policy``)."""
     policy = version.policy
     row = content_of(org_id, policy) | {
         "quarantine": policy.quarantine,
@@ -71,9 +71,10 @@ async def save_version(connection: Connection, org_id: str, version: PolicyVersi
 async def lock_policy(
     connection: Connection, org_id: str, policy_id: str, *, deleted_too: bool = False
 ) -> tuple[RulePolicy, bool]:
-    """The policy of now, and whether it is deleted; changes of it wait for this transaction.
+    """Locks the policy and returns it, with whether it is deleted.
 
-    Before the organization's generation is raised, so that all take the two locks in one order. Raises NotFoundError.
+    Call it before raising the organization's generation, so that all transactions lock in one order. Raises
+    NotFoundError.
     """
     cursor = await connection.execute(
         f"SELECT {_COLUMNS}, deleted_at FROM policies WHERE org_id = %s AND policy_id = %s"  # noqa: S608 - a constant of this file
@@ -87,7 +88,7 @@ async def lock_policy(
 
 
 async def get_policy(connection: Connection, org_id: str, policy_id: str) -> RulePolicy:
-    """Raises NotFoundError, for a deleted one too."""
+    """Raises NotFoundError, also for a deleted policy."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM policies WHERE org_id = %s AND policy_id = %s AND deleted_at IS NULL",  # noqa: S608 - a constant of this file
         [org_id, policy_id],
@@ -107,7 +108,7 @@ async def list_policies(
     offset: int = 0,
     exact_total: bool = False,
 ) -> PolicyPage:
-    """In the order in which they are evaluated: by priority, then by age."""
+    """In the order of evaluation: by priority, then by age."""
     source = sql.SQL(
         "policies WHERE org_id = %(org)s AND deleted_at IS NULL"
         " AND (%(enabled)s::boolean IS NULL OR enabled = %(enabled)s)"
@@ -134,7 +135,7 @@ async def list_policies(
 
 
 async def load_enabled(connection: Connection, org_id: str) -> list[RulePolicy]:
-    """Every enabled policy, those that only watch and quarantined ones (which deny) too."""
+    """All enabled policies, including shadow policies and quarantined ones (which deny)."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM policies WHERE org_id = %s AND enabled AND deleted_at IS NULL"  # noqa: S608 - a constant of this file
         " ORDER BY priority, policy_id",
@@ -144,7 +145,7 @@ async def load_enabled(connection: Connection, org_id: str) -> list[RulePolicy]:
 
 
 async def count_policies(connection: Connection, org_id: str, *, deleted_too: bool = False) -> int:
-    """How many there are; ``deleted_too``: have ever been."""
+    """The number of policies; ``deleted_too``: including deleted ones."""
     cursor = await connection.execute(
         "SELECT count(*) AS total FROM policies WHERE org_id = %s AND (deleted_at IS NULL OR %s)", [org_id, deleted_too]
     )

@@ -1,9 +1,9 @@
-"""A policy made from what agents did: it allows what was carried out, and nothing that was not seen; pure.
+"""Suggests a policy from recorded actions: it allows what was executed, and nothing else. Pure.
 
-Calls are of one kind where agent, tool, operation and, where Headgate makes the call, method, scheme, host and port
-are the same. In the precision ``exact`` a kind allows the very params (and path, query and body) that were seen; in
-``fields``, each param takes the values seen of it, numbers those between, and texts that vary too much any text,
-which is said. What cannot be pinned down, or was seen too seldom, is left out, and said too.
+Calls are of one kind if agent, tool, operation and, if Headgate makes the call, method, scheme, host and port are
+equal. With precision ``exact`` a kind allows the exact params (and path, query and body) that were seen. With
+``fields``, each param takes the values seen, numbers the range between, and texts that vary too much any text; comments
+state this. Kinds that cannot be described or are too rare are left out, and comments state that too.
 """
 
 import json
@@ -31,7 +31,7 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``cases`` are those of ``headgate policy test``. ``covered``: so many of the calls seen are allowed by it."""
+    """``cases`` are in the form of ``headgate policy test``. ``covered``: how many of the seen calls it allows."""
 
     rego_policy: str
     cases: list[JsonValue]
@@ -42,7 +42,7 @@ class Suggestion:
 
 
 def suggest(calls: Iterable[SeenCall], *, name: str, precision: Precision, seldom: int) -> Suggestion:
-    """``seldom``: kinds that were seen fewer times than this are left out."""
+    """``seldom``: kinds seen fewer times than this are left out."""
     kinds = kinds_of(calls)
     leaves_out: list[str] = []
     leaves_open: list[str] = []
@@ -92,7 +92,7 @@ def _why_not(kind: CallKind, precision: Precision, seldom: int) -> str | None:
 
 
 def _varies(kind: CallKind, part: str) -> bool:
-    """A path is where a call goes: it is listed or the kind is left out, whatever the precision."""
+    """The path is the destination within a host: list it or leave the kind out, at any precision."""
     return len(kind.variants) > VARIANTS_MAX and any(part in variant for variant in kind.variants.values())
 
 
@@ -163,7 +163,7 @@ def _field(reference: str, values: list[JsonValue], *, is_optional: bool) -> Ite
 
 
 def _open(kind: CallKind) -> Iterator[str]:
-    """The params of which other values than those seen are allowed."""
+    """The params for which unseen values are allowed too."""
     for name in sorted(kind.params):
         values = kind.params[name]
         if len(values) > _VALUES_MAX or any(_depth(json.loads(one)) > _DEEPEST for one in values):
@@ -171,7 +171,7 @@ def _open(kind: CallKind) -> Iterator[str]:
 
 
 def _strangers(cases: list[JsonValue]) -> list[JsonValue]:
-    """Calls that were not seen, about which the policy says nothing."""
+    """Unseen calls, which the policy does not decide."""
     if not cases:
         return []
     first = object_of(object_of(cases[0])["input"])
@@ -194,10 +194,10 @@ def _text(name: str, agents: Mapping[str, str], blocks: list[str], precision: Pr
     of = ", ".join(f"{' '.join(agent.split())} ({agent_id})" for agent_id, agent in sorted(agents.items()))
     head = (
         f"# {' '.join(name.split())}\n#\n# Made from what was carried out ({precision.value}), of {of or 'nobody'}.\n"
-        "# Read it before it decides: what an agent did was not necessarily what it should have done.\n"
+        "# Review it before you enforce it: agents may have done what they should not.\n"
         "package headgate.suggested\n\nimport rego.v1\n"
     )
-    return "\n".join([head, *(blocks or ["# Nothing was seen that could be pinned down.\nallow := false\n"])])
+    return "\n".join([head, *(blocks or ["# No recorded call could be described.\nallow := false\n"])])
 
 
 def _array(values: Iterable[JsonValue]) -> str:

@@ -1,4 +1,4 @@
-"""From recorded actions to a suggested policy: only what was carried out, because a policy or a person allowed it."""
+"""Suggests a policy from recorded actions: only executed ones, which a policy or a person allowed."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from headgate.policies.suggest import Precision, Suggestion, suggest
 
 _PAGE_ACTIONS: Final = 100
 _MOST_BYTES: Final = 32 << 20
-"""Of all requests that are looked at, as they are recorded: in memory they take ten times that."""
+"""The total recorded size of the requests; in memory they take ten times that."""
 
 
 async def suggest_policy(
@@ -29,7 +29,7 @@ async def suggest_policy(
     seldom: int,
     most: int,
 ) -> Suggestion:
-    """In threads: a day's actions take seconds. Raises ValidationError (more than is kept in memory),
+    """Runs in threads, because a day's actions take seconds. Raises ValidationError (more than fits in memory),
     UnavailableError."""
     seen: list[SeenCall] = []
     size = 0
@@ -72,6 +72,6 @@ def _seen(one: RecordedAction) -> SeenCall:
         agent_name=one.agent_name,
     ).document
     recorded = json.loads(request)
-    # Headers are not matched, so that a masked one is no obstacle.
+    # Headers are not matched, so a masked header does not matter.
     told = json.dumps([recorded.get("params"), (recorded.get("http") or {}).get("query")], ensure_ascii=False)
     return SeenCall(one.agent_id, one.agent_name, one.tool, one.operation, document, MASK in told)

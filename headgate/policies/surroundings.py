@@ -1,4 +1,4 @@
-"""What an organization's policies read beside the call: its data documents and its shared modules."""
+"""The data documents and shared modules that an organization's policies read besides the call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Surroundings:
 
 
 async def load_surroundings(connection: Connection, org_id: str) -> Surroundings:
-    """As of now, in the caller's transaction."""
+    """The current state, in the caller's transaction."""
     setting = await get_setting(connection, org_id, SettingName.ALLOWLIST)
     documents = await load_documents(connection, org_id, DocumentKind.DATA)
     modules = await load_documents(connection, org_id, DocumentKind.MODULE)
@@ -43,7 +43,7 @@ def make_surroundings(allowlist: str | None, documents: Mapping[str, str], libra
 
 
 def surroundings_with(around: Surroundings, kind: DocumentKind, path: str, content: str | None) -> Surroundings:
-    """The same with one document or module changed; ``content`` None: without it. Raises ValidationError."""
+    """The same with one document or module changed; ``content`` None: removed. Raises ValidationError."""
     if kind is DocumentKind.DATA:
         documents = {one: text for one, text in around.documents.items() if one != path}
         if content is not None:
@@ -56,5 +56,5 @@ def surroundings_with(around: Surroundings, kind: DocumentKind, path: str, conte
 
 
 def module_file(path: str) -> str:
-    """The name of a module in the engine's complaints: ``lib/time/windows.rego``."""
+    """The name of a module in the engine's errors: ``lib/time/windows.rego``."""
     return f"lib/{path.replace('.', '/')}.rego"

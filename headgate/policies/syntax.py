@@ -1,4 +1,4 @@
-"""A policy's syntax, as far as conditions need it. Whatever is of no shape below is ``Opaque``.
+"""A policy's syntax, as far as conditions need it. Every other shape is ``Opaque``.
 
 ``parse_syntax`` makes it from the engine's own tree.
 """

@@ -1,7 +1,7 @@
-"""What an approval takes: a policy's ``approval`` object, parsed (docs/guides/approvals.md has every member).
+"""Parses a policy's ``approval`` object (docs/guides/approvals.md has every member).
 
-Frozen types and their parser, without I/O. Another name, another type or terms that nobody could meet are a mistake
-of the policy's, and a mistake denies (``headgate.policies.answer``).
+Frozen types and their parser, without I/O. An unknown member, a wrong type or unsatisfiable terms are an error of the
+policy, and an error denies (``headgate.policies.answer``).
 """
 
 import re
@@ -26,17 +26,17 @@ GROUP_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 class Duty(StrEnum):
-    """Who must be somebody else than the approver. The agent's own key never decides, whatever a policy says."""
+    """Who may not be the approver (separation of duties). The agent's own key never decides, whatever a policy says."""
 
     AGENT_OWNER = "agent_owner"
     """The person who created the agent."""
     POLICY_AUTHOR = "policy_author"
-    """The person who saved the version of the policy that asks."""
+    """The person who saved the policy version that requires the approval."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RoleSlot:
-    """So many of the approvals must come from members of one group, each from another person."""
+    """The number of approvals that must come from different members of one group."""
 
     group: str
     count: int = 1
@@ -44,10 +44,10 @@ class RoleSlot:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalTerms:
-    """A policy's ``approval`` object. None: the default holds.
+    """A policy's ``approval`` object. None: the default applies.
 
-    ``required_approvals`` is never less than what ``roles`` ask for together. ``assignees`` and ``escalate_to`` name
-    users by id or e-mail address, and groups as ``group:name``.
+    ``required_approvals`` is at least the sum of ``roles``. ``assignees`` and ``escalate_to`` name users by id or
+    e-mail address, and groups as ``group:name``.
     """
 
     required_approvals: int = 1
@@ -99,7 +99,7 @@ def _check_can_be_met(terms: ApprovalTerms, from_roles: int) -> None:
         )
     named = terms.assignees
     if not named or any(one.startswith(GROUP_PREFIX) for one in named):
-        return  # how many a group has is not the policy's to know
+        return  # The policy does not know how many members a group has.
     if (rest := terms.required_approvals - from_roles) > len(named):
         raise AnswerError(f"approval.required_approvals is {rest}, and only {len(named)} assignees could give one")
     if not terms.roles and terms.denials_required > len(named):
@@ -133,7 +133,7 @@ def _assignees(name: str, value: JsonValue) -> tuple[str, ...]:
 
 
 def _roles(name: str, value: JsonValue) -> tuple[RoleSlot, ...]:
-    """A set or list of groups, one approval of each, or an object from group to number."""
+    """A set or list of groups, one approval each, or an object from group to number."""
     counts: dict[str, int] = {}
     if isinstance(value, dict):
         counts = {group: whole_number(f"{name}.{group[:64]}", count, APPROVALS_MAX) for group, count in value.items()}
@@ -156,7 +156,7 @@ def _roles(name: str, value: JsonValue) -> tuple[RoleSlot, ...]:
 
 
 def _separation_of_duties(name: str, value: JsonValue) -> tuple[Duty, ...]:
-    """True: of both. A set or list names them."""
+    """True: both. A set or list names them."""
     if isinstance(value, bool):
         return tuple(Duty) if value else ()
     if not isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Terms of an approval that are written down as constants and cannot be: ``approval := {"required_aprovals": 2}``.
+"""Finds constant approval terms that are invalid: ``approval := {"required_aprovals": 2}``.
 
-Such a policy would deny every call that it should hold, and say why only then.
+Such a policy would deny every call that it should hold, and its author would learn the reason only then.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _LITERALS = frozenset({"String", "RawString", "Bool", "Number"})
 
 
 class _NotConstantError(Exception):
-    """Some part of the expression is known only when there is a call."""
+    """Part of the expression is known only for a concrete call."""
 
 
 def impossible_terms(value: JsonValue) -> Iterator[tuple[str, Place]]:

@@ -1,4 +1,4 @@
-"""Rules of the camelCase shape as Rego that a person would write (``rule_shape`` says what they mean)."""
+"""Translates rules of the camelCase shape into readable Rego (``rule_shape`` defines their meaning)."""
 
 import json
 import re
@@ -36,7 +36,7 @@ includes(whole, part) if {
 
 
 def translate(name: str, rules: Sequence[ShapedRule]) -> str:
-    """The policy's Rego; rules that are not enabled are left out of it."""
+    """The policy's Rego without the disabled rules."""
     enabled = sorted((one for one in rules if one.enabled), key=lambda rule: rule.priority)
     slug = _NOT_IN_A_NAME.sub("_", name.lower()).strip("_") or "policy"
     blocks = [
@@ -155,7 +155,7 @@ def _condition(condition: Condition) -> Iterator[str]:
 
 
 def _presence(path: Sequence[str]) -> str:
-    """Something that is there, false and null included, is found by its key in what holds it."""
+    """An existing value, false and null included, is found by its key in its container."""
     *parents, last = path
     return f"{_literal(last)} in object.keys({_reference(parents)})"
 

@@ -1,4 +1,4 @@
-"""The engine's syntax tree as JSON, walked: the nodes, their places, and what a reference names."""
+"""Walks the engine's syntax tree as JSON: nodes, their places, and the names of references."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ _ENGINE_TAB_COLUMNS = 4
 
 
 class UnknownSyntaxError(Exception):
-    """The engine's tree does not look as this version of it should."""
+    """The engine's tree does not have the shape of this version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in the text, counted from 1."""
+    """A place in the text, counted from 1."""
 
     line: int
     column: int
@@ -41,7 +41,7 @@ def tree_object(tree: JsonValue) -> JsonObject:
 
 
 def place_of(node: JsonObject) -> Place:
-    """Of a node that has a span; of one that has none, the beginning."""
+    """The start of a node with a span; the text's beginning for a node without one."""
     span = node.get("span")
     if isinstance(span, dict) and isinstance(span.get("line"), int) and isinstance(span.get("col"), int):
         return Place(int(str(span["line"])), int(str(span["col"])))
@@ -49,8 +49,8 @@ def place_of(node: JsonObject) -> Place:
 
 
 def character_column(line: str, engine_column: int) -> int:
-    """The column as editors and OPA count it, a tab being one character: the engine (regorus 0.14, ``lexer.rs``)
-    counts four for each."""
+    """The column as editors and OPA count it: a tab is one character, whereas the engine (regorus 0.14, ``lexer.rs``)
+    counts four."""
     reached = 1
     for number, character in enumerate(line, start=1):
         if reached >= engine_column:
@@ -93,7 +93,7 @@ def mentions(tree: JsonValue) -> Iterator[Mention]:
 
 
 def reference(tree: JsonValue) -> Mention | None:
-    """The reference that this expression is, where all of it is constant; else None."""
+    """The reference that this expression is, if all of it is constant; else None."""
     if not isinstance(tree, dict) or len(tree) != 1:
         return None
     [(name, part)] = tree.items()
@@ -106,7 +106,7 @@ def reference(tree: JsonValue) -> Mention | None:
 
 
 def constant(tree: JsonValue) -> JsonValue:
-    """The literal that this expression is; None also where it is none."""
+    """The literal that this expression is; None if it is not a literal."""
     if isinstance(tree, dict) and len(tree) == 1:
         [(name, part)] = tree.items()
         if name in {"String", "RawString", "Bool"} and isinstance(part, dict):

@@ -1,5 +1,6 @@
-"""A new policy is first tried where it can do no harm: in a child process with little memory and time
-(``headgate.policies.trial_child``). What it would have done to a gateway, it does to the child.
+"""Tries a new policy in a child process with little memory and time (``headgate.policies.trial_child``).
+
+A policy that would crash or stall a gateway crashes or stalls the child instead.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from headgate.policies.compile import Libraries, PolicyRefusedError
 from headgate.policies.trial_child import refusal_for
 
 AT_ONCE: Final = 4
-"""Children of one process: each may take a processor and gigabytes; who comes later waits."""
+"""The most children of one process; further trials wait. Each child may take a core and gigabytes."""
 
 _WALL_SECONDS: Final = 10.0
 _CHILD: Final = ("-m", "headgate.policies.trial_child")
@@ -27,13 +28,13 @@ _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKe
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """What the trial of an acceptable policy showed: what is probably not meant, and calls on which it fails."""
+    """The result of an accepted policy's trial: probable mistakes, and sample calls on which it fails."""
 
     warnings: tuple[str, ...]
 
 
 async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> TrialReport:
-    """Compile and ask the policy in a child. Raises PolicyRefusedError; UnavailableError where no child starts."""
+    """Compiles and evaluates the policy in a child. Raises PolicyRefusedError; UnavailableError if no child starts."""
     [outcome] = await try_policies([text], data, libraries)
     if isinstance(outcome, PolicyRefusedError):
         raise outcome
@@ -43,15 +44,15 @@ async def try_policy(text: str, data: bytes, libraries: Libraries = ()) -> Trial
 async def try_policies(
     texts: Sequence[str], data: bytes, libraries: Libraries = ()
 ) -> list[TrialReport | PolicyRefusedError]:
-    """Tries policies in one child, up to and including the first that is refused.
+    """Tries policies in one child, up to and including the first refusal.
 
-    A child starts in about 0.1 s and tries a policy in about 0.002 s. Raises UnavailableError where no child starts.
+    A child starts in about 0.1 s and tries a policy in about 0.002 s. Raises UnavailableError if no child starts.
     """
     if not texts:
         return []
     request = json.dumps({"texts": list(texts), "data": data.decode(), "libraries": libraries}).encode()
     answer, failure = await _run_in_turn(request, _CHILD)
-    # A policy that ends its child leaves the lines of those before it, and no newline of its own.
+    # A policy that kills its child leaves the lines of earlier policies, and no newline of its own.
     outcomes = [_outcome(line) for line in answer.split(b"\n")[:-1]]
     if len(outcomes) < len(texts) and not (outcomes and isinstance(outcomes[-1], PolicyRefusedError)):
         outcomes.append(failure or refusal_for(_NO_RESULT))
@@ -69,7 +70,7 @@ def _outcome(line: bytes) -> TrialReport | PolicyRefusedError:
 
 
 async def run_child(request: bytes, arguments: tuple[str, ...] | None = None) -> JsonObject:
-    """What a child answers to ``request``. Raises PolicyRefusedError for whatever becomes of it instead.
+    """A child's answer to ``request``. Raises PolicyRefusedError for every other end of the child.
 
     ``arguments`` of Python; None: ``trial_child``.
     """
@@ -89,7 +90,7 @@ async def _run_in_turn(request: bytes, arguments: tuple[str, ...]) -> tuple[byte
 
 
 async def _run_child(request: bytes, arguments: tuple[str, ...]) -> tuple[bytes, PolicyRefusedError | None]:
-    """What the child wrote, and what ended it where it did not end by itself."""
+    """The child's output, and the cause of its end if it did not exit by itself."""
     try:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -113,7 +114,7 @@ async def _run_child(request: bytes, arguments: tuple[str, ...]) -> tuple[bytes,
 
 
 def refuse_where_refused(document: JsonObject) -> JsonObject:
-    """The child's answer. Raises PolicyRefusedError where that is a refusal."""
+    """The child's answer. Raises PolicyRefusedError for a refusal."""
     if "refused" in document:
         refusal = cast("JsonObject", document["refused"])
         details = refusal["details"]

@@ -1,10 +1,11 @@
-"""What happens in the child in which a policy is tried (``headgate.policies.trial``).
+"""The child process that tries a policy (``headgate.policies.trial``).
 
 ``python -m headgate.policies.trial_child`` reads ``{"texts", "data", "libraries"}`` as JSON, compiles each policy and
-asks it about fixed calls of every kind. It writes a line for each: ``{"warnings": […]}``, or ``{"refused": …}``, which
-is the last. With ``{"text", "input", "trace"}``, it asks the policy about that call (``headgate.policies.simulate``).
+evaluates it on fixed calls of every kind. It writes a line for each: ``{"warnings": […]}``, or ``{"refused": …}``,
+which is the last. With ``{"text", "input", "trace"}``, it evaluates the policy on that call
+(``headgate.policies.simulate``).
 
-Somebody waits for it each time that a policy is saved, so it loads neither an event loop nor a log.
+A person waits for it at each save, so it loads neither an event loop nor a log.
 """
 
 import json
@@ -24,16 +25,16 @@ from headgate.policies.explain import ask, parse_input, rule_values
 from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
 
-_CPU_SECONDS: Final = 3  # of one policy
+_CPU_SECONDS: Final = 3  # Of one policy.
 _CPU_SECONDS_OF_ALL: Final = 10
-_ADDRESS_SPACE_BYTES: Final = 2 << 30  # address space, most of which the allocator reserves and never touches
+_ADDRESS_SPACE_BYTES: Final = 2 << 30  # Address space, most of which the allocator reserves and never touches.
 _WARNINGS_MAX: Final = 5
 _FATAL_KINDS: Final = frozenset({"time_limit", "memory_limit", "panic"})
 _LONG_TEXT: Final = "The quick brown fox, 0123456789. " * 3_000
 
 
 def sample_inputs() -> dict[str, bytes]:
-    """The calls that a new policy is asked about, by name; no policy is expected to like them all."""
+    """The sample calls for a new policy, by name; no policy is expected to accept them all."""
     agent: JsonObject = {"id": "agt_01932c07-209c-7000-8000-000000000000", "name": "sample"}
     http: JsonObject = {
         "method": "GET",
@@ -79,7 +80,7 @@ def refusal_for(reason: str) -> PolicyRefusedError:
 
 
 def _run(request: JsonObject) -> Iterator[JsonObject]:
-    """What happens in the child. Ends with the first refusal."""
+    """Runs in the child. Ends with the first refusal."""
     data = str(request["data"]).encode()
     libraries = tuple((str(name), str(module)) for name, module in cast("list[list[str]]", request["libraries"]))
     try:
@@ -127,14 +128,14 @@ def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
 
 
 def limit_this_process() -> None:
-    """Little memory and time, and no core: for a child that evaluates what nobody has tried."""
+    """Limits memory and time and disables core dumps, for a child that evaluates untested text."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS_OF_ALL))
 
 
 def _limit_time() -> None:
-    """The next policy has its own seconds, within those of the process."""
+    """Gives the next policy its own seconds, within those of the process."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime) + _CPU_SECONDS
@@ -142,7 +143,7 @@ def _limit_time() -> None:
 
 
 def main() -> None:
-    """The child: limits first, then the policy."""
+    """The child: sets limits first, then evaluates the policy."""
     limit_this_process()
     request = cast("JsonObject", json.load(sys.stdin.buffer))
     for answer in _run(request):

@@ -34,7 +34,7 @@ async def insert_version(connection: Connection, org_id: str, version: PolicyVer
 
 
 async def get_version(connection: Connection, org_id: str, policy_id: str, version: int) -> PolicyVersion:
-    """Of a deleted policy too. Raises NotFoundError."""
+    """Also of a deleted policy. Raises NotFoundError."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM {_FROM} WHERE v.org_id = %s AND v.policy_id = %s AND v.version = %s",  # noqa: S608 - constants of this file
         [org_id, policy_id, version],
@@ -46,7 +46,7 @@ async def get_version(connection: Connection, org_id: str, policy_id: str, versi
 
 
 async def author_of(connection: Connection, org_id: str, policy_id: str, version: int) -> str | None:
-    """The user who saved this version; None: no user did (it was seeded, or saved with a key of nobody's)."""
+    """The user who saved this version; None: no user (seeded, or saved with a key without a user)."""
     cursor = await connection.execute(
         "SELECT created_by FROM policy_versions WHERE org_id = %s AND policy_id = %s AND version = %s",
         [org_id, policy_id, version],
@@ -58,7 +58,7 @@ async def author_of(connection: Connection, org_id: str, policy_id: str, version
 async def list_versions(
     connection: Connection, org_id: str, policy_id: str, *, limit: int, offset: int, exact_total: bool = False
 ) -> tuple[list[PolicyVersion], BoundedCount]:
-    """Newest first, of a deleted policy too. Raises NotFoundError where there never was such a policy."""
+    """Newest first, also of a deleted policy. Raises NotFoundError if the policy never existed."""
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM {_FROM} WHERE v.org_id = %s AND v.policy_id = %s"  # noqa: S608 - constants of this file
         " ORDER BY v.version DESC LIMIT %s OFFSET %s",
@@ -73,7 +73,7 @@ async def list_versions(
 
 
 def actor_json(actor: Actor) -> str:
-    """An actor as it is kept with what they changed."""
+    """The stored form of an actor, beside their change."""
     named = {} if actor.name is None else {"name": actor.name}
     return canonical_bytes({"type": actor.type.value, "id": actor.id, **named}).decode()
 

@@ -1,4 +1,4 @@
-"""What became of a policy over time: every change is a version of its own that nobody can change any more."""
+"""A policy's history: every change is an immutable version."""
 
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -15,7 +15,7 @@ _CONTEXT_LINES: Final = 3
 
 
 class VersionChange(StrEnum):
-    """How a version came to be."""
+    """The kind of change that made a version."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -25,9 +25,9 @@ class VersionChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicyVersion:
-    """``policy`` as of this version; its ``updated_at`` is when this version was made.
+    """The policy at this version; its ``updated_at`` is the version's creation time.
 
-    ``actor`` None: the version was made before actors were kept with versions (the record has them).
+    ``actor`` None: the version is older than stored actors (the audit log has them).
     """
 
     policy: RulePolicy
@@ -43,7 +43,7 @@ class PolicyVersion:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedVersion:
-    """The version that a caller believes to be the newest (optimistic locking). ``by_header``: it came as If-Match."""
+    """The version that the caller expects to be current (optimistic locking). ``by_header``: from If-Match."""
 
     version: int
     by_header: bool = False
@@ -62,13 +62,13 @@ class ExpectedVersion:
 
 
 def changed_fields(before: RulePolicy, after: RulePolicy) -> tuple[str, ...]:
-    """The names of what differs, of what a person can change."""
+    """The names of changed fields, among those that people can change."""
     return tuple(name for name in _COMPARED if getattr(before, name) != getattr(after, name))
 
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """``text``: the Rego as a unified diff, empty where it is the same. ``changes``: the other fields, by name."""
+    """``text``: a unified diff of the Rego, empty if equal. ``changes``: the other fields, by name."""
 
     text: str
     changes: JsonObject
@@ -82,7 +82,7 @@ def compare_versions(before: RulePolicy, after: RulePolicy) -> VersionDiff:
         f"policy.rego (version {after.version})",
         n=_CONTEXT_LINES,
     )
-    # difflib writes no newline after a last line that has none; a line of its own says so, as diff does.
+    # difflib omits the newline after a last line without one; a separate line marks this, as diff does.
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     changes: JsonObject = {
         name: {"from": _shown(before, name), "to": _shown(after, name)}

@@ -1,4 +1,4 @@
-"""The engine's syntax tree as the lint reads it: a policy's package, its rules by name, and the names bound in it."""
+"""Reads the engine's syntax tree for the lint: a policy's package, its rules by name, and the names bound in it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def package_path(tree: JsonObject) -> tuple[str, ...]:
 
 
 def local_names(tree: JsonObject) -> frozenset[str]:
-    """Names that are bound somewhere: by ``:=``, ``=``, ``some … in``, or as parameters."""
+    """Names bound by ``:=``, ``=``, ``some … in``, or as parameters."""
     assigned: Iterable[JsonValue] = [
         part for _, node in nodes(tree["rules"], "AssignExpr") for part in (node["lhs"], node["rhs"])
     ]

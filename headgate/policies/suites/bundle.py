@@ -1,8 +1,8 @@
-"""An OPA bundle (``bundle.tar.gz``) as policies, modules and data documents; nothing is written to disk.
+"""Reads an OPA bundle (``bundle.tar.gz``) as policies, modules and data documents; writes nothing to disk.
 
-The format is that of Open Policy Agent's documentation, "Bundle File Format": Rego files anywhere, ``data.json`` files
-whose folder is the path of their members, ``.manifest``. A bundle comes from somebody else, so that everything in it
-is bounded before it is read, and only regular files are looked at.
+The format follows Open Policy Agent's documentation, "Bundle File Format": Rego files anywhere, ``data.json`` files
+whose folder is the path of their members, ``.manifest``. A bundle is untrusted, so everything in it is bounded before
+it is read, and only regular files are read.
 """
 
 import gzip
@@ -45,7 +45,7 @@ def read_bundle(content: bytes) -> Suite:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """A few kilobytes of gzip can hold gigabytes: no more than the limit is ever unpacked."""
+    """Stops unpacking at the limit: a few kilobytes of gzip can hold gigabytes."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
             unpacked = stream.read(_UNPACKED_MAX_BYTES + 1)
@@ -57,8 +57,8 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _members(unpacked: bytes) -> Iterator[tuple[str, str]]:
-    """Regular files by name, in one order. Links, devices and names that leave the bundle are refused, not skipped:
-    whoever made such a bundle meant something by it."""
+    """Regular files by name, in one order. Links, devices and names that leave the bundle are refused, not skipped,
+    because their author meant them to have an effect."""
     found: dict[str, str] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as archive:
@@ -107,7 +107,7 @@ def _add_rego(name: str, text: str, policies: list[SuitePolicy], modules: list[t
 
 
 def _add_data(name: str, text: str, data: dict[str, JsonValue]) -> None:
-    """A ``data.json`` at the root has a member a document; one in a folder is a document of the folder's path."""
+    """Each member of the root ``data.json`` is a document; a ``data.json`` in a folder is the document of that path."""
     try:
         document = parse_strict(text.encode())
     except ValidationError as error:
@@ -123,5 +123,5 @@ def _add_data(name: str, text: str, data: dict[str, JsonValue]) -> None:
 
 
 def shown_json(value: JsonValue) -> str:
-    """A document as it is kept in a file."""
+    """The file form of a document."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

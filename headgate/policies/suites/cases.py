@@ -1,8 +1,8 @@
-"""Cases: calls with what is expected to be said of them, read from YAML and compared with what is said.
+"""Test cases in YAML: calls with the expected verdicts, compared with the actual ones.
 
-Members of ``expect``, of which only those that are given are compared: ``decision`` (``none``: the policy says
-nothing), ``reason``, ``messages``, ``risk_level``, ``policy`` (the file's name without its ending), ``rules``,
-``error`` (true: it failed, and so denies) and ``approval``.
+Members of ``expect``, of which only the given ones are compared: ``decision`` (``none``: the policy does not decide),
+``reason``, ``messages``, ``risk_level``, ``policy`` (the file's name without its extension), ``rules``, ``error``
+(true: it failed, and so denies) and ``approval``.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def parse_cases(text: str, *, file: str) -> list[Case]:
 
 
 def cases_of(value: JsonValue, *, file: str) -> list[Case]:
-    """The same of what is read already."""
+    """Parses cases from a document that is already loaded."""
     if not isinstance(value, list):
         raise ValidationError(f"{file}: a list of cases is required")
     cases: list[Case] = []
@@ -79,7 +79,7 @@ def _instant(section: Section) -> datetime:
 
 
 def differences_of_verdict(case: Case, verdict: PolicyVerdict, rules: Sequence[str]) -> list[str]:
-    """What one policy said otherwise than expected; empty: nothing."""
+    """The differences of one policy's verdict from the expectation; empty: none."""
     terms = verdict.terms
     said: list[JsonValue] = [*verdict.messages]
     rules_said: list[JsonValue] = [*rules]
@@ -97,7 +97,7 @@ def differences_of_verdict(case: Case, verdict: PolicyVerdict, rules: Sequence[s
 
 
 def differences_of_decision(case: Case, decision: Decision) -> list[str]:
-    """What all policies decided otherwise than expected; empty: nothing. The time that it took never counts."""
+    """The differences of the combined decision from the expectation; empty: none. Evaluation time is not compared."""
     if case.record is not None:
         expected = {name: value for name, value in case.record.items() if name != "evaluation_time_ms"}
         record = {name: value for name, value in decision.record().items() if name != "evaluation_time_ms"}
@@ -131,7 +131,7 @@ def _terms(
     expires_in_seconds: int | None,
     escalate_after_seconds: int | None,
 ) -> JsonObject:
-    """What all of these ask for together, as a case names it."""
+    """The combined requirements, in the form of a case."""
     roles: dict[str, int] = {}
     for slot in (slot for one in demands for slot in one.roles):
         roles[slot.group] = max(roles.get(slot.group, 0), slot.count)

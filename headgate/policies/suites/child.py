@@ -1,4 +1,4 @@
-"""Tests that somebody sends, run where they can do no harm (``headgate.policies.trial``).
+"""Runs submitted tests in a limited child process (``headgate.policies.trial``).
 
 ``python -m headgate.policies.suites.child`` reads ``{policies, cases, data, modules}`` as JSON and answers with the
 report, or with ``{"refused": …}``.
@@ -23,7 +23,7 @@ _CHILD: Final = ("-m", "headgate.policies.suites.child")
 
 
 async def run_sent_suite(document: Mapping[str, object]) -> JsonObject:
-    """The report. Raises ValidationError (a case that cannot be read), PolicyRefusedError (no end, no memory)."""
+    """The report. Raises ValidationError (an unreadable case), PolicyRefusedError (time or memory exceeded)."""
     answer = await run_child(json.dumps(document).encode(), _CHILD)
     return refuse_where_refused(answer)
 
@@ -56,7 +56,7 @@ def _policy(one: JsonObject) -> SuitePolicy:
 
 
 def main() -> None:
-    """The child: limits first, then whatever was sent."""
+    """The child: sets limits first, then runs the tests."""
     limit_this_process()
     try:
         answer = report_document(run_suite(suite_of(json.load(sys.stdin.buffer))))

@@ -67,7 +67,7 @@ def read_folder(folder: Path) -> Suite:
 
 
 def _files(folder: Path) -> list[str]:
-    """Relative paths in one order, links left out: a folder of somebody else's could point anywhere."""
+    """Relative paths in one order, without links: an untrusted folder's links could point anywhere."""
     found: list[str] = []
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(one for one in folders if not one.startswith(".") and not (Path(root) / one).is_symlink())
@@ -187,7 +187,7 @@ def _entry(section: Section) -> _Entry:
 
 
 def manifest_text(policies: list[SuitePolicy]) -> str:
-    """The manifest of these policies: JSON's texts are YAML's too, and nothing is left to be guessed."""
+    """The manifest of these policies, in JSON strings, which are valid YAML and unambiguous."""
     lines = ["policies:"]
     for one in policies:
         lines.append(f"  - file: {json.dumps(one.file, ensure_ascii=False)}")

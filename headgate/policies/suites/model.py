@@ -1,4 +1,4 @@
-"""A folder of policies with what tests them, and what the tests showed."""
+"""A folder of policies with its tests, and the test results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from headgate.policies.model import DEFAULT_PRIORITY, PolicyMode
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call and what is expected to be said of it.
+    """A call and the expected verdict.
 
-    ``expect`` holds what is compared (see ``cases``); ``record``, where it is given, is the whole record of the
-    decision. ``now``: what ``time.now_ns()`` answers. ``data``: documents in the place of the folder's.
+    ``expect`` holds the compared members (see ``cases``); ``record``, if given, is the whole record of the decision.
+    ``now``: the value of ``time.now_ns()``. ``data``: documents that replace the folder's.
     """
 
     file: str
@@ -71,12 +71,12 @@ class Suite:
 
     @property
     def together(self) -> Sequence[SuitePolicy]:
-        """The policies that ``cases`` are about: those of the manifest, or all where there is none."""
+        """The policies for ``cases``: those of the manifest, or all without a manifest."""
         return [one for one in self.policies if one.listed] or self.policies
 
 
 class Outcome(StrEnum):
-    """``ERROR``: it could not be run (it does not compile, or it raised)."""
+    """``ERROR``: the test could not run (it does not compile, or it raised)."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -86,7 +86,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test. ``message`` says what was expected and what came, or why it could not be run."""
+    """One test. ``message`` states expected and got, or why it could not run."""
 
     __test__ = False
 

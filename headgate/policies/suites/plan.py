@@ -1,6 +1,6 @@
-"""From what is in a folder and what an organization has to what would have to change; pure.
+"""Computes the changes that make an organization match a folder. Pure.
 
-Policies are the same where their names are; documents and modules where their paths are.
+Policies match by name; documents and modules match by path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """What an organization has: policies as the API answers them, documents and modules by path."""
+    """The organization's state: policies as the API returns them, documents and modules by path."""
 
     policies: Sequence[JsonObject]
     documents: Mapping[str, JsonValue]
@@ -55,8 +55,10 @@ class Remote:
 
 
 def plan(local: Suite, remote: Remote, *, delete: bool) -> list[Step]:
-    """What makes ``remote`` what ``local`` is, in an order in which each step finds what it needs; nothing is deleted
-    unless ``delete``. Raises ValidationError where names are not unique."""
+    """The changes that make ``remote`` equal ``local``, ordered by dependency; without ``delete``, nothing is deleted.
+
+    Raises ValidationError if names are not unique.
+    """
     policies = _by_name(local, remote)
     modules = {_module_path(file): text for file, text in local.modules}
     changed = [
@@ -68,7 +70,7 @@ def plan(local: Suite, remote: Remote, *, delete: bool) -> list[Step]:
 
 
 def gone(local: Suite, remote: Remote) -> list[Step]:
-    """The deletions of what ``remote`` has and ``local`` has not. Raises ValidationError where names are not unique."""
+    """The deletions of what ``remote`` has and ``local`` lacks. Raises ValidationError if names are not unique."""
     modules = {_module_path(file): text for file, text in local.modules}
     kept = {one.name for one in local.policies}
     policies = [
@@ -76,7 +78,7 @@ def gone(local: Suite, remote: Remote) -> list[Step]:
             Verb.DELETE,
             Kind.POLICY,
             name,
-            {"version": found["version"]},  # as for updates
+            {"version": found["version"]},  # The same rule as for updates.
             _diff(str(found["rego_policy"]), "", name),
             str(found["id"]),
         )
@@ -122,7 +124,7 @@ def _policy(local: SuitePolicy, remote: JsonObject | None) -> Step | None:
         return None
     fields = "".join(f"{name}: {remote[name]} -> {changes[name]}\n" for name in changes if name != "rego_policy")
     text = _diff(str(remote["rego_policy"]), local.text, local.file)
-    # The version that was compared: what somebody saves in between is not overwritten unseen.
+    # The compared version: a concurrent change is not overwritten unseen.
     body = {**changes, "version": remote["version"]}
     return Step(Verb.UPDATE, Kind.POLICY, local.name, body, fields + text, str(remote["id"]))
 

@@ -1,4 +1,4 @@
-"""Which rules a passed test depends on, by the text: ``with`` hides from outside what was evaluated inside."""
+"""Finds, by the text, the rules that a passed test depends on: ``with`` hides the inner evaluation from the outside."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from headgate.policies.tree import Mention, mentions
 
 
 def rules_reached_by(ast: bytes, text: str, tests: Iterable[str]) -> set[str]:
-    """The rules that these name, and those that they name in turn."""
+    """The rules that these refer to, directly or indirectly."""
     tree = json.loads(ast)
     if isinstance(tree, list):
         [tree] = [one["ast"] for one in tree if one["source"]["contents"] == text]

@@ -1,8 +1,8 @@
-"""Rules ``test_…`` beside a policy, as OPA knows them: in the policy's file, or in a module of their own.
+"""Rego rules ``test_…`` as in OPA: in the policy's file, or in a module of their own.
 
-Each policy has an engine of its own and reads no other package, so that a module of tests is put into the policy's:
-its imports come before the policy's rules, its rules after them, and what it calls ``data.mine.allow`` or, with
-``import data.mine``, ``mine.allow`` is the rule of that name.
+Each policy has its own engine and reads no other package, so a test module is merged into the policy: its imports
+before the policy's rules, its rules after them. Its references ``data.mine.allow`` or, with ``import data.mine``,
+``mine.allow`` become the rule of that name.
 """
 
 import json
@@ -29,7 +29,7 @@ _EMPTY_DATA: Final = b"{}"
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Lines of the merged text that come from one file: from ``first`` on, ``shift`` lines further down."""
+    """Lines of the merged text from one file: starting at ``first``, ``shift`` lines further down."""
 
     first: int
     shift: int
@@ -38,13 +38,13 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class MergedPolicy:
-    """A policy with its tests, in one text; ``parts`` say where each line comes from."""
+    """A policy with its tests, in one text; ``parts`` map each line to its file."""
 
     text: str
     parts: tuple[_Part, ...]
 
     def in_files(self, message: str) -> str:
-        """An engine's complaint while evaluating, with the files and lines that people know."""
+        """An engine error during evaluation, with the original files and lines."""
         return _ENGINE_PLACE.sub(lambda match: self._place(int(match["line"])), message)
 
     def _place(self, line: int) -> str:
@@ -52,7 +52,7 @@ class MergedPolicy:
         return f"{part.file}:{line - part.shift}"
 
     def told(self, error: PolicyRefusedError) -> str:
-        """The complaint, with the file and line in which a person wrote it."""
+        """The error text with the original file and line."""
         line = (error.details or {}).get("line")
         if not isinstance(line, int):
             return error.message
@@ -62,7 +62,7 @@ class MergedPolicy:
 
 
 def merge(policy_file: str, policy_text: str, tests: Sequence[TestModule]) -> MergedPolicy:
-    """Raises ValidationError where a module of tests is of another package."""
+    """Raises ValidationError if a test module has another package."""
     found = _PACKAGE.search(policy_text)
     if found is None or not tests:
         return MergedPolicy(policy_text, (_Part(1, 0, policy_file),))
@@ -102,7 +102,7 @@ def _read(test: TestModule, package: str) -> tuple[str, list[str]]:
 
 
 def _without_prefix(text: str, alias: str, file: str) -> str:
-    """``mine.allow`` as ``allow``: by the engine's own reading of the module, so that texts and comments stay."""
+    """``mine.allow`` as ``allow``, by the engine's own parse of the module, so that strings and comments stay."""
     try:
         tree = json.loads(compile_policy(text, _EMPTY_DATA).engine.ast())
     except PolicyRefusedError as error:

@@ -1,4 +1,4 @@
-"""What the tests showed, for people, for programs, and for continuous integration (JUnit's XML)."""
+"""Formats test results for people, for programs, and for continuous integration (JUnit XML)."""
 
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
@@ -10,7 +10,7 @@ _MARKS = {Outcome.PASSED: "ok", Outcome.FAILED: "FAILED", Outcome.ERROR: "ERROR"
 
 
 def report_lines(report: SuiteReport, *, all_results: bool) -> Iterator[str]:
-    """One line a test that did not pass (or each), the rules that nothing reached, and the sums."""
+    """One line per failed test (or per test), the rules that no test reached, and the sums."""
     for result in report.results:
         if all_results or result.outcome in {Outcome.FAILED, Outcome.ERROR}:
             line = f"{_MARKS[result.outcome]:8}{result.file}: {result.name}"
@@ -74,5 +74,5 @@ def junit_xml(report: SuiteReport) -> bytes:
 
 
 def _xml_text(text: str) -> str:
-    """Without the characters that XML 1.0 (section 2.2) cannot hold."""
+    """Removes the characters that XML 1.0 (section 2.2) cannot contain."""
     return "".join(one if one in "\t\n\r" or ord(one) >= 0x20 else "�" for one in text if one not in "￾￿")

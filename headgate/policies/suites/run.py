@@ -1,4 +1,4 @@
-"""Running a suite: Rego tests and cases of each policy, cases of all of them, and which rules were reached."""
+"""Runs a suite: each policy's Rego tests and cases, the cases of all policies, and the coverage of rules."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run_suite(suite: Suite) -> SuiteReport:
-    """Never raises for what is in the suite: what cannot be run is a result that says so."""
+    """Never raises for the suite's content: a test that cannot run is a result that says so."""
     runs = [_PolicyRun(suite, policy) for policy in suite.policies]
     results = [result for run in runs for result in run.results()]
     together = {policy.key for policy in suite.together}
@@ -49,7 +49,7 @@ def run_suite(suite: Suite) -> SuiteReport:
 
 
 def as_rule_policy(policy: SuitePolicy) -> RulePolicy:
-    """A policy of a folder as the engine knows policies: its key is its id, and everything is its first version."""
+    """A policy of a folder in the engine's form: its key is its id, and its version is 1."""
     return RulePolicy(
         policy_id=policy.key,
         version=1,
@@ -103,7 +103,7 @@ class _PolicyRun:
         return self._policy.key
 
     def reach(self, case: Case) -> None:
-        """Count the rules that hold in a case of all policies together."""
+        """Counts the rules that hold in a case of all policies together."""
         if self._compiled is not None:
             self._held |= _holding(self._compiled.engine, regorus.Input(canonical_bytes(case.input)))
 
@@ -176,7 +176,7 @@ class _PolicyRun:
         return raw, _holding(engine, document)
 
     def _at(self, case: Case, now: datetime) -> regorus.Policy:
-        """The policy with a clock that stands at ``now``."""
+        """The policy with its clock fixed at ``now``."""
         assert self._compiled is not None  # noqa: S101 - results() compiles before it asks
         nanoseconds = int((now - _EPOCH).total_seconds() * 1_000_000) * 1_000
         names = sorted({_first_part(one) for one in self._compiled.engine.rules})
@@ -190,12 +190,12 @@ class _PolicyRun:
 
 
 def _first_part(rule: str) -> str:
-    """``limits`` of ``limits.hard`` and ``limits["hard"]``: the name by which other rules know it."""
+    """``limits`` of ``limits.hard`` and ``limits["hard"]``: the name that other rules use."""
     return rule.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0]
 
 
 def _holding(engine: regorus.Policy, document: regorus.Input) -> set[str]:
-    """The rules that are something else than undefined, false or empty, by the first part of their names."""
+    """The rules that are not undefined, false or empty, by the first part of their names."""
     return {
         _first_part(one.rule)
         for one in rule_values(engine, document)
@@ -214,7 +214,7 @@ def _run_rego_test(engine: regorus.Policy, rule: str, document: regorus.Input) -
 
 
 def _ask_at(engine: regorus.Policy, document: regorus.Input) -> RawAnswer:
-    """What ``decide`` answers, from the rules that were made for this moment."""
+    """The answer of ``decide``, from the rules for this moment."""
     members: JsonObject = {}
     for name in _ASKED:
         rule = f"{_AT_TIME}{name}"

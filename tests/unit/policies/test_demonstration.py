@@ -10,7 +10,7 @@ from headgate.policies.demonstration import Scenario, demonstrate
     [
         (Scenario.DELETE_PROD_DATABASE, "deny", "critical", "Database statements", "DROP takes back nothing"),
         (
-            Scenario.READ_CUSTOMER_PII, "require_approval", "high", "Customers' data waits for a person",
+            Scenario.READ_CUSTOMER_PII, "require_approval", "high", "Customer data needs approval",
             "reads email, ssn of customers",
         ),
         (Scenario.SAFE_READ_ONLY_QUERY, "allow", None, "Database statements", ""),
