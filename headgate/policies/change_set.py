@@ -136,7 +136,7 @@ async def _store(
     async with begin_change(database, by) as change, change.connection.transaction(force_rollback=rehearse):
         async with asyncio.timeout_at(until):
             await _lock(change.connection, change.org_id, changes)
-            # Locks too: from here on nobody else changes anything that this was checked against.
+            # This also locks: from here on, no other transaction changes what the check used.
             if await change.raise_generation() != now.generation + 1:
                 raise ConflictError(
                     "the organization's policies changed while this was checked against them: try again"

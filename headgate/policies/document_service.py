@@ -44,7 +44,7 @@ _EVENT_TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """``content`` None: delete it. ``restored``: the earlier version that it restores."""
+    """``content`` None: delete it. ``restored``: it restores an earlier version."""
 
     kind: DocumentKind
     path: str
@@ -88,7 +88,7 @@ async def change_document(
 async def store_change(
     change: OrganizationChange, wanted: DocumentChange, generation: int, *, expected: ExpectedVersion | None
 ) -> PolicyDocument:
-    """Store what was checked against ``generation``. Raises as ``change_document``."""
+    """Stores what was checked against ``generation``. Raises as ``change_document`` does."""
     found = await lock_document(change.connection, change.org_id, wanted.kind, wanted.path)
     before, was_deleted = (None, True) if found is None else found
     if expected is not None:

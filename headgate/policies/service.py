@@ -36,7 +36,7 @@ class SavedPolicy:
 
 
 async def create_policy(change: OrganizationChange, checked: CheckedPolicy, note: str | None = None) -> SavedPolicy:
-    """Store it, make decisions in flight stale, and record who did it. Raises ConflictError at the limit."""
+    """Stores the policy, makes decisions in flight stale, and records the actor. Raises ConflictError at the limit."""
     check_note(note)
     await change.raise_generation()  # locks: creations of one organization are ordered
     await _require_room(change)
@@ -49,8 +49,7 @@ async def create_policy(change: OrganizationChange, checked: CheckedPolicy, note
 async def foresee_warnings(
     connection: Connection, org_id: str, checked: CheckedPolicy, policy_id: str | None, *, clock: Clock
 ) -> tuple[str, ...]:
-    """The warnings that saving this draft would answer with, ``policy_id``'s next version or a new policy; nothing
-    is stored."""
+    """The warnings for this draft as ``policy_id``'s next version or as a new policy. Stores nothing."""
     policy = _new_policy(org_id, checked.draft, clock())
     if policy_id is not None:
         policy = replace(policy, policy_id=policy_id)
@@ -66,7 +65,7 @@ async def update_policy(
     *,
     expected: ExpectedVersion | None,
 ) -> SavedPolicy:
-    """The next version: what ``edit`` makes of the policy of now. A change that changes nothing is no version.
+    """Stores the next version: ``edit`` applied to the current policy. Without a difference there is no version.
 
     ``checked`` is the draft that was tried. If a concurrent change would lead to another text, nothing is stored.
     Raises NotFoundError, ConflictError, PreconditionFailedError.
@@ -85,7 +84,7 @@ async def update_policy(
         return SavedPolicy(before, checked.warnings, changed=False)
     await change.raise_generation()
     if after.rego_policy != before.rego_policy:
-        after = replace(after, quarantine=None)  # another text, which has come through a trial of its own
+        after = replace(after, quarantine=None)  # Another text, which has passed its own trial.
     after = replace(after, version=before.version + 1, updated_at=change.at)
     version = PolicyVersion(after, VersionChange.UPDATED, note, change.actor, None)
     await _save(change, version, before)
@@ -140,7 +139,7 @@ async def delete_policy(
 
 
 async def seed_default_policies(change: OrganizationChange) -> list[RulePolicy]:
-    """The policies that a new organization starts with; none where it has ever had a policy of any kind."""
+    """Seeds the default policies of a new organization; none if it has ever had any policy."""
     await change.raise_generation()
     if await count_policies(change.connection, change.org_id, deleted_too=True):
         return []
