@@ -56,7 +56,7 @@ async def test_a_defect_says_nothing_of_itself(
     async def explode(*_: object, **__: object) -> None:
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr("admin_api.agents.routes.find_agent", explode)
+    monkeypatch.setattr("admin_api.agents.routes.get_agent", explode)
     async with running_api.as_admin(organization.org_id) as client:
         answer = await client.get(f"/admin/agents/{organization.agent_id}")
         assert (await client.get("/admin/agents")).status_code == 200
