@@ -131,7 +131,7 @@ async def measure(
     held_kb = (resident_kb(proxy_pid) - before) / held
     print(f"  idle tunnel of a bare Master {idle_kb:.1f} KB; idle tunnel of the gate {tunnel_kb:.1f} KB")
     print(f"  held request with its tunnel {held_kb:.1f} KB: {held_kb - idle_kb:+.1f} KB on top of the bare tunnel")
-    gc.disable()  # of this process, whose thousands of streams would stop the clock
+    gc.disable()  # a collection over this client's thousands of streams would count as latency of the gate
     latencies = sorted(await release(instance, tunnels, min(held, 500), options.approved))
     p50, p99 = statistics.median(latencies), latencies[int(len(latencies) * 0.99)]
     print(f"  released at {options.approved:.0f}/s: p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms", flush=True)

@@ -5,8 +5,8 @@ from typing import Final
 SLOW_MILLISECONDS: Final = 2.0
 """Of the processor, for one step of one call, on an average."""
 TOLERATED_MILLISECONDS: Final = 10.0
-"""Beyond that, of an agent's calls together. One that is slow by chance (a collection of garbage, a busy machine) does
-not send the next thirty into a thread, which costs more than they do."""
+"""Beyond that, of an agent's calls together. One that is slow by chance (on a busy machine) does not send the next
+thirty into a thread, which costs more than they do."""
 _OWED_MILLISECONDS_MAX: Final = 60.0
 """Paid back by thirty fast calls."""
 _AGENTS_MAX: Final = 4096
