@@ -17,12 +17,14 @@ from headgate.ratelimits.classes import RateClass
 
 class Audience(StrEnum):
     """Which credentials a route takes. ``AGENTS``: X-Agent-Key, or a bearer. ``ADMINISTRATORS``: a bearer only.
-    ``PEOPLE``: a person's token, and no key. A browser's session is as good as its person's token."""
+    ``PEOPLE``: a person's token, and no key. A browser's session is as good as its person's token. ``PAGES``: as
+    ``PEOPLE``, for the dashboard, which answers in pages."""
 
     PUBLIC = "public"
     AGENTS = "agents"
     ADMINISTRATORS = "administrators"
     PEOPLE = "people"
+    PAGES = "pages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ class Access:
 _PUBLIC: Final = Access(Audience.PUBLIC)
 # Before anybody has an account: whoever sends, within a quota for each address.
 _OPEN: Final = Access(Audience.PUBLIC, rate_class=RateClass.PUBLIC)
+
+
+def _page(scope: Scope | None = None) -> Access:
+    """A page of the dashboard: a signed-in person. What it shows and does, it asks the API's routes for."""
+    return Access(Audience.PAGES, scope, RateClass.PAGES)
+
 
 # Whoever has a bearer, whatever it may do.
 _ANY_BEARER: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
@@ -103,12 +111,19 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/health/ready"): _PUBLIC,
         ("GET", "/health/version"): _PUBLIC,
         ("GET", "/health/metrics"): _PUBLIC,
-        ("GET", "/static/headgate.css"): _PUBLIC,
+        ("GET", "/static/{}"): _PUBLIC,
         # The link is the credential; what it may, the page looks at itself.
         ("GET", "/links/{}"): _PUBLIC,
         ("POST", "/links/{}"): _PUBLIC,
         # Slack's signature is the credential; its rate class is counted by the route, for each connection.
         ("POST", "/webhooks/slack/{}"): _PUBLIC,
+        # The dashboard, a line for each page and form.
+        ("GET", "/inbox"): _page(Scope.APPROVALS_READ),
+        # - activity, calls, refusals, overview
+        # - policies
+        # - agents, stop, settings, connections
+        # - audit, traffic, reports
+        # - sign in, account
         ("GET", "/auth/login"): _OPEN,
         # The state and the browser's cookie are the credential; for the next two, the ticket.
         ("GET", "/auth/callback"): _OPEN,

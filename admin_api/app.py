@@ -20,6 +20,7 @@ from admin_api.approvals.bulk_routes import router as approval_bulk
 from admin_api.approvals.routes import router as approvals
 from admin_api.approvals.stream_routes import router as approval_events
 from admin_api.approver_groups.routes import router as approver_groups
+from admin_api.assets import router as assets
 from admin_api.audit.export_routes import router as audit_export
 from admin_api.audit.routes import router as audit
 from admin_api.audit_reports.routes import router as audit_reports
@@ -86,6 +87,7 @@ from admin_api.traffic.routes import router as traffic
 from admin_api.uncounted import UncountedClasses
 from admin_api.unheard_proxy import UnheardProxy
 from admin_api.users.routes import router as users
+from admin_api.web.routes import PAGES
 from admin_api.webhooks.routes import router as webhooks
 from headgate.kernel.errors import HeadgateError
 from headgate.ratelimits.headers import rate_limit_headers
@@ -157,6 +159,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     demo,
     discovery,
     root,
+    assets,
+    *PAGES,
 )
 
 

@@ -92,7 +92,7 @@ class Authenticator:
         if (session := self._session_of(headers)) is not None:
             return await self._by_session(session)
         credential = credential_of(headers, access.audience)
-        if credential.is_key and access.audience is Audience.PEOPLE:
+        if credential.is_key and access.audience in (Audience.PEOPLE, Audience.PAGES):
             AUTHENTICATION_FAILURES.labels("key").inc()
             raise UnauthorizedError("this is a person's: it takes a session or a person's token, and no API key")
         try:

@@ -33,6 +33,7 @@ type Endpoint = Callable[[Request], Awaitable[Response]]
 
 _IMPLIED_METHODS: Final = frozenset({"HEAD"})
 _MOST_NAME_CHARACTERS: Final = 64
+_BY_ENDPOINT: Final[dict[Callable[..., Any], Access]] = {}
 
 
 class StrictRequest(Request):
@@ -56,6 +57,7 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         (method,) = (self.methods or set()) - _IMPLIED_METHODS
         self.access = access = access_of(method, self.path_format)
+        _BY_ENDPOINT.setdefault(self.endpoint, access)
         is_plain = _is_plain(self.endpoint)
         endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
         route, queries, bounds = self.path_format, _query_names(self), _query_bounds(self)
@@ -76,6 +78,11 @@ class GuardedRoute(APIRoute):
 
         self.plain_handler = guarded if is_plain else None
         return guarded
+
+
+def access_of_endpoint(endpoint: Callable[..., Any]) -> Access:
+    """What the route of this function asks of its caller. Raises LookupError: it is no route's."""
+    return _BY_ENDPOINT[endpoint]
 
 
 async def _admit(request: Request, access: Access, dependencies: Dependencies) -> None:

@@ -4,18 +4,26 @@ Values are escaped (autoescape), a name that is not there is an error (StrictUnd
 reorder text are made visible in everything that is printed.
 """
 
+import json
+import re
+import unicodedata
 from collections.abc import Mapping
+from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import Request
+from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from headgate.kernel.errors import ForbiddenError
-from headgate.kernel.visible_text import visible
+from admin_api.assets import asset
+from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.visible_text import is_hidden, visible
 
 _HERE: Final = Path(__file__).parent
+_WHOLE_ID_CHARACTERS: Final = 16
+_WRITTEN_OUT: Final = re.compile(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}")
 _SECURITY: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -31,6 +39,29 @@ def _shown(value: object) -> object:
     return visible(value) if type(value) is str else value
 
 
+def _boxed(value: object) -> Markup:
+    """Each hidden character as a box with its code point, so that a reader sees that it is there."""
+    return Markup(_WRITTEN_OUT.sub(_box, str(escape(visible(str(value), kept="\n")))))  # noqa: S704 - it is escaped
+
+
+def _box(found: re.Match[str]) -> str:
+    """What the text spells out itself, as ``\\u{41}``, stays as it is."""
+    code = int(found[1], 16)
+    if not is_hidden(chr(code)):
+        return found[0]
+    return f'<span class="hid" title="{unicodedata.name(chr(code), "control character")}">U+{code:04X}</span>'
+
+
+def _short_id(value: str) -> str:
+    """``apr_01a1…bed3``: the beginning tells the kind, the end tells two apart."""
+    return value if len(value) <= _WHOLE_ID_CHARACTERS else f"{value[:8]}…{value[-4:]}"
+
+
+def _json_text(value: JsonValue) -> str:
+    """A text as it is; anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
 _TEMPLATES: Final = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -39,7 +70,14 @@ _TEMPLATES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-STYLE: Final = (_HERE / "static" / "headgate.css").read_bytes()
+_TEMPLATES.globals["asset"] = asset
+_TEMPLATES.filters |= {
+    "boxed": _boxed,
+    "iso": rfc3339,
+    "json_text": _json_text,
+    "short_id": _short_id,
+    "utc": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+}
 
 
 def page(template: str, context: Mapping[str, object], *, status: int = 200) -> Response:
@@ -49,18 +87,3 @@ def page(template: str, context: Mapping[str, object], *, status: int = 200) -> 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses`` of a route that answers people in pages, refusals included."""
     return {status: {"description": "A page", "content": {"text/html": {}}} for status in statuses}
-
-
-def require_own_form(request: Request) -> None:
-    """Only our own page posts: by Sec-Fetch-Site, or by Origin where a browser does not send that (plain http).
-
-    Fetch Metadata (https://www.w3.org/TR/fetch-metadata/), as Go's CrossOriginProtection does it, but that a request
-    with neither header is refused. Raises ForbiddenError.
-    """
-    site = request.headers.get("sec-fetch-site")
-    if site == "same-origin":
-        return
-    origin = request.headers.get("origin", "")
-    if site is None and origin.partition("://")[2] == request.headers.get("host"):
-        return
-    raise ForbiddenError("this form was not sent from its own page")

@@ -145,6 +145,7 @@ def _complete_operation(operation: Json, method: str, path: str, schemas: Json) 
         Audience.AGENTS: [{"agentKey": []}, {"bearer": []}],
         Audience.ADMINISTRATORS: [{"bearer": []}, {"session": []}],
         Audience.PEOPLE: [{"bearer": []}, {"session": []}],
+        Audience.PAGES: [{"session": []}],
     }[access.audience]
     if method == "put":
         # Read by the route itself: a document that the organization keeps. What policies read may be any JSON.

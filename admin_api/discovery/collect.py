@@ -40,7 +40,7 @@ def agent_routes(routes: Iterable[BaseRoute]) -> list[AgentRoute]:
             continue
         for method in sorted(route.methods or ()):
             access = access_of(method, route.path_format) if method != "HEAD" else None
-            if access is None or access.audience is Audience.ADMINISTRATORS:
+            if access is None or access.audience in (Audience.ADMINISTRATORS, Audience.PAGES):
                 continue
             if access.scope is not None and access.scope not in KIND_SCOPES[KeyKind.AGENT]:
                 continue

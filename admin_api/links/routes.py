@@ -15,7 +15,8 @@ from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.description.parameters import in_path
 from admin_api.guarded_route import GuardedRoute
 from admin_api.links.view import Opened, no_link_page, open_link, view_page
-from admin_api.pages import STYLE, pages, require_own_form
+from admin_api.own_form import require_own_form
+from admin_api.pages import pages
 from headgate.approvals.model import ApprovalStatus, VoteDecision, state_at
 from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError, ValidationError
 
@@ -23,12 +24,6 @@ router = APIRouter(route_class=GuardedRoute, tags=["links"])
 
 _MOST_FIELDS: Final = 4
 _PARAMETERS: Final = [in_path("token", maxLength=2048)]
-
-
-@router.get("/static/headgate.css", response_class=Response)
-async def style(request: Request) -> Response:
-    """The style of the pages."""
-    return Response(STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
 
 
 @router.get(

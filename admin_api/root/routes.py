@@ -10,7 +10,6 @@ from starlette.responses import Response
 from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pages import page
 from headgate.kernel.errors import NotFoundError
 
 router = APIRouter(route_class=GuardedRoute, tags=["service"])
@@ -30,11 +29,11 @@ _ROOT: Final = {
 }
 
 
-@router.get("/", response_class=Response)
+@router.get("/", response_class=Response, responses={303: {"description": "A browser: on to the dashboard"}})
 async def root(request: Request) -> Response:
     """Where everything is."""
     if "text/html" in request.headers.get("accept", ""):  # a browser, for example after signing in
-        return page("home.html", {})
+        return Response(status_code=303, headers={"Location": "/inbox", "Vary": "Accept"})
     return Response(json.dumps(_ROOT), media_type=JSON, headers={"Vary": "Accept"})
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from admin_api.pages import require_own_form
+from admin_api.own_form import require_own_form
 from headgate.kernel.errors import UnauthorizedError
 from headgate.kernel.secrets import Secret
 

@@ -14,7 +14,8 @@ from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.description.parameters import FURTHER, in_path, in_query
 from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
-from admin_api.pages import page, pages, require_own_form
+from admin_api.own_form import require_own_form
+from admin_api.pages import page, pages
 from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
 from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.sign_in.backchannel import end_sessions_of_provider

@@ -148,6 +148,9 @@ class Settings:
     rate_limit_webhooks: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_WEBHOOKS", "1000/60", "What a platform sends to us, for each connection.", request_quota
     )
+    rate_limit_pages: RequestQuota = variable(
+        "HEADGATE_RATE_LIMIT_PAGES", "600/60", "Requests to the dashboard, for each person.", request_quota
+    )
     rate_limit_public: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_PUBLIC", "60/60", "Requests without a credential, for each address.", request_quota
     )

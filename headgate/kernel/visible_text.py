@@ -17,11 +17,12 @@ def visible(text: str, kept: Collection[str] = ()) -> str:
     """Each hidden character as ``\\u{202e}``, but those in ``kept``; the same object where there is none."""
     if text.isascii() and text.isprintable():
         return text
-    shown = "".join(f"\\u{{{ord(one):x}}}" if one not in kept and _is_hidden(one) else one for one in text)
+    shown = "".join(f"\\u{{{ord(one):x}}}" if one not in kept and is_hidden(one) else one for one in text)
     return text if shown == text else shown
 
 
-def _is_hidden(character: str) -> bool:
+def is_hidden(character: str) -> bool:
+    """Whether a reader would not see it, or would see what stands around it differently."""
     code = ord(character)
     return (
         unicodedata.category(character) in _CATEGORIES

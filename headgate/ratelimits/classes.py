@@ -17,6 +17,7 @@ class RateClass(StrEnum):
     PROXY = "proxy"
     CONNECT = "connect"
     PUBLIC = "public"
+    PAGES = "pages"
 
 
 DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
@@ -28,6 +29,7 @@ DEFAULT_QUOTAS: Final[Mapping[RateClass, Quota]] = MappingProxyType(
         RateClass.PROXY: Quota(1200, 60),
         RateClass.CONNECT: Quota(1200, 60),  # a tunnel for each request is how many clients work
         RateClass.PUBLIC: Quota(60, 60),
+        RateClass.PAGES: Quota(600, 60),  # a live page is fetched again with each change
     }
 )
 
@@ -42,5 +44,6 @@ def quotas_of(settings: Settings) -> Mapping[RateClass, Quota]:
         RateClass.PROXY: settings.rate_limit_proxy,
         RateClass.CONNECT: settings.rate_limit_proxy,
         RateClass.PUBLIC: settings.rate_limit_public,
+        RateClass.PAGES: settings.rate_limit_pages,
     }
     return MappingProxyType({name: Quota(one.count, one.seconds) for name, one in named.items()})

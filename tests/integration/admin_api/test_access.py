@@ -13,7 +13,12 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 from tests.integration.admin_api.conftest import Api
 
-GUARDED = [(*route, access) for route, access in ACCESS.items() if access.scope is not None]
+# Pages answer in pages: tests/integration/admin_api/web.
+GUARDED = [
+    (*route, access)
+    for route, access in ACCESS.items()
+    if access.scope is not None and access.audience is not Audience.PAGES
+]
 PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.audience) == ("GET", Audience.PUBLIC)]
 
 
@@ -21,7 +26,7 @@ PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.a
 _NO_SIGN_IN = dict.fromkeys(
     ("/auth/login", "/auth/callback", "/auth/providers/{}/callback", "/auth/local/{}", "/auth/signed-out"), 403
 )
-_NOTHING_THERE = _NO_SIGN_IN | {"/ca.pem": 404, "/links/{}": 404, "/.well-known/headgate-keys": 503}
+_NOTHING_THERE = _NO_SIGN_IN | {"/ca.pem": 404, "/links/{}": 404, "/static/{}": 404, "/.well-known/headgate-keys": 503}
 
 
 def concrete(path: str) -> str:

@@ -37,6 +37,11 @@ DECIDING = ("/approve", "/deny", "/decision", "/bulk-decision")
 @pytest.mark.parametrize(("method", "path"), mounted())
 def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> None:
     access = access_of(method, path)
+    if access.audience is Audience.PAGES:
+        deciding = method == "POST" and path.startswith("/inbox")
+        stopping = (method, path) == ("POST", "/stop")  # no quota refuses it
+        assert access.rate_class is (RateClass.DECISIONS if deciding else None if stopping else RateClass.PAGES)
+        return
     if (method, path) in SHUT_OFF:
         assert access == Access(Audience.ADMINISTRATORS, Scope.ADMIN)  # no quota refuses it
     elif method == "POST" and path.endswith(DECIDING):

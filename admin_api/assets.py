@@ -1,0 +1,70 @@
+"""Style sheets and scripts of the pages: read once, served under names that carry their content's hash.
+
+A name never changes its content, so that browsers keep it for a year; a new version has a new name. The style sheets
+in ``static/css`` are served as one, in the order of their names.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from admin_api.description.parameters import in_path
+from admin_api.guarded_route import GuardedRoute
+from headgate.kernel.errors import NotFoundError
+
+router = APIRouter(route_class=GuardedRoute, tags=["service"])
+
+_STATIC: Final = Path(__file__).parent / "static"
+_MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_HASH_CHARACTERS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """``path`` is its address here; ``compressed`` is gzip (RFC 1952)."""
+
+    path: str
+    media_type: str
+    content: bytes
+    compressed: bytes
+
+
+def _read_assets() -> dict[str, Asset]:
+    """By the plain name."""
+    contents = {"app.css": b"".join(one.read_bytes() for one in sorted((_STATIC / "css").glob("*.css")))}
+    contents |= {one.name: one.read_bytes() for one in _STATIC.iterdir() if one.suffix in _MEDIA_TYPES}
+    return {name: _asset(name, content) for name, content in contents.items()}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    stem, _, suffix = name.rpartition(".")
+    digest = hashlib.sha256(content).hexdigest()[:_HASH_CHARACTERS]
+    media_type = _MEDIA_TYPES[f".{suffix}"]
+    return Asset(f"/static/{stem}.{digest}.{suffix}", media_type, content, gzip.compress(content, mtime=0))
+
+
+_BY_NAME: Final = _read_assets()
+_BY_PATH: Final = {one.path: one for one in _BY_NAME.values()}
+
+
+def asset(name: str) -> str:
+    """The address of a file of ``static``. Raises KeyError."""
+    return _BY_NAME[name].path
+
+
+@router.get("/static/{name}", response_class=Response, openapi_extra={"parameters": [in_path("name", maxLength=128)]})
+async def static(request: Request) -> Response:
+    """A style sheet or script of the pages."""
+    found = _BY_PATH.get(request.url.path)
+    if found is None:
+        raise NotFoundError("there is no such file")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.compressed, media_type=found.media_type, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(found.content, media_type=found.media_type, headers=headers)

@@ -1,0 +1,51 @@
+"""The API as a page calls it: the routes' own functions, in this process, as the person who looks at the page.
+
+So a page can do what the API can, and nothing else: the scope that ``admin_api.access`` asks for is checked before
+each call. A page counts against its own rate class; the calls behind it do not count again.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from admin_api.dependencies import Dependencies, dependencies_of, principal_of
+from admin_api.guarded_route import access_of_endpoint
+from admin_api.principal import Principal
+from headgate.agents.scopes import Scope, require_scope
+from headgate.kernel.errors import ForbiddenError
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One person's view of the API."""
+
+    request: Request
+    principal: Principal
+    dependencies: Dependencies
+
+    async def call[**Given, Answer](
+        self, endpoint: Callable[Given, Awaitable[Answer]], *given: Given.args, **named: Given.kwargs
+    ) -> Answer:
+        """The answer of a route's function. Raises ForbiddenError (its scope), and what the route raises."""
+        access = access_of_endpoint(endpoint)
+        if access.scope is not None:
+            require_scope(self.principal.scopes, access.scope)
+        return await endpoint(*given, **named)
+
+    def may(self, scope: Scope) -> bool:
+        """Whether a call that asks for this scope would be let in."""
+        try:
+            require_scope(self.principal.scopes, scope)
+        except ForbiddenError:
+            return False
+        return True
+
+
+def _api_of(request: Request) -> Api:
+    return Api(request, principal_of(request), dependencies_of(request))
+
+
+type CurrentApi = Annotated[Api, Depends(_api_of)]

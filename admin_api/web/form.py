@@ -1,0 +1,57 @@
+"""What a form sends: names and texts, each name once unless it is asked for as a list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+
+import pydantic
+from starlette.requests import Request
+
+from admin_api.errors import field_name
+from headgate.kernel.errors import ValidationError
+
+_MOST_FIELDS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Line ends are as text has them, not as HTTP sends them (HTML, section 4.10.21.3)."""
+
+    fields: Mapping[str, Sequence[str]]
+
+    def text(self, name: str) -> str:
+        """Empty where it is not there. Raises ValidationError where it is there twice."""
+        given = self.fields.get(name, [])
+        if len(given) > 1:
+            raise ValidationError(f"{name}: given {len(given)} times", details={"field": name, "reason": "repeated"})
+        return given[0].strip() if given else ""
+
+    def optional(self, name: str) -> str | None:
+        """None where it is empty or not there."""
+        return self.text(name) or None
+
+    def several(self, name: str) -> Sequence[str]:
+        return self.fields.get(name, [])
+
+
+async def form_of(request: Request) -> Form:
+    """Raises ValidationError, PayloadTooLargeError."""
+    try:
+        found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise ValidationError("The form cannot be read: send UTF-8 text.", details={"field": "body"}) from error
+    if any("\0" in value for values in found.values() for value in values):
+        raise ValidationError("The form holds a NUL character, which cannot be stored.", details={"field": "body"})
+    return Form({name: [one.replace("\r\n", "\n") for one in values] for name, values in found.items()})
+
+
+def checked[Body: pydantic.BaseModel](model: type[Body], values: Mapping[str, object]) -> Body:
+    """The route's body from a form's values, without those that are None. Raises ValidationError with the field."""
+    try:
+        return model.model_validate({name: value for name, value in values.items() if value is not None})
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        field = field_name(("body", *first["loc"]))
+        message = str(first["msg"]).removeprefix("Value error, ")
+        raise ValidationError(f"{field}: {message}", details={"field": field, "reason": message}) from error

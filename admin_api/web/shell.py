@@ -1,0 +1,92 @@
+"""What stands around every page: navigation, the count of open requests, what is stopped, the person."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import Response
+
+from admin_api.approvals.routes import list_all as list_approvals
+from admin_api.pages import page
+from admin_api.pagination import ListRequest
+from admin_api.settings.kill_switch_routes import StopAnswer, get_kill_switch
+from admin_api.web.api import Api
+from headgate.agents.scopes import Scope
+from headgate.approvals.model import ApprovalStatus
+from headgate.organizations.store import get_organization
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One entry of the navigation. ``on_phone``: it is in the bottom bar of a phone too."""
+
+    name: str
+    path: str
+    icon: str
+    scope: Scope
+    on_phone: bool = False
+
+
+_PLACES: Final = (
+    _Place("Inbox", "/inbox", "inbox", Scope.APPROVALS_READ, on_phone=True),
+    _Place("Activity", "/activity", "activity", Scope.ACTIONS_READ, on_phone=True),
+    _Place("Policies", "/policies", "policy", Scope.POLICIES_READ, on_phone=True),
+    _Place("Agents", "/agents", "agents", Scope.ADMIN),
+    _Place("Tools & connections", "/connections", "tools", Scope.ADMIN),
+    _Place("Audit", "/audit", "audit", Scope.AUDIT_READ),
+    _Place("Reports", "/reports", "reports", Scope.AUDIT_READ),
+    _Place("Overview", "/overview", "overview", Scope.ACTIONS_READ),
+    _Place("Settings", "/settings", "settings", Scope.ADMIN),
+)
+_COUNTED_AT_MOST: Final = 99
+
+
+async def shell_page(
+    api: Api, template: str, active: str, context: Mapping[str, object] | None = None, *, status: int = 200
+) -> Response:
+    """``active`` is the path of the navigation's entry. Raises what the calls behind it raise."""
+    person = api.principal.name or api.principal.email or api.principal.user_id or ""
+    around: dict[str, object] = {
+        "organization": await _organization_name(api),
+        "person": person,
+        "initials": _initials(person),
+        "places": [one for one in _PLACES if api.may(one.scope)],
+        "active": active,
+        "waiting": await _waiting(api),
+        "stops": await _stops(api),
+        "may_stop": api.may(Scope.ADMIN),
+        "now": api.dependencies.clock(),
+    }
+    return page(template, around | dict(context or {}), status=status)
+
+
+async def _organization_name(api: Api) -> str:
+    org_id = api.principal.org_id
+    async with api.dependencies.database.transaction(org_id) as connection:
+        return (await get_organization(connection, org_id)).name
+
+
+async def _waiting(api: Api) -> str:
+    """How many approval requests are open; empty: none, or the person may not see them."""
+    if not api.may(Scope.APPROVALS_READ):
+        return ""
+    found = await api.call(
+        list_approvals,
+        ListRequest(1, 0, exact_total=False, camel=False, cursor=None),
+        api.principal,
+        api.dependencies,
+        status=ApprovalStatus.PENDING,
+    )
+    total = found.pagination.total
+    return f"{_COUNTED_AT_MOST}+" if total > _COUNTED_AT_MOST else str(total or "")
+
+
+async def _stops(api: Api) -> list[StopAnswer]:
+    if not api.may(Scope.ADMIN):
+        return []
+    return (await api.call(get_kill_switch, api.principal, api.dependencies)).stops
+
+
+def _initials(name: str) -> str:
+    words = name.partition("@")[0].replace(".", " ").replace("-", " ").split()
+    return "".join(word[0] for word in words[:2]).upper() or "?"
