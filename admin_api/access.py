@@ -119,6 +119,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/webhooks/slack/{}"): _PUBLIC,
         # The dashboard, a line for each page and form.
         ("GET", "/inbox"): _page(Scope.APPROVALS_READ),
+        ("POST", "/inbox"): _decide(Audience.PAGES),
+        ("GET", "/inbox/{}"): _page(Scope.APPROVALS_READ),
+        ("POST", "/inbox/{}"): _decide(Audience.PAGES),
         # - activity, calls, refusals, overview
         # - policies
         # - agents, stop, settings, connections

@@ -77,6 +77,7 @@ class Dependencies:
     nlp: Evaluator
     judges: Judges
     grant_max_seconds: int
+    hold_seconds: int
     key_lifetime_days: int | None
     delegation_depth: int
     catalogue: CatalogueIndex

@@ -62,6 +62,10 @@ def _json_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 _TEMPLATES: Final = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -73,10 +77,14 @@ _TEMPLATES: Final = Environment(
 _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
     "boxed": _boxed,
+    "combined": lambda one, other: {**one, **other},
     "iso": rfc3339,
     "json_text": _json_text,
+    "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "short_id": _short_id,
+    "twice": lambda value: (value, value),
     "utc": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+    "without_agent": lambda sentence, agent: _capital(sentence.removeprefix(f"{agent} wants to ")),
 }
 
 

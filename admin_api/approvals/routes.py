@@ -13,15 +13,15 @@ from admin_api.approvals.context import context_of
 from admin_api.approvals.detail_schemas import ApprovalDetailAnswer, approval_detail_answer
 from admin_api.approvals.filters import wanted_approvals
 from admin_api.approvals.schemas import (
-    ApprovalAnswer,
     ApprovedAnswer,
     ApproveRequest,
     DecisionRequest,
     DeniedAnswer,
     DenyRequest,
+    ListedApprovalAnswer,
     ReassignRequest,
-    approval_answer,
     decided_answer,
+    listed_approval_answer,
 )
 from admin_api.approvals.voter import voter_of
 from admin_api.approvals.wait import MAX_WAIT_SECONDS, wait_until_decided
@@ -40,6 +40,7 @@ from admin_api.pagination import (
     list_request,
 )
 from admin_api.principal import Principal
+from headgate.agents.store import agent_names
 from headgate.approvals.context_store import identical_pending
 from headgate.approvals.detail_store import get_detail, people_of
 from headgate.approvals.list_store import list_approvals
@@ -50,6 +51,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
 from headgate.policies.model import RiskLevel
+from headgate.tools.describe import operation_descriptions
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
@@ -69,7 +71,7 @@ async def list_all(
     assignee: Annotated[str | None, Query(max_length=320, description="me, a user's id, an e-mail, group:name")] = None,
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
-) -> Page[ApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
+) -> Page[ListedApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
     """Newest first. ``status`` is what an approval is now: one past its time is expired, not pending."""
     created_from, created_to = range_of_time(start_date, end_date)
     org_id, now = principal.org_id, dependencies.clock()
@@ -107,10 +109,18 @@ async def list_all(
         identical = await identical_pending(
             connection, org_id, [(approval.agent_id, approval.digest) for approval, _ in found.approvals]
         )
+        names = await agent_names(connection, org_id, {approval.agent_id for approval, _ in found.approvals})
+    descriptions = operation_descriptions(dependencies.catalogue)
     return Page(
         data=[
-            approval_answer(approval, about, now).model_copy(
-                update={"identical_pending": len(identical.get((approval.agent_id, approval.digest), ()))}
+            listed_approval_answer(
+                approval,
+                about,
+                now,
+                dependencies.hold_seconds,
+                agent_name=names.get(approval.agent_id),
+                identical=len(identical.get((approval.agent_id, approval.digest), ())),
+                descriptions=descriptions,
             )
             for approval, about in found.approvals
         ],
@@ -145,7 +155,9 @@ async def get(
     if shape == "camel":
         return camel_approval_answer(detail.approval, detail.votes, detail.people, now)
     identical = 0 if context is None else len(context.identical_pending)
-    return approval_detail_answer(detail, now).model_copy(update={"context": context, "identical_pending": identical})
+    return approval_detail_answer(detail, now, dependencies.hold_seconds).model_copy(
+        update={"context": context, "identical_pending": identical}
+    )
 
 
 @router.post("/v1/approvals/{id}/approve")
@@ -209,7 +221,7 @@ async def reassign(
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_detail(connection, principal.org_id, id)
-    return approval_detail_answer(detail, dependencies.clock())
+    return approval_detail_answer(detail, dependencies.clock(), dependencies.hold_seconds)
 
 
 async def _decide(

@@ -1,13 +1,15 @@
 """Bodies about approvals (specification, "Approval", "Approval routes" and "Admin approval decision")."""
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.text import StorableText
-from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, VoteDecision, state_at
+from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, VoteDecision, state_at
 from headgate.approvals.store import HeldAction
+from headgate.approvals.summary import summary
 from headgate.approvals.voting import Outcome
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
@@ -116,6 +118,11 @@ class ApprovalAnswer(BaseModel):
     decision: HeldDecisionAnswer
     required_approvals: int
     current_approvals: int
+    source: str = Field(description="proxy: an intercepted call; api: an action that an agent proposed.")
+    held_until: datetime | None = Field(
+        description="Until when the agent's intercepted call waits at most, where no policy says another time; null:"
+        " none waits."
+    )
     repeats: str | None = Field(description="The earlier approval of the same call, used or expired.")
     created_at: datetime
     expires_at: datetime
@@ -124,6 +131,15 @@ class ApprovalAnswer(BaseModel):
     identical_pending: int = Field(
         default=1, description="How many open approvals ask for exactly this action of this agent (in lists)."
     )
+
+
+class ListedApprovalAnswer(ApprovalAnswer):
+    """One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes
+    to."""
+
+    agent_name: str | None
+    summary: str
+    host: str | None
 
 
 class ApprovedAnswer(BaseModel):
@@ -150,7 +166,9 @@ class DeniedAnswer(BaseModel):
     current_approvals: int
 
 
-def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> ApprovalAnswer:
+def approval_answer(approval: Approval, about: HeldAction, now: datetime, hold_seconds: int) -> ApprovalAnswer:
+    held_until = approval.created_at + timedelta(seconds=hold_seconds)
+    waits = approval.source == "proxy" and state_at(approval, now) is ApprovalStatus.PENDING
     return ApprovalAnswer(
         id=approval.approval_id,
         action_id=approval.action_id,
@@ -162,11 +180,41 @@ def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> App
         ),
         required_approvals=approval.required_approvals,
         current_approvals=approval.current_approvals,
+        source=approval.source,
+        held_until=held_until if waits and now < held_until else None,
         repeats=approval.repeats,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
         decided_at=approval.decided_at,
         used_at=approval.used_at,
+    )
+
+
+def listed_approval_answer(
+    approval: Approval,
+    about: HeldAction,
+    now: datetime,
+    hold_seconds: int,
+    *,
+    agent_name: str | None,
+    identical: int,
+    descriptions: Mapping[tuple[str, str], str],
+) -> ListedApprovalAnswer:
+    params = about.params if approval.edit is None else approval.edit.params
+    host = None if about.http is None else about.http.get("host")
+    answer = approval_answer(approval, about, now, hold_seconds).model_dump() | {"identical_pending": identical}
+    return ListedApprovalAnswer(
+        **answer,
+        agent_name=agent_name,
+        summary=summary(
+            agent=agent_name or approval.agent_id,
+            tool=about.tool,
+            operation=about.operation,
+            params=params,
+            http=about.http,
+            descriptions=descriptions,
+        ),
+        host=host if isinstance(host, str) else None,
     )
 
 

@@ -1,17 +1,21 @@
-"""/inbox: the approval requests that wait, by age, with filters; several decided at once."""
+"""/inbox: the approval requests that wait, and one of them beside the list. /inbox/{id}: that one."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
+from admin_api.approvals.camel_schemas import CamelApprovalAnswer
 from admin_api.approvals.routes import list_all
-from admin_api.identifiers import AgentId
+from admin_api.approvals.schemas import ListedApprovalAnswer
+from admin_api.identifiers import AgentId, ApprovalId
 from admin_api.pagination import ListRequest
-from admin_api.web.api import CurrentApi
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.approval import approval_context
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.policies.model import RiskLevel
 
@@ -20,19 +24,51 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _AT_ONCE: Final = 50
 
 type View = Literal["open", "mine", "decided"]
+type _Tool = Annotated[str | None, Query(max_length=64)]
+type _Cursor = Annotated[ApprovalId | None, Query()]
 
 
-@router.get("/inbox")
+@router.get("/inbox", response_class=Response)
 async def inbox(
-    request: Request,
     api: CurrentApi,
     view: View = "open",
     agent: AgentId | None = None,
-    tool: Annotated[str | None, Query(max_length=64)] = None,
+    tool: _Tool = None,
+    risk: RiskLevel | None = None,
+    cursor: _Cursor = None,
+) -> Response:
+    """The list; beside it, where the window is wide, the first of it."""
+    return await inbox_page(api, view, agent, tool, risk, cursor)
+
+
+@router.get("/inbox/{approval_id}", response_class=Response)
+async def one(
+    api: CurrentApi,
+    approval_id: ApprovalId,
+    view: View = "open",
+    agent: AgentId | None = None,
+    tool: _Tool = None,
+    risk: RiskLevel | None = None,
+    cursor: _Cursor = None,
+) -> Response:
+    """One request, with the list beside where the window is wide."""
+    return await inbox_page(api, view, agent, tool, risk, cursor, approval_id=approval_id)
+
+
+async def inbox_page(
+    api: Api,
+    view: View,
+    agent: str | None = None,
+    tool: str | None = None,
     risk: RiskLevel | None = None,
     cursor: str | None = None,
+    *,
+    approval_id: str | None = None,
+    message: str | None = None,
+    typed: Mapping[str, str] | None = None,
+    status: int = 200,
 ) -> Response:
-    """The list, and the newest of it beside where the window is wide."""
+    """``message``: why a form was refused; ``typed``: what it held."""
     found = await api.call(
         list_all,
         ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
@@ -44,4 +80,37 @@ async def inbox(
         tool=tool,
         assignee="me" if view == "mine" else None,
     )
-    return await shell_page(api, "inbox.html", "/inbox", {"view": view, "approvals": found.data})
+    listed = [one for one in found.data if not isinstance(one, CamelApprovalAnswer)]
+    if view == "decided":
+        listed = [one for one in listed if one.status != ApprovalStatus.PENDING]
+    waits, others = _by_waiting(listed)
+    shown = approval_id or next((one.id for one in [*waits, *others]), None)
+    filters = {"view": None if view == "open" else view, "agent": agent, "tool": tool, "risk": risk and risk.value}
+    context: dict[str, object] = {
+        "view": view,
+        "groups": _groups(view, waits, others),
+        "order": [one.id for one in [*waits, *others]],
+        "filters": {name: value for name, value in filters.items() if value},
+        "next_cursor": getattr(found.pagination, "next_cursor", None),
+        "is_list": approval_id is None,
+        "message": message,
+        "typed": typed or {},
+        "may_decide": api.may(Scope.APPROVALS_WRITE),
+        "shown": None if shown is None else await approval_context(api, shown),
+    }
+    return await shell_page(api, "inbox.html", "/inbox", context, status=status)
+
+
+def _by_waiting(
+    listed: Sequence[ListedApprovalAnswer],
+) -> tuple[list[ListedApprovalAnswer], list[ListedApprovalAnswer]]:
+    """Those for which an agent waits now, the one with the least time first; the others, newest first."""
+    waits = sorted((one for one in listed if one.held_until is not None), key=lambda one: str(one.held_until))
+    return waits, [one for one in listed if one.held_until is None]
+
+
+def _groups(
+    view: View, waits: Sequence[ListedApprovalAnswer], others: Sequence[ListedApprovalAnswer]
+) -> list[tuple[str, Sequence[ListedApprovalAnswer]]]:
+    rest = "Decided" if view == "decided" else "Open, the agent retries later"
+    return [(title, items) for title, items in (("Agent waits", waits), (rest, others)) if items]

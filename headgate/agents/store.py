@@ -1,6 +1,6 @@
 """Rows of agents and keys. All of it inside a transaction of the organization, but for ``find_key_by_hash``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -103,6 +103,14 @@ async def find_agent_by_name(connection: Connection, org_id: str, name: str) -> 
     )
     row = await cursor.fetchone()
     return None if row is None else agent_of(row)
+
+
+async def agent_names(connection: Connection, org_id: str, agent_ids: Collection[str]) -> dict[str, str]:
+    """By id; without those that are not there."""
+    cursor = await connection.execute(
+        "SELECT agent_id, name FROM agents WHERE org_id = %s AND agent_id = ANY(%s)", [org_id, list(agent_ids)]
+    )
+    return {row["agent_id"]: row["name"] for row in await cursor.fetchall()}
 
 
 async def agent_ids_of(connection: Connection, org_id: str, name_or_id: str) -> list[str]:

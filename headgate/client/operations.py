@@ -140,11 +140,11 @@ if TYPE_CHECKING:
         OutcomeBody,
         PageActionAnswerCursorPagination,
         PageAgentAnswerCursorPagination,
-        PageApprovalAnswerCursorPagination,
         PageExecutionItemCursorPagination,
         PageGlassAnswerCursorPagination,
         PageGrantAnswerCursorPagination,
         PageKeyAnswerCursorPagination,
+        PageListedApprovalAnswerCursorPagination,
         PlatformAnswer,
         PlatformsAnswer,
         PoliciesToTest,
@@ -2320,7 +2320,7 @@ def list_approvals(
     total: str | None = None,
     cursor: str | None = None,
     pagesize: int | None = None,
-) -> Call[PageApprovalAnswerCursorPagination]:
+) -> Call[PageListedApprovalAnswerCursorPagination]:
     """List approvals. ``GET /v1/approvals``"""
     return Call(
         "GET",

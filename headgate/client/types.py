@@ -134,25 +134,6 @@ class AppliedAnswer(TypedDict):
     warnings: list[str]
 
 
-class ApprovalAnswer(TypedDict):
-    """``status`` is what the approval is at this moment, expired by time included."""
-
-    action: HeldActionAnswer
-    action_id: str
-    agent_id: str
-    created_at: str
-    current_approvals: int
-    decided_at: str | None
-    decision: HeldDecisionAnswer
-    expires_at: str
-    id: str
-    identical_pending: NotRequired[int]
-    repeats: str | None
-    required_approvals: int
-    status: str
-    used_at: str | None
-
-
 class ApprovalDetailAnswer(TypedDict):
     action: HeldActionAnswer
     action_id: str
@@ -172,12 +153,14 @@ class ApprovalDetailAnswer(TypedDict):
     escalate_at: str | None
     escalated_at: str | None
     expires_at: str
+    held_until: str | None
     history: list[HistoryAnswer]
     id: str
     identical_pending: NotRequired[int]
     repeats: str | None
     required_approvals: int
     requirements: list[RequirementAnswer]
+    source: str
     status: str
     used_at: str | None
 
@@ -1607,6 +1590,30 @@ class Limits(TypedDict):
     requests_per_minute: NotRequired[int | None]
 
 
+class ListedApprovalAnswer(TypedDict):
+    """One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes to."""
+
+    action: HeldActionAnswer
+    action_id: str
+    agent_id: str
+    agent_name: str | None
+    created_at: str
+    current_approvals: int
+    decided_at: str | None
+    decision: HeldDecisionAnswer
+    expires_at: str
+    held_until: str | None
+    host: str | None
+    id: str
+    identical_pending: NotRequired[int]
+    repeats: str | None
+    required_approvals: int
+    source: str
+    status: str
+    summary: str
+    used_at: str | None
+
+
 class LiveAnswer(TypedDict):
     status: Literal["ok"]
 
@@ -2099,11 +2106,6 @@ class PageAgentAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageApprovalAnswerCursorPagination(TypedDict):
-    data: list[ApprovalAnswer]
-    pagination: CursorPagination
-
-
 class PageEventAnswerCursorPagination(TypedDict):
     data: list[EventAnswer]
     pagination: CursorPagination
@@ -2126,6 +2128,11 @@ class PageGrantAnswerCursorPagination(TypedDict):
 
 class PageKeyAnswerCursorPagination(TypedDict):
     data: list[KeyAnswer]
+    pagination: CursorPagination
+
+
+class PageListedApprovalAnswerCursorPagination(TypedDict):
+    data: list[ListedApprovalAnswer]
     pagination: CursorPagination
 
 

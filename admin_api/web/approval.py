@@ -1,0 +1,92 @@
+"""One approval request as its page shows it."""
+
+import difflib
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from admin_api.approvals.detail_schemas import ApprovalDetailAnswer
+from admin_api.approvals.routes import get
+from admin_api.web.api import Api
+from headgate.agents.scopes import Scope
+from headgate.approvals.model import ApprovalStatus
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+_FACTS: Final = 3
+_FIRST: Final = ("amount", "total", "recipient", "to", "payee", "channel", "email", "destination", "path", "url")
+_FACT_CHARACTERS: Final = 60
+_PAST: Final = {
+    ApprovalStatus.APPROVED: ("wants to", "was allowed to"),
+    ApprovalStatus.DENIED: ("wants to", "was not allowed to"),
+    ApprovalStatus.EXPIRED: ("wants to", "wanted to"),
+}
+_KIND: Final = {
+    ApprovalStatus.PENDING: ("held", "Held"),
+    ApprovalStatus.APPROVED: ("allowed", "Approved"),
+    ApprovalStatus.DENIED: ("denied", "Denied"),
+    ApprovalStatus.EXPIRED: ("denied", "Expired"),
+}
+REASONS: Final = (
+    "Wrong recipient or destination.",
+    "The amount is too high.",
+    "Not needed for this task.",
+    "Ask me before you try this.",
+    "Do this in the test environment first.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """``sign``: ``+``, ``-`` or a space."""
+
+    sign: str
+    text: str
+
+
+async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
+    """Raises NotFoundError."""
+    answer = await api.call(get, approval_id, api.principal, api.dependencies, api.request)
+    assert isinstance(answer, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
+    status = ApprovalStatus(answer.status)
+    context = answer.context
+    sentence = f"{answer.action.tool}.{answer.action.operation}" if context is None else context.summary
+    request: JsonObject = {} if context is None else context.request
+    params, http = request.get("params"), request.get("http")
+    params = params if isinstance(params, dict) else {}
+    has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
+    return {
+        "approval": answer,
+        "context": context,
+        "is_open": status is ApprovalStatus.PENDING,
+        "status": _KIND[status],
+        "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,
+        "facts": facts_of(params),
+        "params": params,
+        "http": http if isinstance(http, dict) else None,
+        "said": request.get("context"),
+        "diff": [] if answer.edit is None else diff_of(answer.action.params, answer.edit.params),
+        "has_voted": has_voted,
+        "may_decide": api.may(Scope.APPROVALS_WRITE) and status is ApprovalStatus.PENDING and not has_voted,
+        "may_audit": api.may(Scope.AUDIT_READ),
+        "may_edit": answer.source == "api",
+        "editable": json.dumps(answer.action.params, indent=2, ensure_ascii=False),
+        "reasons": REASONS,
+    }
+
+
+def facts_of(params: JsonObject) -> list[tuple[str, str]]:
+    """Name and value of the params that a reviewer looks at first: what is moved, and to whom."""
+    plain = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in params.items()
+        if not isinstance(value, dict | list | None.__class__)
+    }
+    short = [name for name, value in plain.items() if len(value) <= _FACT_CHARACTERS]
+    ordered = sorted(short, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    return [(name, plain[name]) for name in ordered[:_FACTS]]
+
+
+def diff_of(before: JsonValue, after: JsonValue) -> list[DiffLine]:
+    """Line by line, of both as indented JSON; what is the same stays as context."""
+    old, new = (json.dumps(one, indent=2, ensure_ascii=False, sort_keys=True).split("\n") for one in (before, after))
+    return [DiffLine(line[0], line[2:]) for line in difflib.ndiff(old, new) if line[0] != "?"]

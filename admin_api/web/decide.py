@@ -1,0 +1,123 @@
+"""The forms of the inbox: one request decided, or several at once."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.approvals.bulk_routes import BulkDecisionRequest, decide_many
+from admin_api.approvals.routes import approve, deny, reassign
+from admin_api.approvals.schemas import ApproveRequest, DenyRequest, ReassignRequest
+from admin_api.grants.routes import approve_and_grant
+from admin_api.grants.schemas import ApproveAndGrant
+from admin_api.identifiers import ApprovalId
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.inbox import inbox_page
+from admin_api.web.page_route import PageRoute
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_TYPED: Final = ("reason", "params", "assignees", "max_uses", "sum_at_most")
+
+
+@router.post("/inbox", response_class=Response)
+async def decide_several(api: CurrentApi) -> Response:
+    """The same decision on each marked request; what could not be decided is said."""
+    form = await form_of(api.request)
+    try:
+        body = checked(
+            BulkDecisionRequest,
+            {
+                "decision": form.text("decision"),
+                "ids": list(form.several("ids")),
+                "reason": form.optional("reason"),
+            },
+        )
+        answer = await api.call(decide_many, body, api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await inbox_page(api, "open", message=error.message, status=error.http_status)
+    failed = [one for one in answer.results if one.error is not None]
+    if not failed:
+        return Response(status_code=303, headers={"Location": "/inbox"})
+    said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
+    message = f"{answer.voted} decided, {answer.failed} not. {said}"
+    return await inbox_page(api, "open", message=message, status=409)
+
+
+@router.post("/inbox/{approval_id}", response_class=Response)
+async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
+    """Approve, approve with other params, approve and grant, deny, or ask other people; then the page once more."""
+    form = await form_of(api.request)
+    try:
+        await _act(api, approval_id, form)
+    except HeadgateError as error:
+        return await _again(api, approval_id, form, error)
+    return Response(status_code=303, headers={"Location": f"/inbox/{approval_id}"})
+
+
+async def _act(api: Api, approval_id: str, form: Form) -> None:
+    principal, dependencies = api.principal, api.dependencies
+    match form.text("decision"):
+        case "approve":
+            given = {"comment": form.optional("reason"), "digest": form.optional("digest")}
+            await api.call(approve, approval_id, principal, dependencies, checked(ApproveRequest, given))
+        case "edit":
+            edited = {"comment": form.optional("reason"), "digest": form.optional("digest"), "params": _params(form)}
+            await api.call(approve, approval_id, principal, dependencies, checked(ApproveRequest, edited))
+        case "deny":
+            said = checked(DenyRequest, {"reason": form.optional("reason")})
+            await api.call(deny, approval_id, said, principal, dependencies)
+        case "grant":
+            await api.call(approve_and_grant, approval_id, _grant(form), principal, dependencies)
+        case "reassign":
+            people = [one.strip() for one in form.text("assignees").split(",") if one.strip()]
+            asked = checked(ReassignRequest, {"assignees": people, "comment": form.optional("reason")})
+            await api.call(reassign, approval_id, asked, principal, dependencies)
+        case other:
+            raise ValidationError(
+                f"The form says {other[:32]!r}: choose approve or deny.", details={"field": "decision"}
+            )
+
+
+def _params(form: Form) -> JsonValue:
+    """Raises ValidationError."""
+    try:
+        return parse_strict(form.text("params").encode())
+    except ValidationError as error:
+        raise ValidationError(
+            f"The edited params are not JSON: {error.message}", details={"field": "params"}
+        ) from error
+
+
+def _grant(form: Form) -> ApproveAndGrant:
+    """Raises ValidationError."""
+    conditions: list[JsonObject] | None = None
+    if form.text("which") == "any":
+        conditions = []
+    values: dict[str, object] = {
+        "max_uses": form.optional("max_uses"),
+        "expires_in_seconds": form.optional("expires_in_seconds"),
+        "reason": form.optional("reason"),
+        "digest": form.optional("digest"),
+        "conditions": conditions,
+    }
+    if form.optional("sum_param") is not None:
+        values["sum"] = {"param": form.text("sum_param"), "at_most": _number(form.text("sum_at_most"))}
+    return checked(ApproveAndGrant, values)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.replace(",", "").replace(" ", ""))
+    except ValueError as error:
+        raise ValidationError(f"{text[:32]!r} is not a number.", details={"field": "sum_at_most"}) from error
+
+
+async def _again(api: Api, approval_id: str, form: Form, error: HeadgateError) -> Response:
+    typed = {name: form.text(name) for name in _TYPED}
+    return await inbox_page(
+        api, "open", approval_id=approval_id, message=error.message, typed=typed, status=error.http_status
+    )

@@ -1,0 +1,141 @@
+"""The inbox and one approval request: what is shown to whom, and what its forms do."""
+
+import html
+import re
+
+import pytest
+
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.model import Role
+
+_HOSTILE = "</pre><script>alert(1)</script>\u202etxt.exe\u200b"
+
+
+async def _held(gate, **params: object) -> str:
+    body = {"tool": "write", "operation": "line", "params": params, "context": {"reason": _HOSTILE}}
+    return str((await gate.as_agent.post("/v1/actions", json=body)).json()["approval_id"])
+
+
+async def _page(gate, path: str, *, status: int = 200, roles: tuple[Role, ...] = (Role.ADMIN,)) -> str:
+    answer = await gate.person("ada", *roles).get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "require-trusted-types-for 'script'" in answer.headers["content-security-policy"]
+    return html.unescape(answer.text)
+
+
+async def test_the_list_has_the_open_requests_and_one_beside(gate) -> None:
+    ids = [await _held(gate, text=text) for text in ("one", "two")]
+    shown = await _page(gate, "/inbox")
+    assert re.findall(r'data-row="(apr_[^"]+)"', shown) == ids[::-1]
+    assert f'action="/inbox/{ids[1]}"' in shown
+    assert "<title>(2) Inbox · Headgate</title>" in shown
+    assert ids[0] not in (await _page(gate, "/inbox?tool=other"))
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("view=none", 404), ("risk=huge", 404), ("cursor=x", 404), ("unknown=1", 400)]
+)
+async def test_a_list_that_cannot_be_asked_for_is_refused_on_a_page(gate, query: str, status: int) -> None:
+    assert "This page cannot be shown" in await _page(gate, f"/inbox?{query}", status=status)
+
+
+async def test_nothing_is_cut_and_what_is_hidden_is_a_box(gate) -> None:
+    long = "x" * 20_000
+    answer = await gate.person().get(f"/inbox/{await _held(gate, text=_HOSTILE, long=long)}")
+    assert long in answer.text
+    assert "<script>alert" not in answer.text
+    assert answer.text.count('title="RIGHT-TO-LEFT OVERRIDE">U+202E</span>') >= 3  # sentence, params, what it says
+    assert "\u202e" not in answer.text
+    assert "\u200b" not in answer.text
+
+
+async def test_approve_then_the_page_speaks_of_it_as_past(gate) -> None:
+    approval_id = await _held(gate, text="one")
+    done = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "approve", "reason": "fine"})
+    assert (done.status_code, done.headers["location"]) == (303, f"/inbox/{approval_id}")
+    shown = await _page(gate, f"/inbox/{approval_id}")
+    assert "was allowed to" in shown
+    assert "“fine”" in shown
+    assert 'value="approve"' not in shown
+    assert approval_id in await _page(gate, "/inbox?view=decided")
+
+
+async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(gate) -> None:
+    approval_id = await _held(gate, text="one")
+    person = gate.person()
+    refused = [
+        ({"decision": "deny"}, 400, "reason"),
+        ({"decision": "shrug", "reason": "mine"}, 400, "choose approve or deny"),
+        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "not JSON"),
+        ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "max_uses"),
+        ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),
+    ]
+    for form, status, words in refused:
+        answer = await person.post(f"/inbox/{approval_id}", data=form)
+        assert answer.status_code == status, (form, answer.text)
+        assert words in html.unescape(answer.text)
+        assert ('value="mine"' in answer.text) == ("reason" in form)
+    assert (await person.get(f"/v1/approvals/{approval_id}")).json()["status"] == "pending"
+
+
+async def test_edit_and_approve_shows_the_difference(gate) -> None:
+    approval_id = await _held(gate, text="one")
+    done = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "edit", "params": '{"text": "two"}'})
+    assert done.status_code == 303, done.text
+    shown = re.sub(r"<[^>]+>", "", await _page(gate, f"/inbox/{approval_id}"))
+    assert '-  "text": "one"' in shown
+    assert '+  "text": "two"' in shown
+
+
+async def test_approve_and_grant(gate) -> None:
+    approval_id = await _held(gate, text="one", amount=5)
+    form = {
+        "decision": "grant",
+        "which": "any",
+        "max_uses": "3",
+        "expires_in_seconds": "3600",
+        "reason": "tonight",
+        "sum_param": "amount",
+        "sum_at_most": "1,000",
+    }
+    done = await gate.person().post(f"/inbox/{approval_id}", data=form)
+    assert done.status_code == 303, html.unescape(done.text)
+    (grant,) = (await gate.person().get("/admin/grants")).json()["data"]
+    assert (grant["max_uses"], grant["sum"]["at_most"], grant["reason"]) == (3, 1000, "tonight")
+
+
+async def test_several_at_once(gate) -> None:
+    first, second, done = [await _held(gate, text=text) for text in ("one", "two", "three")]
+    await gate.person().post(f"/inbox/{done}", data={"decision": "deny", "reason": "no"})
+    answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [first, second]})
+    assert (answer.status_code, answer.headers.get("location")) == (303, "/inbox")
+    answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [done]})
+    assert answer.status_code == 409
+    assert "0 decided, 1 not" in answer.text
+    nothing_marked = await gate.person().post("/inbox", data={"decision": "approve"})
+    assert nothing_marked.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("role", "sees", "decides"),
+    [
+        (Role.ADMIN, 200, 303),
+        (Role.APPROVER, 200, 303),
+        (Role.VIEWER, 200, 403),
+        (Role.AUDITOR, 200, 403),
+        (Role.OPERATOR, 403, 403),
+    ],
+)
+async def test_role_by_role(gate, role: Role, sees: int, decides: int) -> None:
+    approval_id = await _held(gate, text=role.value)
+    person = gate.person(role.value, role)
+    page = await person.get(f"/inbox/{approval_id}")
+    assert page.status_code == sees
+    assert ('value="approve"' in page.text) == (decides == 303)
+    assert (await person.post(f"/inbox/{approval_id}", data={"decision": "approve"})).status_code == decides
+
+
+async def test_what_is_another_organizations_is_not_there(gate) -> None:
+    await _page(gate, f"/inbox/{new_id(IdPrefix.APPROVAL)}", status=404)
+    await _page(gate, "/inbox/nonsense", status=404)
