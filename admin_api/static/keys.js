@@ -20,7 +20,7 @@ function help() {
   const known = [...document.querySelectorAll("[data-key]")].filter((one) => one.offsetParent || one.type === "search");
   const list = document.createElement("dl");
   const named = rows().length ? [["j", "Next in the list"], ["k", "Previous in the list"], ["Enter", "Open"]] : [];
-  for (const one of known) named.push([one.dataset.key, one.getAttribute("aria-label") || one.textContent.trim()]);
+  for (const one of known) named.push([one.dataset.key, one.dataset.name || one.getAttribute("aria-label") || one.textContent.trim()]);
   for (const [key, words] of [...named, ["?", "Show these keys"], ["Esc", "Close"]]) {
     const term = document.createElement("dt");
     const shown = document.createElement("kbd");

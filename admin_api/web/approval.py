@@ -53,6 +53,8 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
     request: JsonObject = {} if context is None else context.request
     params, http = request.get("params"), request.get("http")
     params = params if isinstance(params, dict) else {}
+    http = http if isinstance(http, dict) else None
+    fields = params if http is None else body_of(params, http)
     has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
     return {
         "approval": answer,
@@ -60,9 +62,9 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "is_open": status is ApprovalStatus.PENDING,
         "status": _KIND[status],
         "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,
-        "facts": facts_of(params),
-        "params": params,
-        "http": http if isinstance(http, dict) else None,
+        "facts": facts_of(fields)[: _FACTS if http is None else _FACTS - 1],
+        "params": fields,
+        "http": http,
         "said": request.get("context"),
         "diff": [] if answer.edit is None else diff_of(answer.action.params, answer.edit.params),
         "has_voted": has_voted,
@@ -74,6 +76,13 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
     }
 
 
+def body_of(params: JsonObject, http: JsonObject) -> JsonObject:
+    """What the params tell beside the request line, which has host, path and query already."""
+    rest = {name: value for name, value in params.items() if http.get(name) != value}
+    body = rest.get("body")
+    return body if len(rest) == 1 and isinstance(body, dict) else rest
+
+
 def facts_of(params: JsonObject) -> list[tuple[str, str]]:
     """Name and value of the params that a reviewer looks at first: what is moved, and to whom."""
     plain = {
@@ -83,7 +92,7 @@ def facts_of(params: JsonObject) -> list[tuple[str, str]]:
     }
     short = [name for name, value in plain.items() if len(value) <= _FACT_CHARACTERS]
     ordered = sorted(short, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
-    return [(name, plain[name]) for name in ordered[:_FACTS]]
+    return [(name, plain[name]) for name in ordered]
 
 
 def diff_of(before: JsonValue, after: JsonValue) -> list[DiffLine]:

@@ -1,0 +1,48 @@
+"""What of a request stands first on its page, and what is only repeated by the request line."""
+
+import pytest
+
+from admin_api.web.approval import DiffLine, body_of, diff_of, facts_of
+from headgate.kernel.canonical_json import JsonObject
+
+_HTTP: JsonObject = {"method": "POST", "scheme": "https", "host": "api.example.com", "port": 443, "path": "/a"}
+_LINE: JsonObject = {"scheme": "https", "host": "api.example.com", "port": 443, "path": "/a"}
+
+
+@pytest.mark.parametrize(
+    ("params", "facts"),
+    [
+        ({}, []),
+        ({"note": "x", "to": "ada", "amount": 5}, [("amount", "5"), ("to", "ada"), ("note", "x")]),
+        ({"amount": None, "to": ["ada"], "deep": {"a": 1}}, []),
+        ({"text": "x" * 61, "flag": True}, [("flag", "true")]),
+    ],
+)
+def test_facts_are_short_values_the_amount_and_the_recipient_first(
+    params: JsonObject, facts: list[tuple[str, str]]
+) -> None:
+    assert facts_of(params) == facts
+
+
+@pytest.mark.parametrize(
+    ("params", "shown"),
+    [
+        (_LINE | {"body": {"a": 1}}, {"a": 1}),
+        (_LINE | {"body": {"a": 1}, "more": 2}, {"body": {"a": 1}, "more": 2}),
+        (_LINE | {"path": "/other"}, {"path": "/other"}),
+        (_LINE | {"body": "text"}, {"body": "text"}),
+        (_LINE, {}),
+    ],
+)
+def test_only_what_the_request_line_says_is_left_out(params: JsonObject, shown: JsonObject) -> None:
+    assert body_of(params, _HTTP) == shown
+
+
+def test_a_difference_keeps_what_is_the_same() -> None:
+    assert diff_of({"a": 1, "b": 2}, {"a": 1, "b": 3}) == [
+        DiffLine(" ", "{"),
+        DiffLine(" ", '  "a": 1,'),
+        DiffLine("-", '  "b": 2'),
+        DiffLine("+", '  "b": 3'),
+        DiffLine(" ", "}"),
+    ]
