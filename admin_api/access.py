@@ -126,6 +126,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # - policies
         # - agents, stop, settings, connections
         # - audit, traffic, reports
+        ("GET", "/reports"): _page(Scope.AUDIT_READ),
+        ("POST", "/reports"): _page(Scope.AUDIT_READ),
+        ("POST", "/reports/{}/delete"): _page(Scope.ADMIN),
         # - sign in, account
         ("GET", "/auth/login"): _OPEN,
         # The state and the browser's cookie are the credential; for the next two, the ticket.

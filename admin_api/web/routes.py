@@ -6,5 +6,6 @@ from fastapi import APIRouter
 
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
+from admin_api.web.reports import router as reports
 
-PAGES: Final[tuple[APIRouter, ...]] = (inbox, decide)
+PAGES: Final[tuple[APIRouter, ...]] = (inbox, decide, reports)
