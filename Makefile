@@ -64,7 +64,7 @@ imports: build
 	@$(BIN)/lint-imports
 
 tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
-		tests/parsers/node_modules/.package-lock.json
+		tests/parsers/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -142,6 +142,14 @@ tests/parsers/node_modules/.package-lock.json: tests/parsers/package-lock.json
 	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
 	@echo "== parsers of the tests"
 	@npm --prefix tests/parsers ci --silent --no-audit --no-fund
+	@touch $@
+
+# The rules of accessibility that the pages are held against; the browser itself is the system's.
+tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
+	@echo "== accessibility rules of the tests"
+	@npm --prefix tests/browser ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine

@@ -1,0 +1,91 @@
+"""One instance and one browser for the folder. Playwright's loop runs as long as they do, so no test here is async."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, StorageState, sync_playwright
+
+from headgate.demo.certificates import write_service_certificate
+from headgate.organizations.model import Role
+from tests.browser.window import DESKTOP, Look, Window
+from tests.browser.world import World
+from tests.e2e.clients import Administrator
+from tests.e2e.instance import Instance, running
+
+type OpenWindow = Callable[..., Window]
+
+
+@pytest.fixture(scope="package")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    folder = tmp_path_factory.mktemp("browser")
+    root, _ = write_service_certificate(folder, "127.0.0.1")
+    with running(folder, root) as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def administrator(instance: Instance) -> Iterator[Administrator]:
+    with closing(Administrator(instance)) as administrator:
+        yield administrator
+
+
+@pytest.fixture(scope="package")
+def world(instance: Instance, administrator: Administrator) -> World:
+    return World(instance, administrator)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium, "the tests of pages need Chromium (Debian: apt-get install chromium)"
+    # Chromium's sandbox does not work for root.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def signed_in(world: World, browser: Browser) -> Callable[[Role | None], StorageState | None]:
+    """The cookies of a person with this role, who signed in with the link of ``headgate login``, once."""
+    states: dict[Role | None, StorageState | None] = {None: None}
+
+    def state(role: Role | None) -> StorageState | None:
+        if role not in states and role is not None:
+            with closing(browser.new_context()) as context:
+                page = context.new_page()
+                page.goto(world.sign_in_link(f"{role}@example.com", role))
+                page.click("main button")
+                page.wait_for_load_state()
+                states[role] = context.storage_state()
+        return states[role]
+
+    return state
+
+
+@pytest.fixture
+def open_window(
+    instance: Instance, browser: Browser, signed_in: Callable[[Role | None], StorageState | None]
+) -> Iterator[OpenWindow]:
+    """``open_window(role, look, script=True)``; role None: nobody is signed in."""
+    windows: list[Window] = []
+
+    def open_one(role: Role | None = Role.ADMIN, look: Look = DESKTOP, *, script: bool = True) -> Window:
+        context = browser.new_context(
+            viewport={"width": look.width, "height": look.height},
+            color_scheme="dark" if look.scheme == "dark" else "light",
+            has_touch=look.is_phone,
+            java_script_enabled=script,
+            storage_state=signed_in(role),
+        )
+        context.set_default_timeout(15_000)
+        windows.append(Window(context, instance.runtime["api_url"]))
+        return windows[-1]
+
+    yield open_one
+    for window in windows:
+        window.close()

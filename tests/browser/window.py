@@ -1,0 +1,103 @@
+"""A browser's window that is watched: whatever goes wrong in it fails the test that opened it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+
+_AXE: Final = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+"""`make tests` installs it."""
+_RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_REPORT_VIOLATIONS: Final = """addEventListener("securitypolicyviolation", (event) =>
+  console.error("policy:", event.violatedDirective, event.blockedURI, event.sample))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How somebody looks at a page."""
+
+    name: str
+    width: int
+    height: int
+    scheme: str
+    is_phone: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DESKTOP: Final = Look("desktop-light", 1440, 900, "light")
+DESKTOP_DARK: Final = Look("desktop-dark", 1440, 900, "dark")
+PHONE: Final = Look("phone-light", 390, 844, "light", is_phone=True)
+PHONE_DARK: Final = Look("phone-dark", 390, 844, "dark", is_phone=True)
+
+
+@dataclass
+class Window:
+    """``page`` is Playwright's. ``problems``: what no page may cause."""
+
+    context: BrowserContext
+    address: str
+    page: Page = field(init=False)
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.context.add_init_script(_REPORT_VIOLATIONS)
+        self.context.on("console", self._said)
+        self.context.on("weberror", lambda error: self._problem(f"an exception: {error.error}"))
+        self.context.on("dialog", lambda dialog: (self._problem(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        self.context.on("request", self._sent)
+        self.context.on("requestfailed", self._failed)
+        self.context.on("response", self._answered)
+        self.page = self.context.new_page()
+
+    def open(self, path: str, *, status: int = 200) -> Page:
+        answer = self.page.goto(self.address + path)
+        assert answer is not None
+        assert answer.status == status, f"{path}: {answer.status}, {answer.text()[:300]}"
+        return self.page
+
+    def accessibility_violations(self) -> list[str]:
+        """What axe finds against WCAG 2.2 A and AA."""
+        self.page.evaluate(_AXE.read_text())
+        options = {"runOnly": {"type": "tag", "values": _RULES}, "resultTypes": ["violations"]}
+        found = self.page.evaluate("(options) => axe.run(document, options)", options)
+        return [_described(one) for one in found["violations"]]
+
+    def overflow_pixels(self) -> int:
+        """By how much the page is wider than its window."""
+        wider: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return wider
+
+    def close(self) -> None:
+        self.context.close()
+        assert not self.problems, "\n".join(self.problems)
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(f"{self.page.url}: {text}")
+
+    def _said(self, message: ConsoleMessage) -> None:
+        # A status is looked at where the answer is.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            self._problem(f"console: {message.text}")
+
+    def _sent(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self._problem(f"a request to {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # A page that is left ends what it was waiting for.
+        if not (request.failure == "net::ERR_ABORTED" and request.resource_type in ("eventsource", "xhr", "fetch")):
+            self._problem(f"{request.url} failed: {request.failure}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400 and not response.request.is_navigation_request():
+            self._problem(f"{response.url} was answered with {response.status}")
+
+
+def _described(violation: dict[str, Any]) -> str:
+    nodes = [
+        f"{node['html'][:160]} ({node['failureSummary'].splitlines()[-1].strip()})" for node in violation["nodes"][:4]
+    ]
+    return f"{violation['id']}: {violation['help']}: " + " | ".join(nodes)

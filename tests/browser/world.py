@@ -1,0 +1,62 @@
+"""What is there to be looked at: calls that wait and were decided, short ones and hostile ones."""
+
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.e2e.clients import Administrator
+from tests.e2e.instance import Instance
+
+HOSTILE: Final = (
+    "</pre></textarea></title></script><script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(2)><svg onload=alert(3)>",
+    "javascript:alert(4)//{{7*7}}${7*7}<%= 7*7 %>",
+    "invoice\u202efdp.exe\u202c\u2066hidden\u2069",
+    "zero\u200bwidth\u200c\u200d\ufeffjoiners\u00ad",
+    "control\u0001\u001b[31mred\u001b[0m\u007f\u0085",
+    "tags\U000e0041\U000e0042 variation\ufe0f",
+    "Z" + "\u0300\u0301\u0302\u0303" * 40,
+    "long" * 2_000,
+)
+"""In every text that an agent, a destination or a ticket can write."""
+
+
+class World:
+    """``names`` fills the braces of a page's path."""
+
+    def __init__(self, instance: Instance, administrator: Administrator) -> None:
+        self._instance = instance
+        self._administrator = administrator
+        self.names: dict[str, str] = {}
+        self.names["approval_id"] = self.held(
+            operation="merge_pull_request", params={"repo": "acme/site", "number": 482}
+        )
+        hostile = {f"field {number}": text for number, text in enumerate(HOSTILE)}
+        self.names["hostile_approval_id"] = self.held(
+            operation="post_message", params=hostile | {HOSTILE[1]: HOSTILE[0]}, reason=HOSTILE[0] + HOSTILE[3]
+        )
+        self.names["decided_approval_id"] = self.held(
+            operation="merge_pull_request", params={"repo": "acme/release-" + "x" * 80}
+        )
+        assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
+        self.names["sign_in_path"] = urlsplit(self.sign_in_link("nobody@example.com", "viewer")).path
+
+    def held(self, *, tool: str = "github", operation: str, params: dict[str, Any], reason: str = "monthly run") -> str:
+        """The approval that a new call waits for."""
+        runtime = self._instance.runtime
+        body = {"tool": tool, "operation": operation, "params": params, "context": {"reason": reason}}
+        answer = httpx.post(
+            runtime["api_url"] + "/v1/actions",
+            headers={"x-agent-key": runtime["agent_key"]},
+            json=body,
+            trust_env=False,
+            timeout=30,
+        )
+        assert answer.status_code in (200, 202), answer.text
+        approval_id: str = answer.json()["approval_id"]
+        return approval_id
+
+    def sign_in_link(self, user: str, *roles: str) -> str:
+        words = [word for role in roles for word in ("--role", role)]
+        return self._instance.command("login", "--user", user, *words).strip().splitlines()[-1]
