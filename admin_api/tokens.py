@@ -20,7 +20,7 @@ from admin_api.jwks import ALGORITHMS, KeySource, require_key
 from admin_api.logout_token import EndedAtProvider, ended_at_provider
 from headgate.kernel.canonical_json import JsonObject, parse_strict
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import UnauthorizedError, ValidationError
+from headgate.kernel.errors import ExpiredError, UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import Role, TokenIdentity
 
@@ -179,7 +179,7 @@ def check_time(claims: JsonObject, now: datetime) -> float:
     if expires_at is None:
         raise UnauthorizedError("the token has no expiry (exp)")
     if expires_at <= instant - _LEEWAY_SECONDS:
-        raise UnauthorizedError("the token has expired")
+        raise ExpiredError("the token has expired")
     for claim in ("nbf", "iat"):
         begins_at = instant_of(claims, claim)
         if begins_at is not None and begins_at > instant + _LEEWAY_SECONDS:

@@ -182,13 +182,13 @@ async def backchannel_logout(request: Request) -> Response:
     openapi_extra={"parameters": [in_path("ticket", maxLength=512)]},
 )
 async def show_ticket(request: Request) -> Response:
-    """Whom the address signs in. Nothing is spent by looking."""
+    """Whom the link signs in, or that it was used or has expired. GET does not spend it."""
     dependencies = dependencies_of(request)
     try:
         _cookies(dependencies)
         return _ticket_page(await dependencies.local_tickets.look(_ticket(request)))
     except HeadgateError as error:
-        return _refused(error)
+        return _refused(error, is_link=True)
 
 
 @router.post(
@@ -207,7 +207,7 @@ async def use_ticket(request: Request) -> Response:
         token = await dependencies.local_tickets.spend(ticket)
         answer = await let_in(request, dependencies, cookies, Arrival(token, ticket, browser_of(request)), HOME)
     except HeadgateError as error:
-        return _refused(error)
+        return _refused(error, is_link=True)
     LOGINS.labels("succeeded").inc()
     return answer
 
@@ -240,6 +240,7 @@ def _organizations(finished: FinishedLogin, names: Mapping[str, str]) -> Respons
     ways = [
         {
             "name": name,
+            "is_provider": False,
             "address": "/auth/login?"
             + urlencode({"issuer": issuer, "return_to": finished.return_to, "organization": org_id}),
         }
@@ -254,6 +255,7 @@ def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, inv
     ways = [
         {
             "name": one.name,
+            "is_provider": True,
             "address": "/auth/login?"
             + urlencode(
                 {"issuer": one.issuer, "return_to": return_to} | ({"invitation": invitation} if invitation else {})
@@ -270,11 +272,12 @@ def _ticket_page(token: VerifiedToken) -> Response:
         "local_sign_in.html",
         {
             "person": identity.email or identity.name or identity.subject,
-            "roles": ", ".join(sorted(role.value for role in identity.roles)),
+            "roles": sorted(role.value for role in identity.roles),
         },
     )
 
 
-def _refused(error: HeadgateError) -> Response:
+def _refused(error: HeadgateError, *, is_link: bool = False) -> Response:
     LOGINS.labels("failed").inc()
-    return page("no_link.html", {"heading": "Nobody was signed in", "message": error.message}, status=error.http_status)
+    context = {"message": error.message, "is_link": is_link}
+    return page("sign_in_refused.html", context, status=error.http_status)

@@ -26,6 +26,7 @@ from headgate.organizations.sign_in_address import sign_in_address
 )
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
 @click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
+@click.option("--print-url", "only_url", is_flag=True, help="Print the link and nothing else, for scripts.")
 @data_dir_option
 @runtime_file_option
 def login(
@@ -33,15 +34,17 @@ def login(
     roles: tuple[str, ...],
     organization: str,
     minutes: int,
+    only_url: bool,
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
-    """Print an address that signs a person in, once, signed with this instance's key."""
+    """Print a link that signs a user in with a browser, once. This instance's key signs it."""
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
+    address = find_instance(runtime_file).api_url
     click.echo(
         sign_in_address(
             issuer,
-            find_instance(runtime_file).api_url,
+            address,
             org_id=organization,
             user=user,
             roles=[Role(role) for role in roles],
@@ -49,3 +52,6 @@ def login(
             lifetime=timedelta(minutes=minutes),
         ).reveal()
     )
+    if not only_url:
+        granted = ", ".join(sorted(roles))
+        click.echo(f"Signs in as {user} ({granted}), once, within {minutes} minutes. Dashboard: {address}/", err=True)

@@ -69,6 +69,7 @@ def _announce(
     name = command_name()
     click.echo(
         f"Headgate is ready.\n"
+        f"  dashboard  {ready.dashboard_url}\n"
         f"  API        {ready.api_url}\n"
         f"  proxy      {ready.proxy_url}\n"
         f"  data       {settings.data_dir}\n"
@@ -78,9 +79,11 @@ def _announce(
         f"  {name} approvals list{which}\n"
         f"Stop the instance: Ctrl-C. Log each request: set HEADGATE_LOG_LEVEL=info"
     )
-    if first_sign_in is not None:
+    if first_sign_in is None:
+        click.echo(f"Sign in to the dashboard: {name} login{which}")
+    else:
         click.echo(
-            f"Sign in with a browser as the first administrator. The link works once, within an hour:\n"
+            f"Open the dashboard as the first administrator. The link works once, within an hour:\n"
             f"  {first_sign_in.reveal()}"
         )
 

@@ -2065,7 +2065,7 @@ def get_auth_callback(
 
 
 def get_auth_local(ticket: str) -> Call[bytes]:
-    """Whom the address signs in. ``GET /auth/local/{ticket}``"""
+    """Whom the link signs in, or that it was used or has expired. ``GET /auth/local/{ticket}``"""
     return Call("GET", f"/auth/local/{_segment(ticket)}", reads="bytes")
 
 

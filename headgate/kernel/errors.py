@@ -104,6 +104,10 @@ class UnauthorizedError(HeadgateError):
     code = ErrorCode.UNAUTHORIZED
 
 
+class ExpiredError(UnauthorizedError):
+    """The credential was valid and its time is over: a page can say what to do."""
+
+
 class ForbiddenError(HeadgateError):
     """The credential is valid and does not carry this right; the message names the scope."""
 

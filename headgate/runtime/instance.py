@@ -185,7 +185,7 @@ class Instance:
 
 
 def first_sign_in(issuer: LocalIssuer, api_url: str) -> Secret:
-    """Where the first administrator signs in with a browser: once, within an hour."""
+    """A link for the first administrator. It works once, within an hour."""
     return sign_in_address(
         issuer,
         api_url,

@@ -63,6 +63,15 @@ async def spend_ticket(
     return inserted.rowcount == 1
 
 
+async def is_ticket_spent(connection: Connection, org_id: str, ticket_hash: bytes) -> bool:
+    cursor = await connection.execute(
+        "SELECT EXISTS (SELECT FROM spent_tickets WHERE org_id = %s AND ticket_hash = %s) AS spent",
+        [org_id, ticket_hash],
+    )
+    row = await cursor.fetchone()
+    return row is not None and bool(row["spent"])
+
+
 async def insert_session(connection: Connection, session: Session, token_hash: bytes) -> None:
     """A person's sessions of long ago go at the same time."""
     await connection.execute(

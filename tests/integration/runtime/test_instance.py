@@ -157,6 +157,21 @@ def test_a_command_in_any_folder_finds_the_instance_that_was_started_last(up: Up
         assert done.returncode == 0, done.stderr
 
 
+def test_the_printed_links_lead_to_the_dashboard(up: Up) -> None:
+    printed = re.search(r"http\S+/auth/local/\S+", up.log.read_text())
+    assert printed is not None
+    asked = _headgate("login", "--print-url", up=up)
+    assert (asked.stdout.count("\n"), asked.stderr) == (1, "")
+    headers = {"Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+    for link in (printed[0], asked.stdout.strip()):
+        with httpx.Client(verify=public_roots(), headers=headers, trust_env=False, follow_redirects=True) as browser:
+            assert browser.get(link).status_code == 200
+            inbox = browser.post(link)
+            assert (inbox.status_code, inbox.url.path) == (200, "/inbox")
+            assert browser.get(up.runtime["dashboard_url"]).url.path == "/inbox"
+            assert browser.get(link).status_code == 401
+
+
 def test_run_gives_a_program_the_environment(up: Up) -> None:
     command = [sys.executable, "-m", "headgate.cli.main", "run", "--runtime-file", str(up.runtime_file), "--"]
     done = subprocess.run([*command, "sh", "-c", "echo $HTTPS_PROXY"], capture_output=True, text=True, check=True)

@@ -39,7 +39,17 @@ async def test_once_and_by_the_pages_button(api, organization) -> None:
         who = (await browser.get(f"{api.url}/auth/session")).json()
         assert (who["name"], who["scopes"], who["aal"]) == ("administrator", ["admin:*"], "aal1")
     async with httpx.AsyncClient(verify=public_roots(), timeout=60, trust_env=False) as another:
-        assert (await another.post(address, headers=_OWN)).status_code == 401
+        for refused in (await another.get(address), await another.post(address, headers=_OWN)):
+            assert (refused.status_code, "already used" in refused.text) == (401, True)
+            assert "headgate login" in refused.text
+
+
+async def test_an_expired_link_says_so_and_what_to_do(api, organization) -> None:
+    address = _address(api, organization.org_id, timedelta(minutes=-2))
+    async with httpx.AsyncClient(verify=public_roots(), timeout=60, trust_env=False) as browser:
+        shown = await browser.get(address)
+        assert (shown.status_code, "has expired" in shown.text, "headgate login" in shown.text) == (401, True, True)
+        assert "<form" not in shown.text
 
 
 async def test_what_signs_nobody_in(api, organization) -> None:
