@@ -130,6 +130,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/reports"): _page(Scope.AUDIT_READ),
         ("POST", "/reports/{}/delete"): _page(Scope.ADMIN),
         # - sign in, account
+        ("GET", "/account"): _page(),
+        ("POST", "/account/sessions"): _page(),
+        ("POST", "/account/second-factor"): _page(),
         ("GET", "/auth/login"): _OPEN,
         # The state and the browser's cookie are the credential; for the next two, the ticket.
         ("GET", "/auth/callback"): _OPEN,

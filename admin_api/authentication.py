@@ -124,6 +124,7 @@ class Authenticator:
             aal=who.aal,
             session_id=who.session_id,
             session_expires_at=who.expires_at,
+            roles=frozenset(roles),
         )
 
     async def _by_key(self, key: Secret, *, fresh: bool) -> Principal:
@@ -143,6 +144,7 @@ class Authenticator:
             email=user.email,
             name=user.name,
             aal=ASSURANCE_LEVELS[0] if fell_back else verified.aal,
+            roles=user.roles,
         )
 
     async def _user(self, verified: VerifiedToken) -> User:

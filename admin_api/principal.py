@@ -8,6 +8,7 @@ from headgate.agents.own_limits import own_quota
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.audit.model import Actor, ActorType
 from headgate.kernel.secrets import Secret
+from headgate.organizations.model import Role
 from headgate.ratelimits.gcra import Quota
 
 
@@ -18,7 +19,7 @@ class Principal:
     ``user_id`` is the person, or the person who created the key; None for a key that no person created.
     ``session_id`` is set where nothing but a browser's cookie was shown.
     ``aal`` is the authenticator assurance level that the token claims (NIST SP 800-63B). ``address``: where the
-    request comes from, for the record.
+    request comes from, for the record. ``roles``: of a person.
     """
 
     org_id: str
@@ -31,6 +32,7 @@ class Principal:
     identity: KeyIdentity | None = None
     session_id: str | None = None
     session_expires_at: datetime | None = None
+    roles: frozenset[Role] = frozenset()
     address: str | None = None
 
     @property

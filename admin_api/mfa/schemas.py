@@ -74,9 +74,10 @@ class TotpCode(BaseModel):
 
 
 class SecondFactorToken(BaseModel):
-    """A token of the same person and roles that says aal2."""
+    """A token of the same person and roles that says aal2; null for a browser's session, which says aal2 from now on
+    and has a new cookie."""
 
-    token: str
+    token: str | None
     aal: Literal["aal2"] = "aal2"
     expires_at: datetime
 

@@ -4,16 +4,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from fastapi import APIRouter
+from starlette.requests import Request
 
-from admin_api.dependencies import CurrentDependencies, Dependencies
+from admin_api.dependencies import CurrentDependencies, Dependencies, principal_of
 from admin_api.guarded_route import GuardedRoute
 from admin_api.mfa.person import CurrentPerson, claims_of
 from admin_api.mfa.schemas import SecondFactorToken, TotpCode, TotpEnrolment, TotpStatus, UnenrolledAnswer
-from headgate.kernel.errors import ForbiddenError
+from admin_api.request_state import request_state
+from headgate.kernel.errors import ForbiddenError, UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.mfa.model import Person
 from headgate.organizations.local_issuer import LocalIssuer
 from headgate.organizations.model import Role
+from headgate.sessions.service import raise_session
 
 router = APIRouter(route_class=GuardedRoute, tags=["mfa"])
 
@@ -36,19 +39,24 @@ async def enrol(person: CurrentPerson, dependencies: CurrentDependencies) -> Tot
 
 
 @router.post("/v1/mfa/totp/activate")
-async def activate(body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies) -> SecondFactorToken:
-    """Finish with a first code. Other sessions are closed; the token that comes back says aal2."""
-    token, issuer = _exchangeable(person, dependencies)
+async def activate(
+    body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies, request: Request
+) -> SecondFactorToken:
+    """Finish with a first code. Other sessions are closed; the token that comes back, or this session, says aal2."""
+    _require_exchangeable(person, dependencies)
     await dependencies.factors.local_totp.activate(person, body.code)
-    return _stepped_up(person, token, issuer, dependencies.clock())
+    return await _stepped_up(person, dependencies, request)
 
 
 @router.post("/v1/mfa/totp/step-up")
-async def step_up(body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies) -> SecondFactorToken:
-    """A token that says aal2, for one that says aal1 and a code. It ends when the other one does, or in 12 hours."""
-    token, issuer = _exchangeable(person, dependencies)
+async def step_up(
+    body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies, request: Request
+) -> SecondFactorToken:
+    """A token that says aal2, for one that says aal1 and a code. It ends when the other one does, or in 12 hours. A
+    browser's session says aal2 from now on, under a new cookie."""
+    _require_exchangeable(person, dependencies)
     await dependencies.factors.local_totp.check(person, body.code)
-    return _stepped_up(person, token, issuer, dependencies.clock())
+    return await _stepped_up(person, dependencies, request)
 
 
 @router.delete("/v1/mfa/totp")
@@ -58,16 +66,29 @@ async def unenrol(person: CurrentPerson, dependencies: CurrentDependencies) -> U
     return UnenrolledAnswer(factors_removed=gone.factors, codes_purged=gone.codes)
 
 
-def _exchangeable(person: Person, dependencies: Dependencies) -> tuple[Secret, LocalIssuer]:
+def _require_exchangeable(person: Person, dependencies: Dependencies) -> None:
     """Before the code is spent. Raises ForbiddenError."""
     if dependencies.local_issuer is None:
         raise ForbiddenError("tokens of Headgate's own issuer are not accepted here")
-    if person.token is None:
-        raise ForbiddenError("this exchanges a token for a stronger one: a browser's session is opened anew with one")
-    return person.token, dependencies.local_issuer
 
 
-def _stepped_up(person: Person, presented: Secret, issuer: LocalIssuer, now: datetime) -> SecondFactorToken:
+async def _stepped_up(person: Person, dependencies: Dependencies, request: Request) -> SecondFactorToken:
+    """Raises UnauthorizedError: the session has ended meanwhile."""
+    now, issuer, cookies = dependencies.clock(), dependencies.local_issuer, dependencies.cookies
+    if person.token is not None and issuer is not None:
+        return _stronger_token(person, person.token, issuer, now)
+    ends = principal_of(request).session_expires_at
+    if person.browser_session_id is None or cookies is None or ends is None:
+        raise UnauthorizedError("This session has ended. Sign in again at /auth/login.")
+    async with dependencies.database.transaction(person.org_id) as connection:
+        secret = await raise_session(connection, person.org_id, person.browser_session_id, aal="aal2", now=now)
+    name, value = cookies.set_session(secret, int((ends - now).total_seconds()))
+    state = request_state(request.scope)
+    state.headers = [*state.headers, (name.encode(), value.encode())]
+    return SecondFactorToken(token=None, expires_at=ends)
+
+
+def _stronger_token(person: Person, presented: Secret, issuer: LocalIssuer, now: datetime) -> SecondFactorToken:
     """For the roles of the token that was presented, which may be fewer than the person's."""
     claims = claims_of(presented.reveal())
     named, ends, name = claims.get("roles"), claims.get("exp"), claims.get("name")

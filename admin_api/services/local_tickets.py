@@ -40,7 +40,9 @@ class LocalTickets:
         verified = await self._verified(ticket)
         expires_at = datetime.fromtimestamp(verified.expires_at + 60, UTC)
         async with self._database.transaction(verified.identity.org_id) as connection:
-            is_first = await spend_ticket(connection, verified.identity.org_id, _name(ticket), self._clock(), expires_at)
+            is_first = await spend_ticket(
+                connection, verified.identity.org_id, _name(ticket), self._clock(), expires_at
+            )
         if not is_first:
             raise UnauthorizedError(_USED)
         return verified

@@ -15,6 +15,7 @@ class WhoAnswer(BaseModel):
     organization_id: str
     email: str | None
     name: str | None
+    roles: list[str]
     scopes: list[str]
     aal: str | None = Field(description="How they proved themselves: aal1, aal2 or aal3.")
     session_id: str | None
@@ -48,6 +49,7 @@ def who_answer(principal: Principal) -> WhoAnswer:
         organization_id=principal.org_id,
         email=principal.email,
         name=principal.name,
+        roles=sorted(principal.roles),
         scopes=sorted(principal.scopes),
         aal=principal.aal,
         session_id=principal.session_id,

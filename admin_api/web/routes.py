@@ -4,8 +4,9 @@ from typing import Final
 
 from fastapi import APIRouter
 
+from admin_api.web.account import router as account
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
 from admin_api.web.reports import router as reports
 
-PAGES: Final[tuple[APIRouter, ...]] = (inbox, decide, reports)
+PAGES: Final[tuple[APIRouter, ...]] = (inbox, decide, reports, account)

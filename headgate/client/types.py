@@ -2672,11 +2672,11 @@ type Scopes = list[str]
 
 
 class SecondFactorToken(TypedDict):
-    """A token of the same person and roles that says aal2."""
+    """A token of the same person and roles that says aal2; null for a browser's session, which says aal2 from now on and has a new cookie."""
 
     aal: NotRequired[Literal["aal2"]]
     expires_at: str
-    token: str
+    token: str | None
 
 
 class SecretRotation(TypedDict):
@@ -3224,6 +3224,7 @@ class WhoAnswer(TypedDict):
     expires_at: str | None
     name: str | None
     organization_id: str
+    roles: list[str]
     scopes: list[str]
     session_id: str | None
     user_id: str

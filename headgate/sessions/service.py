@@ -19,7 +19,7 @@ from headgate.organizations.model import User
 from headgate.organizations.service import user_actor
 from headgate.organizations.store import find_organization
 from headgate.sessions.model import SEEN_EVERY, Browser, Session, SessionLimits, SignedIn, hash_secret, new_secret
-from headgate.sessions.store import end_sessions, find_signed_in, insert_session, touch_session
+from headgate.sessions.store import end_sessions, find_signed_in, insert_session, renew_secret, touch_session
 
 
 class EndReason(StrEnum):
@@ -83,6 +83,18 @@ async def signed_in(database: Database, secret: Secret, *, clock: Clock, limits:
         async with database.transaction(who.user.org_id) as connection:
             await touch_session(connection, who.user.org_id, who.session_id, now)
     return who
+
+
+async def raise_session(connection: Connection, org_id: str, session_id: str, *, aal: str, now: datetime) -> Secret:
+    """Its new secret, at its new level: a cookie that was taken before proves no second factor (OWASP, "Renew the
+    Session ID After Any Privilege Level Change"). A provider's hint, sealed with the old secret, is lost.
+
+    Raises UnauthorizedError.
+    """
+    secret = new_secret()
+    if not await renew_secret(connection, org_id, session_id, hash_secret(secret), aal, now):
+        raise UnauthorizedError("This session has ended. Sign in again at /auth/login.")
+    return secret
 
 
 async def close_sessions(

@@ -133,6 +133,18 @@ async def fall_back(connection: Connection, org_id: str, session_id: str) -> Non
     )
 
 
+async def renew_secret(
+    connection: Connection, org_id: str, session_id: str, token_hash: bytes, aal: str, now: datetime
+) -> bool:
+    """False: the session has ended."""
+    renewed = await connection.execute(
+        "UPDATE sessions SET token_hash = %s, aal = %s"
+        " WHERE org_id = %s AND session_id = %s AND ended_at IS NULL AND expires_at > %s",
+        [token_hash, aal, org_id, session_id, now],
+    )
+    return renewed.rowcount == 1
+
+
 async def touch_session(connection: Connection, org_id: str, session_id: str, at: datetime) -> None:
     await connection.execute(
         "UPDATE sessions SET last_seen_at = %s WHERE org_id = %s AND session_id = %s AND last_seen_at < %s",
