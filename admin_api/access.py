@@ -125,6 +125,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # - activity, calls, refusals, overview
         # - policies
         # - agents, stop, settings, connections
+        ("GET", "/stop"): _page(Scope.ADMIN),
+        # As the API's: no quota refuses it.
+        ("POST", "/stop"): Access(Audience.PAGES, Scope.ADMIN),
+        ("GET", "/more"): _page(),
         # - audit, traffic, reports
         ("GET", "/reports"): _page(Scope.AUDIT_READ),
         ("POST", "/reports"): _page(Scope.AUDIT_READ),

@@ -7,6 +7,15 @@ from fastapi import APIRouter
 from admin_api.web.account import router as account
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
+from admin_api.web.more import router as more
 from admin_api.web.reports import router as reports
+from admin_api.web.stop import router as stop
 
-PAGES: Final[tuple[APIRouter, ...]] = (inbox, decide, reports, account)
+PAGES: Final[tuple[APIRouter, ...]] = (
+    inbox,
+    decide,
+    reports,
+    account,
+    stop,
+    more,
+)

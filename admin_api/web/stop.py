@@ -1,0 +1,48 @@
+"""/stop: the kill switch. Everything, one agent or one tool, with a reason; and what is stopped now."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.settings.kill_switch_routes import KillSwitch, set_kill_switch
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.shell import shell_page
+from headgate.kernel.errors import HeadgateError
+from headgate.organizations.stops import StopScope
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/stop"
+_TYPED: Final = ("scope", "target", "reason")
+
+
+@router.get(_PATH, response_class=Response)
+async def stop(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def change(api: CurrentApi) -> Response:
+    """Stop, or resume: calls are refused from the moment of the answer on."""
+    form = await form_of(api.request)
+    try:
+        await api.call(set_kill_switch, _body(form), api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _page(api, message=error.message, form=form, status=error.http_status)
+    return Response(status_code=303, headers={"Location": _PATH})
+
+
+def _body(form: Form) -> KillSwitch:
+    """Raises ValidationError."""
+    scope = form.text("scope")
+    target = None if scope == StopScope.ORGANIZATION else form.optional("target")
+    values = {"scope": scope, "target": target, "reason": form.text("reason"), "stopped": form.text("act") != "resume"}
+    return checked(KillSwitch, values)
+
+
+async def _page(api: Api, *, message: str | None = None, form: Form | None = None, status: int = 200) -> Response:
+    typed = {name: "" if form is None else form.text(name) for name in _TYPED}
+    return await shell_page(api, "stop.html", _PATH, {"message": message, "typed": typed}, status=status)

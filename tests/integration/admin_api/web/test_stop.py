@@ -1,0 +1,54 @@
+"""The kill switch as a page: stops, resumes, refuses, and is refused to nobody by a quota."""
+
+import html
+
+import pytest
+
+from headgate.organizations.model import Role
+
+_CALL = {"tool": "write", "operation": "line", "params": {}}
+
+
+async def test_stop_everything_and_resume(gate) -> None:
+    person = gate.person()
+    assert "No agent and no tool is stopped" in (await person.get("/stop")).text
+    done = await person.post("/stop", data={"scope": "organization", "reason": "leaked <key>"})
+    assert (done.status_code, done.headers["location"]) == (303, "/stop")
+    assert (await gate.as_agent.post("/v1/actions", json=_CALL)).json()["status"] == "denied"
+    shown = await person.get("/inbox")  # the state is on every page
+    assert "All agents are stopped: leaked &lt;key&gt;" in shown.text
+    resume = {"scope": "organization", "act": "resume", "reason": "key revoked", "target": ""}
+    assert (await person.post("/stop", data=resume)).status_code == 303
+    assert (await gate.as_agent.post("/v1/actions", json=_CALL)).json()["status"] == "pending_approval"
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ({"scope": "organization", "reason": ""}, "reason: "),
+        ({"scope": "tool", "target": "No Tool", "reason": "test"}, "tool's name"),
+        ({"scope": "agent", "target": "nobody-is-called-so", "reason": "test"}, "agent"),
+        ({"scope": "planet", "reason": "test"}, "scope: "),
+    ],
+)
+async def test_a_form_that_is_wrong_stops_nothing_and_says_why(gate, form: dict[str, str], words: str) -> None:
+    answer = await gate.person().post("/stop", data=form)
+    assert answer.status_code in (400, 404)
+    assert words in html.unescape(answer.text)
+    assert (await gate.person().get("/admin/settings/kill-switch")).json() == {"stops": []}
+
+
+async def test_no_quota_refuses_it(gate) -> None:
+    person = gate.person()
+    for _ in range(120):
+        answer = await person.post("/stop", data={"scope": "organization", "reason": ""})
+        assert answer.status_code == 400
+    assert (await person.post("/stop", data={"scope": "tool", "target": "write", "reason": "now"})).status_code == 303
+
+
+@pytest.mark.parametrize("role", [Role.APPROVER, Role.AUDITOR, Role.VIEWER, Role.OPERATOR])
+async def test_only_administrators_stop(gate, role: Role) -> None:
+    person = gate.person(role.value, role)
+    assert (await person.get("/stop")).status_code == 403
+    assert (await person.post("/stop", data={"scope": "organization", "reason": "mine"})).status_code == 403
+    assert (await person.get("/more")).status_code == 200
