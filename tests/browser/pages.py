@@ -41,7 +41,10 @@ PAGES: Final = (
     # activity, calls, refusals, overview
     # policies
     # agents, stop, settings, connections
+    Page("/stop", Scope.ADMIN),
+    Page("/more", Scope.APPROVALS_READ),
     # audit, traffic, reports
+    Page("/reports", Scope.AUDIT_READ),
     # sign in, account
     Page("/auth/login", None),
     Page("/auth/login?signed_out=1", None),
