@@ -128,7 +128,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/stop"): _page(Scope.ADMIN),
         # As the API's: no quota refuses it.
         ("POST", "/stop"): Access(Audience.PAGES, Scope.ADMIN),
-        ("GET", "/more"): _page(),
+        ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports
         ("GET", "/reports"): _page(Scope.AUDIT_READ),
         ("POST", "/reports"): _page(Scope.AUDIT_READ),
