@@ -23,6 +23,7 @@ from headgate.kernel.visible_text import is_hidden, visible
 
 _HERE: Final = Path(__file__).parent
 _WHOLE_ID_CHARACTERS: Final = 16
+_LAYOUT: Final = "\n\t"
 _WRITTEN_OUT: Final = re.compile(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}")
 _SECURITY: Final = {
     "Content-Security-Policy": (
@@ -52,6 +53,12 @@ def _box(found: re.Match[str]) -> str:
     return f'<span class="hid" title="{unicodedata.name(chr(code), "control character")}">U+{code:04X}</span>'
 
 
+def _json_source(text: str) -> Markup:
+    """JSON in a field that is edited and sent back: hidden characters as JSON's own escapes, lines kept."""
+    escaped = "".join(json.dumps(one)[1:-1] if one not in _LAYOUT and is_hidden(one) else one for one in text)
+    return Markup(escape(escaped))  # noqa: S704 - it is escaped
+
+
 def _short_id(value: str) -> str:
     """``apr_01a1…bed3``: the beginning tells the kind, the end tells two apart."""
     return value if len(value) <= _WHOLE_ID_CHARACTERS else f"{value[:8]}…{value[-4:]}"
@@ -79,6 +86,7 @@ _TEMPLATES.filters |= {
     "boxed": _boxed,
     "combined": lambda one, other: {**one, **other},
     "iso": rfc3339,
+    "json_source": _json_source,
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "short_id": _short_id,

@@ -11,22 +11,36 @@ from headgate.organizations.model import Role
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``path`` names what ``world.py`` made in braces. ``scope``: who may open it; None: everybody, signed in or not.
-    ``status``: what those see who may open it."""
+    """``path`` names what ``world.py`` made in braces. ``scope``: what a person needs to open it; None: to be signed
+    in. ``status``: what those see who may open it. ``is_public``: everybody may, signed in or not."""
 
     path: str
-    scope: Scope | None
+    scope: Scope | None = None
     status: int = 200
+    is_public: bool = False
+
+    @property
+    def opener(self) -> Role | None:
+        """The administrator, or nobody where nobody has to sign in."""
+        return None if self.is_public else Role.ADMIN
 
     def opens_for(self, role: Role | None) -> bool:
-        """None: somebody who is not signed in."""
-        if self.scope is None or role is None:
-            return self.scope is None
-        try:
-            require_scope(ROLE_SCOPES[role], self.scope)
-        except ForbiddenError:
-            return False
-        return True
+        return self.is_public or may(role, self.scope)
+
+
+def may(role: Role | None, scope: Scope | None) -> bool:
+    """Whether somebody with this role (None: not signed in) gets what asks for this scope (None: a person)."""
+    if scope is None or role is None:
+        return role is not None
+    try:
+        require_scope(ROLE_SCOPES[role], scope)
+    except ForbiddenError:
+        return False
+    return True
+
+
+def path_of(page: Page) -> str:
+    return page.path
 
 
 PAGES: Final = (
@@ -37,6 +51,7 @@ PAGES: Final = (
     Page("/inbox?view=none", Scope.APPROVALS_READ, status=404),
     Page("/inbox/{approval_id}", Scope.APPROVALS_READ),
     Page("/inbox/{hostile_approval_id}", Scope.APPROVALS_READ),
+    Page("/inbox/{hostile_decided_id}", Scope.APPROVALS_READ),
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     # policies
@@ -46,9 +61,10 @@ PAGES: Final = (
     # audit, traffic, reports
     Page("/reports", Scope.AUDIT_READ),
     # sign in, account
-    Page("/auth/login", None),
-    Page("/auth/login?signed_out=1", None),
-    Page("/auth/local/nonsense", None, status=401),
-    Page("{sign_in_path}", None),
-    Page("/links/nonsense", None, status=404),
+    Page("/account"),
+    Page("/auth/login", is_public=True),
+    Page("/auth/login?signed_out=1", is_public=True),
+    Page("/auth/local/nonsense", status=401, is_public=True),
+    Page("{sign_in_path}", is_public=True),
+    Page("/links/nonsense", status=404, is_public=True),
 )

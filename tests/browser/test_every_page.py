@@ -1,21 +1,28 @@
-"""Each page in a browser: accessible, as wide as its window, nothing in the console, no foreign request."""
+"""Each page in a browser: accessible, as wide as its window, nothing in the console, no foreign request.
+
+What agents, destinations and people wrote is text there: no markup of it, no script, no hidden character."""
 
 import pytest
 
 from admin_api.access import ACCESS, Audience
-from headgate.organizations.model import Role
+from headgate.kernel.visible_text import is_hidden
 from tests.browser.conftest import OpenWindow
-from tests.browser.pages import PAGES, Page
-from tests.browser.window import DESKTOP, DESKTOP_DARK, PHONE, PHONE_DARK, Look
+from tests.browser.pages import PAGES, Page, path_of
+from tests.browser.window import DESKTOP, PHONE, PHONE_DARK, Look
 from tests.browser.world import World
 
-
-def _path(page: Page) -> str:
-    return page.path
-
-
-def _opener(page: Page) -> Role | None:
-    return None if page.scope is None else next(role for role in Role if page.opens_for(role))
+_FOREIGN = """() => {
+  const attributes = [...document.querySelectorAll("*")].flatMap((one) => [...one.attributes]);
+  const acting = attributes.filter(({name, value}) =>
+    name.startsWith("on") || name === "style" || /^\\s*(javascript|data|vbscript):/i.test(value));
+  const loading = "img, iframe, object, embed, base, style, script:not([src^='/static/'])";
+  return [...acting.map(({name, value}) => `${name}=${value}`),
+    ...[...document.querySelectorAll(loading)].map((one) => one.outerHTML)];
+}"""
+_TEXT = """() => [document.title, document.body.innerText,
+  ...[...document.querySelectorAll("*")].flatMap((one) => [one.title, one.ariaLabel, one.placeholder, one.value]),
+].filter((one) => typeof one === "string").join("\\n")"""
+_KEPT = "\n\t\r\u00a0"
 
 
 def test_every_page_is_in_the_table() -> None:
@@ -30,18 +37,20 @@ def test_every_page_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("look", [DESKTOP, PHONE_DARK], ids=str)
-@pytest.mark.parametrize("page", PAGES, ids=_path)
-def test_it_is_accessible_and_fits(open_window: OpenWindow, world: World, page: Page, look: Look) -> None:
-    window = open_window(_opener(page), look)
-    window.open(page.path.format_map(world.names), status=page.status)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
+def test_it_is_accessible_and_text_is_text(open_window: OpenWindow, world: World, page: Page, look: Look) -> None:
+    window = open_window(page.opener, look)
+    shown = window.open(page.path.format_map(world.names), status=page.status)
     assert window.accessibility_violations() == []
     assert window.overflow_pixels() <= 0
+    assert shown.evaluate(_FOREIGN) == []
+    text: str = shown.evaluate(_TEXT)
+    assert {f"U+{ord(one):04X}" for one in text if one not in _KEPT and is_hidden(one)} == set()
 
 
-@pytest.mark.parametrize("look", [DESKTOP_DARK, PHONE], ids=str)
-@pytest.mark.parametrize("page", PAGES, ids=_path)
-def test_it_is_readable_without_script(open_window: OpenWindow, world: World, page: Page, look: Look) -> None:
-    window = open_window(_opener(page), look, script=False)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
+def test_it_is_readable_without_script(open_window: OpenWindow, world: World, page: Page) -> None:
+    window = open_window(page.opener, PHONE, script=False)
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert shown.locator("main").inner_text().strip()
     assert window.overflow_pixels() <= 0

@@ -28,7 +28,6 @@ class Look:
 
 
 DESKTOP: Final = Look("desktop-light", 1440, 900, "light")
-DESKTOP_DARK: Final = Look("desktop-dark", 1440, 900, "dark")
 PHONE: Final = Look("phone-light", 390, 844, "light", is_phone=True)
 PHONE_DARK: Final = Look("phone-dark", 390, 844, "dark", is_phone=True)
 

@@ -1,5 +1,6 @@
 """What is there to be looked at: calls that wait and were decided, short ones and hostile ones."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -28,35 +29,45 @@ class World:
     def __init__(self, instance: Instance, administrator: Administrator) -> None:
         self._instance = instance
         self._administrator = administrator
+        self._agent_key: str = instance.runtime["agent_key"]
         self.names: dict[str, str] = {}
-        self.names["approval_id"] = self.held(
-            operation="merge_pull_request", params={"repo": "acme/site", "number": 482}
-        )
-        hostile = {f"field {number}": text for number, text in enumerate(HOSTILE)}
-        self.names["hostile_approval_id"] = self.held(
-            operation="post_message", params=hostile | {HOSTILE[1]: HOSTILE[0]}, reason=HOSTILE[0] + HOSTILE[3]
-        )
-        self.names["decided_approval_id"] = self.held(
-            operation="merge_pull_request", params={"repo": "acme/release-" + "x" * 80}
-        )
+        self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
+        self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
+        self._make_hostile()
         self.names["sign_in_path"] = urlsplit(self.sign_in_link("nobody@example.com", "viewer")).path
 
-    def held(self, *, tool: str = "github", operation: str, params: dict[str, Any], reason: str = "monthly run") -> str:
+    def held(self, params: Mapping[str, object], *, reason: str = "monthly run", key: str | None = None) -> str:
         """The approval that a new call waits for."""
-        runtime = self._instance.runtime
-        body = {"tool": tool, "operation": operation, "params": params, "context": {"reason": reason}}
+        approval_id: str = self.submit("merge_pull_request", params, reason=reason, key=key)["approval_id"]
+        return approval_id
+
+    def submit(
+        self, operation: str, params: Mapping[str, object], *, reason: str = "monthly run", key: str | None = None
+    ) -> dict[str, Any]:
+        body = {"tool": "github", "operation": operation, "params": params, "context": {"reason": reason}}
         answer = httpx.post(
-            runtime["api_url"] + "/v1/actions",
-            headers={"x-agent-key": runtime["agent_key"]},
+            self._instance.runtime["api_url"] + "/v1/actions",
+            headers={"x-agent-key": key or self._agent_key},
             json=body,
             trust_env=False,
             timeout=30,
         )
-        assert answer.status_code in (200, 202), answer.text
-        approval_id: str = answer.json()["approval_id"]
-        return approval_id
+        assert answer.is_success, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
 
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]
         return self._instance.command("login", "--user", user, *words).strip().splitlines()[-1]
+
+    def _make_hostile(self) -> None:
+        """An agent, calls of it, and decisions about them, all with hostile texts."""
+        agent = self._administrator.new_agent(HOSTILE[1] + HOSTILE[3])
+        key = agent["api_key"]["key"]
+        params = {f"field {number}": text for number, text in enumerate(HOSTILE)} | {HOSTILE[1]: HOSTILE[0]}
+        self.names["hostile_agent_id"] = agent["id"]
+        self.names["hostile_approval_id"] = self.held(params, reason=HOSTILE[0] + HOSTILE[3], key=key)
+        self.names["hostile_decided_id"] = self.held({"repo": HOSTILE[0] + HOSTILE[3]}, key=key)
+        denied = self._administrator.deny(self.names["hostile_decided_id"], HOSTILE[0] + HOSTILE[3])
+        assert denied.status_code == 200, denied.text

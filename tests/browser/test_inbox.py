@@ -1,0 +1,121 @@
+"""Deciding in the inbox: by keyboard alone, without script, by two people at once."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headgate.organizations.model import Role
+from tests.browser.conftest import OpenWindow
+from tests.browser.window import DESKTOP, PHONE, Look
+from tests.browser.world import HOSTILE, World
+from tests.e2e.clients import Administrator
+
+
+def _status(administrator: Administrator, approval_id: str) -> str:
+    status: str = administrator.approval(approval_id)["status"]
+    return status
+
+
+def _focused(page: Page, what: str) -> Any:
+    return page.evaluate(f"document.activeElement.{what}")
+
+
+def test_by_keyboard_alone(open_window: OpenWindow, world: World, administrator: Administrator) -> None:
+    older, newer = world.held({"repo": "acme/older"}), world.held({"repo": "acme/newer"})
+    page = open_window(Role.APPROVER).open("/inbox")
+    page.keyboard.press("Tab")
+    assert _focused(page, "textContent") == "Skip to content"
+    page.keyboard.press("j")  # the first one is shown beside the list
+    assert _focused(page, "dataset.row") == older
+    page.keyboard.press("k")
+    assert _focused(page, "dataset.row") == newer
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/inbox/{newer}")
+    page.keyboard.press("d")
+    page.keyboard.type("not tonight, said j and k")
+    page.keyboard.press("Tab")
+    assert _focused(page, "innerText") == "Deny"
+    page.keyboard.press("Enter")
+    expect(page.locator("h1#sentence")).to_contain_text("was not allowed")
+    assert administrator.approval(newer)["comment"] == "not tonight, said j and k"
+    page.keyboard.press("n")
+    page.wait_for_url(f"**/inbox/{older}")
+    page.keyboard.press("a")
+    expect(page.locator("h1#sentence")).to_contain_text("was allowed")
+    assert _status(administrator, older) == "approved"
+
+
+def test_the_keys_are_explained(open_window: OpenWindow, world: World) -> None:
+    window = open_window()
+    page = window.open("/inbox/{approval_id}".format_map(world.names))
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_contain_text("Approve")
+    assert window.accessibility_violations() == []
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+@pytest.mark.parametrize("look", [DESKTOP, PHONE], ids=str)
+def test_without_script(open_window: OpenWindow, world: World, administrator: Administrator, look: Look) -> None:
+    one, other = world.held({"repo": "acme/first"}), world.held({"repo": "acme/second"})
+    page = open_window(Role.APPROVER, look, script=False).open("/inbox")
+    page.click(f'[data-row="{one}"]')
+    page.get_by_role("form", name="Decision").get_by_label("Reason").fill("no")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    expect(page.locator("h1#sentence")).to_contain_text("was not allowed")
+    page.goto(page.url.partition("/inbox")[0] + "/inbox")
+    page.check(f'input[value="{other}"]')
+    page.get_by_role("button", name="Approve marked").click()
+    page.wait_for_url("**/inbox")
+    assert (_status(administrator, one), _status(administrator, other)) == ("denied", "approved")
+
+
+def test_a_hostile_request_is_edited_as_it_is(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    params = {f"field {number}": text for number, text in enumerate(HOSTILE[:6])} | {"lines": "one\ntwo"}
+    approval_id = world.held(params)
+    page = open_window(Role.ADMIN).open(f"/inbox/{approval_id}")
+    page.keyboard.press("e")
+    box = page.get_by_label("Params, as JSON")
+    expect(box).to_be_visible()
+    shown = box.input_value()
+    assert json.loads(shown) == params
+    box.fill(json.dumps(json.loads(shown) | {"added": True}))
+    page.get_by_role("button", name="Approve edited params").click()
+    expect(page.locator("h1#sentence")).to_contain_text("was allowed")
+    edited = administrator.approval(approval_id)["edit"]["params"]
+    assert edited == params | {"added": True}
+
+
+def test_two_people_at_once_see_the_truth(open_window: OpenWindow, world: World, administrator: Administrator) -> None:
+    approval_id = world.held({"repo": "acme/both"})
+    first = open_window(Role.APPROVER).open(f"/inbox/{approval_id}")
+    second = open_window(Role.ADMIN).open(f"/inbox/{approval_id}")
+    late = open_window(Role.ADMIN, script=False).open(f"/inbox/{approval_id}")
+    expect(second.locator("[data-live-state]")).to_be_visible()
+    first.get_by_role("button", name="Approve", exact=True).click()
+    expect(second.locator("h1#sentence")).to_contain_text("was allowed")
+    expect(second.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
+    late.get_by_role("form", name="Decision").get_by_label("Reason").fill("too late")
+    with late.expect_response(lambda answer: answer.request.method == "POST") as refused:
+        late.get_by_role("button", name="Deny", exact=True).click()
+    assert refused.value.status == 409
+    expect(late.locator("h1#sentence")).to_contain_text("was allowed")
+    expect(late.get_by_role("alert")).to_be_visible()
+    assert _status(administrator, approval_id) == "approved"
+
+
+def test_new_requests_arrive_without_moving_what_is_under_the_pointer(open_window: OpenWindow, world: World) -> None:
+    page = open_window().open("/inbox")
+    expect(page.locator("[data-live-state]")).to_be_visible()
+    page.locator("[data-list] [data-row]").first.hover()
+    before = page.locator("[data-list] [data-row]").first.get_attribute("data-row")
+    approval_id = world.held({"repo": "acme/arrives"})
+    page.get_by_role("button", name="Show 1 new").wait_for()
+    assert page.locator("[data-list] [data-row]").first.get_attribute("data-row") == before
+    page.get_by_role("button", name="Show 1 new").click()
+    expect(page.locator("[data-list] [data-row]").first).to_have_attribute("data-row", approval_id)
