@@ -128,6 +128,11 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/stop"): _page(Scope.ADMIN),
         # As the API's: no quota refuses it.
         ("POST", "/stop"): Access(Audience.PAGES, Scope.ADMIN),
+        ("GET", "/agents"): _page(Scope.ADMIN),
+        ("GET", "/agents/new"): _page(Scope.ADMIN),
+        ("POST", "/agents/new"): _page(Scope.ADMIN),
+        ("GET", "/agents/{}"): _page(Scope.ADMIN),
+        ("POST", "/agents/{}"): _page(Scope.ADMIN),
         ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports
         ("GET", "/reports"): _page(Scope.AUDIT_READ),

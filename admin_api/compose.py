@@ -169,6 +169,8 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             ),
             replay_policy=ReplayPolicy(database),
             ca_certificate=settings.ca_certificate,
+            api_url=settings.public_url or f"http://{settings.host}:{settings.port}",
+            proxy_url=settings.proxy_url,
             vault=vault,
             nlp=deciding.evaluator,
             judges=deciding.judges,

@@ -54,7 +54,8 @@ class Dependencies:
     """``database`` is logged in as the API's role. ``valkey`` None: rate limits per process, wake-ups by polling.
     ``ca_certificate``: the proxy's, for download; None where there is no proxy beside.
     ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.
-    ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record."""
+    ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record.
+    ``api_url``, ``proxy_url``: as people and agents reach them."""
 
     database: Database
     valkey: Redis | None
@@ -73,6 +74,8 @@ class Dependencies:
     dry_run: DryRun
     replay_policy: ReplayPolicy
     ca_certificate: Path | None
+    api_url: str
+    proxy_url: str
     vault: Vault
     nlp: Evaluator
     judges: Judges

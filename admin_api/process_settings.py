@@ -76,6 +76,7 @@ class ApiSettings:
     local_tokens: bool = True
     oidc: tuple[OidcSettings, ...] = ()
     public_url: str | None = None
+    proxy_url: str = "http://127.0.0.1:8471"
     ca_certificate: Path | None = None
     approval_expires_seconds: int = 86_400
     hold_seconds: int = 50

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from admin_api.web.account import router as account
+from admin_api.web.agents import router as agents
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
 from admin_api.web.more import router as more
@@ -18,4 +19,5 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     account,
     stop,
     more,
+    agents,
 )

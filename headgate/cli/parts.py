@@ -42,6 +42,7 @@ def api() -> None:
             local_tokens=settings.jwt_local_issuer,
             oidc=configured_issuers(settings),
             public_url=settings.api_url,
+            proxy_url=settings.proxy_url,
             session_limits=SessionLimits(
                 timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)
             ),

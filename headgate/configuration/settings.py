@@ -88,6 +88,12 @@ class Settings:
         " proxy lets exactly this origin through.",
         http_url,
     )  # fmt: skip
+    public_proxy_url: str | None = variable(
+        "HEADGATE_PUBLIC_PROXY_URL", None,
+        "The proxy's address as agents reach it; unset: made from host and port. The dashboard shows it to those who"
+        " connect an agent.",
+        http_url,
+    )  # fmt: skip
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] | None = variable(
         "HEADGATE_TRUSTED_PROXIES", None,
         "Addresses or networks of the reverse proxies in front of the API, separated by commas: what they say of where"
@@ -332,6 +338,12 @@ class Settings:
 
     @property
     def proxy_url(self) -> str:
+        """As agents reach it, without a slash at the end."""
+        return self.public_proxy_url or self.local_proxy_url
+
+    @property
+    def local_proxy_url(self) -> str:
+        """As this machine reaches it."""
         return f"http://{_in_url(self.proxy_host)}:{self.proxy_port}"
 
     def database_url_of(self, part: Part) -> Secret:

@@ -132,7 +132,7 @@ class Instance:
     ) -> RuntimeInformation:
         return RuntimeInformation(
             api_url=settings.api_url,
-            proxy_url=settings.proxy_url,
+            proxy_url=settings.local_proxy_url,
             ca_cert=str(authority.certificate_file),
             agent_id=servers.secrets.agent_id or "",
             agent_key=servers.secrets.agent_key or Secret(""),

@@ -57,6 +57,9 @@ PAGES: Final = (
     # policies
     # agents, stop, settings, connections
     Page("/stop", Scope.ADMIN),
+    Page("/agents", Scope.ADMIN),
+    Page("/agents/new", Scope.ADMIN),
+    Page("/agents/{agent_id}", Scope.ADMIN),
     Page("/more", Scope.APPROVALS_READ),
     # audit, traffic, reports
     Page("/reports", Scope.AUDIT_READ),

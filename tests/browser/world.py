@@ -31,6 +31,7 @@ class World:
         self._administrator = administrator
         self._agent_key: str = instance.runtime["agent_key"]
         self.names: dict[str, str] = {}
+        self.names["agent_id"] = str(instance.runtime["agent_id"])
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
