@@ -124,6 +124,12 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/inbox/{}"): _decide(Audience.PAGES),
         # - activity, calls, refusals, overview
         # - policies
+        ("GET", "/policies"): _page(Scope.POLICIES_READ),
+        ("POST", "/policies"): _page(Scope.POLICIES_WRITE),
+        ("GET", "/policies/new"): _page(Scope.POLICIES_WRITE),
+        ("POST", "/policies/new"): _page(Scope.POLICIES_WRITE),
+        ("GET", "/policies/{}"): _page(Scope.POLICIES_READ),
+        ("POST", "/policies/{}"): _page(Scope.POLICIES_WRITE),
         # - agents, stop, settings, connections
         ("GET", "/stop"): _page(Scope.ADMIN),
         # As the API's: no quota refuses it.

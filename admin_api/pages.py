@@ -42,7 +42,7 @@ def _shown(value: object) -> object:
 
 def _boxed(value: object) -> Markup:
     """Each hidden character as a box with its code point, so that a reader sees that it is there."""
-    return Markup(_WRITTEN_OUT.sub(_box, str(escape(visible(str(value), kept="\n")))))  # noqa: S704 - it is escaped
+    return Markup(_WRITTEN_OUT.sub(_box, str(escape(visible(str(value), kept=_LAYOUT)))))  # noqa: S704 - it is escaped
 
 
 def _box(found: re.Match[str]) -> str:
@@ -85,6 +85,7 @@ _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
     "boxed": _boxed,
     "combined": lambda one, other: {**one, **other},
+    "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "iso": rfc3339,
     "json_source": _json_source,
     "json_text": _json_text,

@@ -9,6 +9,7 @@ from admin_api.web.agents import router as agents
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
 from admin_api.web.more import router as more
+from admin_api.web.policies import router as policies
 from admin_api.web.reports import router as reports
 from admin_api.web.stop import router as stop
 
@@ -20,4 +21,5 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     stop,
     more,
     agents,
+    policies,
 )

@@ -55,6 +55,10 @@ PAGES: Final = (
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     # policies
+    Page("/policies", Scope.POLICIES_READ),
+    Page("/policies/new", Scope.POLICIES_WRITE),
+    Page("/policies/{policy_id}", Scope.POLICIES_READ),
+    Page("/policies/{policy_id}?version=1&since=1", Scope.POLICIES_READ),
     # agents, stop, settings, connections
     Page("/stop", Scope.ADMIN),
     Page("/agents", Scope.ADMIN),

@@ -1,0 +1,288 @@
+"""/policies: the rule policies in the order in which they are asked, and one of them with its source and versions."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from admin_api.identifiers import PolicyId
+from admin_api.pagination import PageRequest
+from admin_api.policies.check_routes import check
+from admin_api.policies.routes import create, delete, get, list_all, replace, update
+from admin_api.policies.schemas import (
+    NewPolicy,
+    PolicyAnswer,
+    PolicyChange,
+    PolicyReplacement,
+    PolicyToCheck,
+    Restoration,
+)
+from admin_api.policies.suggest_routes import SuggestBody, suggest
+from admin_api.policies.version_routes import diff, restore
+from admin_api.policies.version_routes import get as get_version
+from admin_api.policies.version_routes import list_all as list_versions
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.replay import ReplayShown, replayed
+from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/policies"
+_AT_ONCE: Final = 200
+_VERSIONS: Final = 20
+_FIELDS: Final = ("name", "description", "priority", "mode", "rego_policy", "change_note", "version")
+_START: Final = """package policies.my_policy
+
+# Held: payments of more than 100.
+require_approval contains reason if {
+	input.action.tool == "stripe"
+	input.action.params.amount > 100
+	reason := "payments of more than 100 need a person"
+}
+"""
+
+type _Version = Annotated[int | None, Query(ge=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one."""
+
+    name: str = ""
+    description: str = ""
+    priority: str = "100"
+    mode: str = "enforce"
+    enabled: bool = True
+    rego_policy: str = _START
+    change_note: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """About what was sent. ``line`` is of the source, from 1 on."""
+
+    message: str | None = None
+    line: int | None = None
+    warnings: Sequence[str] = ()
+    is_valid: bool = False
+    replay: ReplayShown | None = None
+    status: int = 200
+
+
+_NOTHING: Final = Said()
+
+
+@router.get(_PATH, response_class=Response)
+async def policies(api: CurrentApi) -> Response:
+    return await _list_page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def reorder(api: CurrentApi) -> Response:
+    """Priorities, of the policies whose number has changed."""
+    form = await form_of(api.request)
+    try:
+        for one in await _all(api):
+            given = form.optional(f"priority-{one.id}")
+            if given is not None and given != str(one.priority):
+                body = checked(PolicyChange, {"priority": _whole(given), "change_note": "Priority"})
+                await api.call(update, one.id, body, Response(), api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _list_page(api, message=error.message, status=error.http_status)
+    return Response(status_code=303, headers={"Location": _PATH})
+
+
+@router.get("/policies/new", response_class=Response)
+async def new(api: CurrentApi, suggested: bool = False) -> Response:
+    """``suggested``: a policy that allows what was allowed in the last seven days."""
+    draft = Draft()
+    if suggested:
+        answer = await api.call(suggest, SuggestBody(), api.principal, api.dependencies)
+        draft = Draft(name="Suggested", rego_policy=answer.rego_policy)
+    return await _edit_page(api, None, draft)
+
+
+@router.post("/policies/new", response_class=Response)
+async def save_new(api: CurrentApi) -> Response:
+    form = await form_of(api.request)
+    draft = _draft(form)
+    if form.text("act") != "save":
+        return await _edit_page(api, None, draft, await _tried(api, None, form, draft))
+    try:
+        body = checked(NewPolicy, _values(draft) | {"version": None})
+        saved = await api.call(create, body, Response(), api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _edit_page(api, None, draft, _refused(error))
+    return Response(status_code=303, headers={"Location": f"/policies/{saved.id}"})
+
+
+@router.get("/policies/{policy_id}", response_class=Response)
+async def one(api: CurrentApi, policy_id: PolicyId, version: _Version = None, since: _Version = None) -> Response:
+    """The version in force, or ``version``, with what has changed ``since`` another one."""
+    if version is not None:
+        old = await api.call(get_version, policy_id, version, api.principal, api.dependencies)
+        return await _edit_page(api, policy_id, _draft_of(old.policy), shown_version=version, since=since)
+    policy = await api.call(get, policy_id, Response(), api.principal, api.dependencies)
+    assert isinstance(policy, PolicyAnswer)  # noqa: S101 - the camelCase shape was not asked for
+    return await _edit_page(api, policy_id, _draft_of(policy), since=since)
+
+
+@router.post("/policies/{policy_id}", response_class=Response)
+async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
+    """Save, check, replay, enable, disable, restore or delete."""
+    form = await form_of(api.request)
+    draft = _draft(form)
+    act = form.text("act")
+    if act in ("check", "replay"):
+        return await _edit_page(api, policy_id, draft, await _tried(api, policy_id, form, draft))
+    try:
+        await _act(api, policy_id, act, form, draft)
+    except HeadgateError as error:
+        if act != "save":
+            return await _edit_page(api, policy_id, await _in_force(api, policy_id), _refused(error))
+        return await _edit_page(api, policy_id, draft, _refused(error))
+    return Response(status_code=303, headers={"Location": _PATH if act == "delete" else f"/policies/{policy_id}"})
+
+
+async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> None:
+    principal, dependencies = api.principal, api.dependencies
+    match act:
+        case "save":
+            body = checked(PolicyReplacement, _values(draft) | {"enabled": draft.enabled})
+            await api.call(replace, policy_id, body, Response(), principal, dependencies)
+        case "enable" | "disable":
+            changed = checked(PolicyChange, {"enabled": act == "enable", "change_note": form.optional("change_note")})
+            await api.call(update, policy_id, changed, Response(), principal, dependencies)
+        case "restore":
+            restored = checked(Restoration, {"version": _whole(form.text("restore_version"))})
+            await api.call(restore, policy_id, restored, Response(), principal, dependencies)
+        case "delete":
+            await api.call(delete, policy_id, principal, dependencies, version=_whole(form.text("version")))
+        case other:
+            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+
+
+async def _tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
+    """What saving would say, and with ``replay`` what it would have changed. Nothing is stored."""
+    try:
+        body = checked(
+            PolicyToCheck,
+            {
+                "rego_policy": draft.rego_policy or None,
+                "name": draft.name or None,
+                "priority": _whole(draft.priority),
+                "mode": draft.mode,
+                "policy_id": policy_id,
+            },
+        )
+        answer = await api.call(check, body, api.principal, api.dependencies)
+        if form.text("act") != "replay":
+            return Said(warnings=answer.warnings, is_valid=True)
+        shown = await replayed(api, policy_id, draft.rego_policy, _whole(draft.priority), form.text("hours"))
+        return Said(warnings=answer.warnings, is_valid=True, replay=shown)
+    except HeadgateError as error:
+        return _refused(error)
+
+
+def _refused(error: HeadgateError) -> Said:
+    line = (error.details or {}).get("line")
+    return Said(message=error.message, line=line if isinstance(line, int) else None, status=error.http_status)
+
+
+def _draft(form: Form) -> Draft:
+    given = {name: form.text(name) for name in _FIELDS}
+    source = form.fields.get("rego_policy", [""])[0]  # its blank lines at the ends stay
+    return Draft(**(given | {"rego_policy": source}), enabled="enabled" in form.fields)
+
+
+def _draft_of(policy: PolicyAnswer) -> Draft:
+    return Draft(
+        policy.name,
+        policy.description or "",
+        str(policy.priority),
+        policy.mode.value,
+        policy.enabled,
+        policy.rego_policy,
+        "",
+        str(policy.version),
+    )
+
+
+async def _in_force(api: Api, policy_id: str) -> Draft:
+    policy = await api.call(get, policy_id, Response(), api.principal, api.dependencies)
+    assert isinstance(policy, PolicyAnswer)  # noqa: S101 - as above
+    return _draft_of(policy)
+
+
+def _values(draft: Draft) -> dict[str, object]:
+    """Raises ValidationError."""
+    return {
+        "name": draft.name,
+        "description": draft.description or None,
+        "priority": _whole(draft.priority),
+        "mode": draft.mode,
+        "rego_policy": draft.rego_policy or None,
+        "enabled": draft.enabled,
+        "change_note": draft.change_note or None,
+        "version": _whole(draft.version) if draft.version else None,
+    }
+
+
+def _whole(text: str) -> int:
+    """Raises ValidationError."""
+    if not text.isascii() or not text.isdigit() or len(text) > len("999999999"):
+        raise ValidationError(f"{text[:32]!r} is not a whole number.", details={"field": "priority"})
+    return int(text)
+
+
+async def _all(api: Api) -> list[PolicyAnswer]:
+    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    found = await api.call(list_all, page, api.principal, api.dependencies)
+    return [one for one in found.data if isinstance(one, PolicyAnswer)]
+
+
+async def _list_page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
+    context = {"policies": await _all(api), "message": message, "may_write": api.may(Scope.POLICIES_WRITE)}
+    return await shell_page(api, "policies.html", _PATH, context, status=status)
+
+
+async def _edit_page(
+    api: Api,
+    policy_id: str | None,
+    draft: Draft,
+    said: Said = _NOTHING,
+    *,
+    shown_version: int | None = None,
+    since: int | None = None,
+) -> Response:
+    versions: Sequence[object] = ()
+    difference = None
+    if policy_id is not None:
+        page = PageRequest(_VERSIONS, 0, exact_total=False, camel=False)
+        versions = (await api.call(list_versions, policy_id, page, api.principal, api.dependencies)).data
+        if since is not None:
+            to = shown_version or int(draft.version)
+            difference = await api.call(diff, policy_id, api.principal, api.dependencies, since, to)
+    context = {
+        "policy_id": policy_id,
+        "draft": draft,
+        "said": said,
+        "versions": versions,
+        "shown_version": shown_version,
+        "difference": None if difference is None else difference.diff.splitlines(),
+        "other_changes": {} if difference is None else difference.changes,
+        "since": since,
+        "may_write": api.may(Scope.POLICIES_WRITE) and shown_version is None,
+        "may_restore": api.may(Scope.POLICIES_WRITE),
+        "lines": draft.rego_policy.split("\n"),
+        "check_body": json.dumps({"policy_id": policy_id}),
+    }
+    return await shell_page(api, "policy.html", _PATH, context, status=said.status)

@@ -1,0 +1,105 @@
+"""Policies: saved, checked, compared, put back, and refused with the line where they are wrong."""
+
+import html
+import re
+
+import pytest
+
+from headgate.organizations.model import Role
+
+_REGO = 'package a\n\nrequire_approval contains "ask" if input.action.tool == "stripe"\n'
+_BAD = "package a\nallow if {\n  input.x = \n}\n"
+
+
+def _form(**changes: str) -> dict[str, str]:
+    return {
+        "act": "save",
+        "name": "Ask",
+        "priority": "50",
+        "mode": "enforce",
+        "enabled": "on",
+        "rego_policy": _REGO,
+    } | (changes)
+
+
+async def _saved(gate) -> str:
+    done = await gate.person().post("/policies/new", data=_form())
+    assert done.status_code == 303, html.unescape(done.text)
+    return str(done.headers["location"])
+
+
+async def test_a_policy_from_its_form_to_its_end(gate) -> None:
+    person, path = gate.person(), await _saved(gate)
+    shown = (await person.get(path)).text
+    assert "require_approval contains" in shown
+    changed = _form(rego_policy=_REGO.replace("stripe", "wise"), version="1", change_note="<b>moved</b>", priority="60")
+    assert (await person.post(path, data=changed)).status_code == 303
+    compared = re.sub(r"<[^>]+>", "", html.unescape((await person.get(f"{path}?version=2&since=1")).text))
+    assert '-require_approval contains "ask" if input.action.tool == "stripe"' in compared
+    assert '+require_approval contains "ask" if input.action.tool == "wise"' in compared
+    assert "&lt;b&gt;moved" in (await person.get(path)).text
+    assert (await person.post(path, data={"act": "disable"})).status_code == 303
+    assert (await person.get(f"/admin{path}")).json()["enabled"] is False
+    assert (await person.post(path, data={"act": "restore", "restore_version": "1"})).status_code == 303
+    restored = (await person.get(f"/admin{path}")).json()
+    assert (restored["version"], restored["priority"], "stripe" in restored["rego_policy"]) == (4, 50, True)
+    gone = await person.post(path, data={"act": "delete", "version": "4"})
+    assert (gone.status_code, gone.headers["location"]) == (303, "/policies")
+    assert (await person.get(path)).status_code == 404
+
+
+async def test_bad_rego_is_refused_with_its_line_and_what_was_typed_stays(gate) -> None:
+    for path in ("/policies/new", await _saved(gate)):
+        for act in ("save", "check", "replay"):
+            answer = await gate.person().post(path, data=_form(act=act, rego_policy=_BAD, hours="1", version="1"))
+            assert answer.status_code == 400
+            assert "Line 3:" in answer.text
+            assert "\n" + html.escape(_BAD, quote=True) in answer.text
+
+
+async def test_a_check_stores_nothing(gate) -> None:
+    answer = await gate.person().post("/policies/new", data=_form(act="check"))
+    assert (answer.status_code, "It is not saved" in answer.text) == (200, True)
+    assert "Ask" not in [one["name"] for one in (await gate.person().get("/admin/policies")).json()["data"]]
+
+
+async def test_the_effect_on_recorded_calls(gate) -> None:
+    call = {"tool": "write", "operation": "line", "params": {}}
+    await gate.as_agent.post("/v1/actions", json=call)
+    refuse = 'package a\n\ndeny contains "no" if input.action.tool == "write"\n'
+    answer = await gate.person().post(
+        "/policies/new", data=_form(act="replay", hours="1", rego_policy=refuse, priority="1")
+    )
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))
+    assert "1 calls decided again, 1 with another decision" in shown
+    assert "write.line" in shown
+
+
+async def test_the_version_that_it_was_read_at_counts(gate) -> None:
+    path = await _saved(gate)
+    assert (await gate.person().post(path, data=_form(version="1", priority="51"))).status_code == 303
+    late = await gate.person().post(path, data=_form(version="1", priority="52"))
+    assert late.status_code == 409
+    assert 'value="52"' in late.text
+
+
+async def test_priorities_from_the_list(gate) -> None:
+    path = await _saved(gate)
+    field = f"priority-{path.removeprefix('/policies/')}"
+    assert (await gate.person().post("/policies", data={field: "7"})).status_code == 303
+    assert (await gate.person().get(f"/admin{path}")).json()["priority"] == 7
+    refused = await gate.person().post("/policies", data={field: "-1"})
+    assert (refused.status_code, "not a whole number" in refused.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("role", "sees", "writes"), [(Role.VIEWER, 200, 403), (Role.AUDITOR, 200, 403), (Role.APPROVER, 200, 403)]
+)
+async def test_role_by_role(gate, role: Role, sees: int, writes: int) -> None:
+    path, person = await _saved(gate), gate.person(role.value, role)
+    assert (await person.get("/policies")).status_code == sees
+    page = await person.get(path)
+    assert (page.status_code, "<textarea" in page.text) == (sees, False)
+    assert (await person.post(path, data=_form(version="1"))).status_code == writes
+    assert (await person.get("/policies/new")).status_code == writes
+    assert (await person.post("/policies", data={})).status_code == writes
