@@ -42,8 +42,8 @@ _START: Final = """package policies.my_policy
 
 # Held: payments of more than 100.
 require_approval contains reason if {
-	input.action.tool == "stripe"
-	input.action.params.amount > 100
+	input.tool == "stripe"
+	input.params.amount > 100
 	reason := "payments of more than 100 need a person"
 }
 """

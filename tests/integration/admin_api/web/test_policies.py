@@ -7,7 +7,7 @@ import pytest
 
 from headgate.organizations.model import Role
 
-_REGO = 'package a\n\nrequire_approval contains "ask" if input.action.tool == "stripe"\n'
+_REGO = 'package a\n\nrequire_approval contains "ask" if input.tool == "stripe"\n'
 _BAD = "package a\nallow if {\n  input.x = \n}\n"
 
 
@@ -35,8 +35,8 @@ async def test_a_policy_from_its_form_to_its_end(gate) -> None:
     changed = _form(rego_policy=_REGO.replace("stripe", "wise"), version="1", change_note="<b>moved</b>", priority="60")
     assert (await person.post(path, data=changed)).status_code == 303
     compared = re.sub(r"<[^>]+>", "", html.unescape((await person.get(f"{path}?version=2&since=1")).text))
-    assert '-require_approval contains "ask" if input.action.tool == "stripe"' in compared
-    assert '+require_approval contains "ask" if input.action.tool == "wise"' in compared
+    assert '-require_approval contains "ask" if input.tool == "stripe"' in compared
+    assert '+require_approval contains "ask" if input.tool == "wise"' in compared
     assert "&lt;b&gt;moved" in (await person.get(path)).text
     assert (await person.post(path, data={"act": "disable"})).status_code == 303
     assert (await person.get(f"/admin{path}")).json()["enabled"] is False
@@ -66,7 +66,7 @@ async def test_a_check_stores_nothing(gate) -> None:
 async def test_the_effect_on_recorded_calls(gate) -> None:
     call = {"tool": "write", "operation": "line", "params": {}}
     await gate.as_agent.post("/v1/actions", json=call)
-    refuse = 'package a\n\ndeny contains "no" if input.action.tool == "write"\n'
+    refuse = 'package a\n\ndeny contains "no" if input.tool == "write"\n'
     answer = await gate.person().post(
         "/policies/new", data=_form(act="replay", hours="1", rego_policy=refuse, priority="1")
     )
