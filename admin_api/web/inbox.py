@@ -22,6 +22,8 @@ from headgate.policies.model import RiskLevel
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _AT_ONCE: Final = 50
+_OPEN: Final = (ApprovalStatus.PENDING,)
+_DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
 type View = Literal["open", "mine", "decided"]
 type _Tool = Annotated[str | None, Query(max_length=64)]
@@ -69,20 +71,7 @@ async def inbox_page(
     status: int = 200,
 ) -> Response:
     """``message``: why a form was refused; ``typed``: what it held."""
-    found = await api.call(
-        list_all,
-        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
-        api.principal,
-        api.dependencies,
-        status=None if view == "decided" else ApprovalStatus.PENDING,
-        agent_id=agent,
-        risk_level=risk,
-        tool=tool,
-        assignee="me" if view == "mine" else None,
-    )
-    listed = [one for one in found.data if not isinstance(one, CamelApprovalAnswer)]
-    if view == "decided":
-        listed = [one for one in listed if one.status != ApprovalStatus.PENDING]
+    listed, next_cursor = await _listed(api, view, agent, tool, risk, cursor)
     waits, others = _by_waiting(listed)
     shown = approval_id or next((one.id for one in [*waits, *others]), None)
     filters = {"view": None if view == "open" else view, "agent": agent, "tool": tool, "risk": risk and risk.value}
@@ -91,7 +80,7 @@ async def inbox_page(
         "groups": _groups(view, waits, others),
         "order": [one.id for one in [*waits, *others]],
         "filters": {name: value for name, value in filters.items() if value},
-        "next_cursor": getattr(found.pagination, "next_cursor", None),
+        "next_cursor": next_cursor,
         "is_list": approval_id is None,
         "message": message,
         "typed": typed or {},
@@ -99,6 +88,34 @@ async def inbox_page(
         "shown": None if shown is None else await approval_context(api, shown),
     }
     return await shell_page(api, "inbox.html", "/inbox", context, status=status)
+
+
+async def _listed(
+    api: Api, view: View, agent: str | None, tool: str | None, risk: RiskLevel | None, cursor: str | None
+) -> tuple[Sequence[ListedApprovalAnswer], str | None]:
+    """One page, newest first, and where the next begins: lists of one status each, as the API has them."""
+    found = [
+        await api.call(
+            list_all,
+            ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+            api.principal,
+            api.dependencies,
+            status=status,
+            agent_id=agent,
+            risk_level=risk,
+            tool=tool,
+            assignee="me" if view == "mine" else None,
+        )
+        for status in (_DECIDED if view == "decided" else _OPEN)
+    ]
+    newest_first = sorted(
+        (one for page in found for one in page.data if not isinstance(one, CamelApprovalAnswer)),
+        key=lambda one: one.id,
+        reverse=True,
+    )
+    listed = newest_first[:_AT_ONCE]
+    goes_on = len(newest_first) > _AT_ONCE or any(getattr(page.pagination, "next_cursor", None) for page in found)
+    return listed, listed[-1].id if listed and goes_on else None
 
 
 def _by_waiting(

@@ -109,17 +109,29 @@ def report(instance: Instance, server: psycopg.Connection[Any], paths: Iterable[
     for path in paths:
         found = timed(instance, server, path, rounds)
         worst = max(worst, found.median)
-        page = found.answer.json()
-        numbers = page.get("pagination", {})
-        total = f"{numbers.get('total', 0)}{'+' if numbers.get('total_is_minimum') else ' '}"
-        print(f"  {found.line()} {total:>8} found, {len(page.get('data', [])):>3} shown  {path}", flush=True)
+        print(f"  {found.line()} {_shown(found.answer)}  {path}", flush=True)
     print(f"  worst p50: {worst:.2f} ms, load {os.getloadavg()[0]:.1f}")
 
 
+def _shown(answer: httpx.Response) -> str:
+    """Of a list, how many there are; of a page for people, its size."""
+    if not answer.headers["content-type"].startswith("application/json"):
+        return f"{len(answer.content) / 1024:>7.1f} KiB"
+    page = answer.json()
+    numbers = page.get("pagination", {})
+    total = f"{numbers.get('total', 0)}{'+' if numbers.get('total_is_minimum') else ' '}"
+    return f"{total:>8} found, {len(page.get('data', [])):>3} shown"
+
+
 def measure_lists(
-    description: str | None, fill: Filler, paths: Callable[[Instance, int], Iterable[str]], stored: int = 1_000_000
+    description: str | None,
+    fill: Filler,
+    paths: Callable[[Instance, int], Iterable[str]],
+    stored: int = 1_000_000,
+    afterwards: Callable[[Instance], None] = lambda _: None,
 ) -> None:
-    """What such a benchmark's ``main`` does. ``paths``: of an instance with so many rows."""
+    """What such a benchmark's ``main`` does. ``paths``: of an instance with so many rows. ``afterwards``: what else is
+    measured of it."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--stored", type=int, default=stored)
     parser.add_argument("--rounds", type=int, default=50)
@@ -141,3 +153,4 @@ def measure_lists(
         print(f"{datetime.now(UTC):%Y-%m-%d}, {cores} cores for everything, load {load:.1f}, {options.stored} stored")
         wanted = [path for path in paths(instance, options.stored) if options.only in path]
         report(instance, server, wanted, options.rounds)
+        afterwards(instance)

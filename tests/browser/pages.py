@@ -12,12 +12,14 @@ from headgate.organizations.model import Role
 @dataclass(frozen=True, slots=True)
 class Page:
     """``path`` names what ``world.py`` made in braces. ``scope``: what a person needs to open it; None: to be signed
-    in. ``status``: what those see who may open it. ``is_public``: everybody may, signed in or not."""
+    in. ``status``: what those see who may open it. ``is_public``: everybody may, signed in or not. ``has_editor``: it
+    may weigh as much as a code editor does."""
 
     path: str
     scope: Scope | None = None
     status: int = 200
     is_public: bool = False
+    has_editor: bool = False
 
     @property
     def opener(self) -> Role | None:

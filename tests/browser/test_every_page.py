@@ -1,4 +1,4 @@
-"""Each page in a browser: accessible, as wide as its window, nothing in the console, no foreign request.
+"""Each page in a browser: accessible, as wide as its window, light, nothing in the console, no foreign request.
 
 What agents, destinations and people wrote is text there: no markup of it, no script, no hidden character."""
 
@@ -11,6 +11,8 @@ from tests.browser.pages import PAGES, Page, path_of
 from tests.browser.window import DESKTOP, PHONE, PHONE_DARK, Look
 from tests.browser.world import World
 
+_AT_MOST = 90 * 1024
+_EDITOR_AT_MOST = 400 * 1024
 _FOREIGN = """() => {
   const attributes = [...document.querySelectorAll("*")].flatMap((one) => [...one.attributes]);
   const acting = attributes.filter(({name, value}) =>
@@ -43,6 +45,7 @@ def test_it_is_accessible_and_text_is_text(open_window: OpenWindow, world: World
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert window.accessibility_violations() == []
     assert window.overflow_pixels() <= 0
+    assert 0 < window.weight_bytes() <= (_EDITOR_AT_MOST if page.has_editor else _AT_MOST)
     assert shown.evaluate(_FOREIGN) == []
     text: str = shown.evaluate(_TEXT)
     assert {f"U+{ord(one):04X}" for one in text if one not in _KEPT and is_hidden(one)} == set()

@@ -40,6 +40,7 @@ class Window:
     address: str
     page: Page = field(init=False)
     problems: list[str] = field(default_factory=list)
+    fetched: list[Request] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self.context.add_init_script(_REPORT_VIOLATIONS)
@@ -47,6 +48,7 @@ class Window:
         self.context.on("weberror", lambda error: self._problem(f"an exception: {error.error}"))
         self.context.on("dialog", lambda dialog: (self._problem(f"a dialog: {dialog.message}"), dialog.dismiss()))
         self.context.on("request", self._sent)
+        self.context.on("requestfinished", self._fetched)
         self.context.on("requestfailed", self._failed)
         self.context.on("response", self._answered)
         self.page = self.context.new_page()
@@ -69,6 +71,11 @@ class Window:
         wider: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return wider
 
+    def weight_bytes(self) -> int:
+        """Of style sheets and scripts, compressed as they were sent."""
+        kept = [one for one in self.fetched if one.resource_type in ("stylesheet", "script")]
+        return sum(one.sizes()["responseBodySize"] for one in kept)
+
     def close(self) -> None:
         self.context.close()
         assert not self.problems, "\n".join(self.problems)
@@ -85,9 +92,12 @@ class Window:
         if not request.url.startswith((self.address, "data:", "blob:")):
             self._problem(f"a request to {request.url}")
 
+    def _fetched(self, request: Request) -> None:
+        self.fetched.append(request)
+
     def _failed(self, request: Request) -> None:
         # A page that is left ends what it was waiting for.
-        if not (request.failure == "net::ERR_ABORTED" and request.resource_type in ("eventsource", "xhr", "fetch")):
+        if request.failure != "net::ERR_ABORTED":
             self._problem(f"{request.url} failed: {request.failure}")
 
     def _answered(self, response: Response) -> None:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from admin_api.web import inbox
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
@@ -103,6 +104,23 @@ async def test_approve_and_grant(gate) -> None:
     assert done.status_code == 303, html.unescape(done.text)
     (grant,) = (await gate.person().get("/admin/grants")).json()["data"]
     assert (grant["max_uses"], grant["sum"]["at_most"], grant["reason"]) == (3, 1000, "tonight")
+
+
+async def test_what_is_decided_is_listed_behind_any_number_of_open_requests(gate, monkeypatch) -> None:
+    monkeypatch.setattr(inbox, "_AT_ONCE", 2)
+    decided = []
+    for decision in ("approve", "deny", "approve"):
+        decided.append(await _held(gate, text=f"{decision} {len(decided)}"))
+        form = {"decision": decision, "reason": "so"}
+        assert (await gate.person().post(f"/inbox/{decided[-1]}", data=form)).status_code == 303
+    for number in range(3):
+        await _held(gate, text=f"open {number}")
+    first = await _page(gate, "/inbox?view=decided")
+    assert re.findall(r'data-row="(apr_[^"]+)"', first) == decided[:0:-1]
+    (older,) = re.findall(r'href="(/inbox\?view=decided&cursor=[^"]+)"', first)
+    last = await _page(gate, older)
+    assert re.findall(r'data-row="(apr_[^"]+)"', last) == decided[:1]
+    assert "Older requests" not in last
 
 
 async def test_several_at_once(gate) -> None:
