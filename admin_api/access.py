@@ -148,6 +148,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/account"): _page(),
         ("POST", "/account/sessions"): _page(),
         ("POST", "/account/second-factor"): _page(),
+        ("POST", "/account/passkeys"): _page(),
         ("GET", "/auth/login"): _OPEN,
         # The state and the browser's cookie are the credential; for the next two, the ticket.
         ("GET", "/auth/callback"): _OPEN,
@@ -155,6 +156,15 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/auth/local/{}"): _OPEN,
         ("POST", "/auth/local/{}"): _OPEN,
         ("POST", "/auth/logout"): _OPEN,
+        # The authenticator's signature is the credential; to join, the invitation's secret.
+        ("POST", "/auth/passkey/options"): _OPEN,
+        ("POST", "/auth/passkey"): _OPEN,
+        ("POST", "/auth/invitation/options"): _OPEN,
+        ("POST", "/auth/invitation"): _OPEN,
+        ("GET", "/v1/passkeys"): _OWN,
+        ("POST", "/v1/passkeys/options"): _OWN,
+        ("POST", "/v1/passkeys"): _OWN,
+        ("DELETE", "/v1/passkeys/{}"): _OWN,
         ("GET", "/auth/signed-out"): _OPEN,
         # The provider's signature is the credential; counted by the route, as a webhook.
         ("POST", "/auth/backchannel-logout"): _PUBLIC,

@@ -58,6 +58,7 @@ from admin_api.notifications.routes import router as notifications
 from admin_api.notifications.settings_routes import router as notification_settings
 from admin_api.organizations.own_routes import router as own_members
 from admin_api.organizations.routes import router as organizations
+from admin_api.passkeys.routes import router as passkeys
 from admin_api.policies.change_set_routes import router as policy_changes
 from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
@@ -79,6 +80,7 @@ from admin_api.settings.kill_switch_routes import router as kill_switch
 from admin_api.settings.nlp_provider_routes import router as nlp_providers
 from admin_api.settings.routes import router as settings
 from admin_api.siem.routes import router as siem
+from admin_api.sign_in.passkey_routes import router as passkey_sign_in
 from admin_api.sign_in.routes import router as sign_in
 from admin_api.slack.routes import router as slack
 from admin_api.traffic.compare_routes import router as traffic_comparisons
@@ -109,6 +111,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     users,
     sessions,
     sign_in,
+    passkey_sign_in,
     own_members,
     organizations,
     executions,
@@ -137,6 +140,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     webhooks,
     recovery_codes,
     totp,
+    passkeys,
     connections,
     platform_connections,
     links,

@@ -131,6 +131,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             session_limits=settings.session_limits,
             browser_login=people.browser_login,
             local_tickets=people.local_tickets,
+            passkeys=people.passkeys,
             rate_limiter=RateLimiter(valkey, quotas=settings.quotas, enabled=settings.rate_limits),
             states=states,
             recorder=recorder,

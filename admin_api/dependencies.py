@@ -42,6 +42,7 @@ from headgate.kernel.errors import UnauthorizedError
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.organizations.local_issuer import LocalIssuer
 from headgate.outgoing.client import OutgoingClient
+from headgate.passkeys.service import Passkeys
 from headgate.ratelimits.limiter import RateLimiter
 from headgate.sessions.model import SessionLimits
 from headgate.tools.match import CatalogueIndex
@@ -56,6 +57,8 @@ class Dependencies:
     ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.
     ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record.
     ``api_url``, ``proxy_url``: as people and agents reach them."""
+    ``passkeys`` None: nobody signs in with one.
+    ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record."""
 
     database: Database
     valkey: Redis | None
@@ -97,6 +100,7 @@ class Dependencies:
     session_limits: SessionLimits
     browser_login: BrowserLogin | None
     local_tickets: LocalTickets
+    passkeys: Passkeys | None
     connections: ConnectionWork
 
 

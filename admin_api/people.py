@@ -20,16 +20,20 @@ from headgate.organizations.local_issuer import (
     LocalIssuer,
     open_local_issuer,
 )
+from headgate.passkeys.model import relying_party_of
+from headgate.passkeys.service import Passkeys
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """``local_issuer`` None: its tokens are not believed here."""
+    """``local_issuer`` None: its tokens are not believed here. ``passkeys`` None: providers sign people
+    in, or browsers take no passkeys at this address."""
 
     tokens: TokenVerifier
     local_issuer: LocalIssuer | None
     browser_login: BrowserLogin | None
     local_tickets: LocalTickets
+    passkeys: Passkeys | None
 
 
 def open_people(settings: ApiSettings, client: httpx.AsyncClient, database: Database, clock: Clock) -> People:
@@ -58,9 +62,12 @@ def open_people(settings: ApiSettings, client: httpx.AsyncClient, database: Data
             clock=clock,
             public_url=settings.public_url,
         )
-    return People(
-        tokens, local, browser_login, LocalTickets(TokenVerifier(ticket_issuers, clock=clock), database, clock)
-    )
+    passkeys = None
+    if local is not None and not providers and settings.public_url is not None:
+        party = relying_party_of(settings.public_url)
+        passkeys = None if party is None else Passkeys(database, clock, party)
+    tickets = LocalTickets(TokenVerifier(ticket_issuers, clock=clock), database, clock)
+    return People(tokens, local, browser_login, tickets, passkeys)
 
 
 def local_issuer_trust(issuer: LocalIssuer, audience: str = AUDIENCE) -> TrustedIssuer:

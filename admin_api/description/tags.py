@@ -20,6 +20,7 @@ TAGS: Final[Mapping[str, str]] = {
     "nlp policies": "Policies that judge text.",
     "notifications": "Messages to people, and how they arrived.",
     "organizations": "Tenants, for the operator.",
+    "passkeys": "A person's own passkeys.",
     "policies": "Rule policies in Rego, their data, modules, tests and versions.",
     "retention": "Legal holds and erasure.",
     "service": "What a client or an agent reads first.",

@@ -12,6 +12,7 @@ from admin_api.organizations.schemas import (
     invitation_answer,
 )
 from admin_api.pagination import CountedPage, PageRequest, counted_page
+from admin_api.passkeys.available import invitation_address
 from admin_api.principal import Principal
 from admin_api.users.schemas import UserAnswer, user_answer
 from headgate.kernel.secrets import Secret
@@ -54,14 +55,11 @@ async def invitations_of(dependencies: Dependencies, org_id: str, page: PageRequ
 async def make_invitation(
     dependencies: Dependencies, principal: Principal, org_id: str, body: NewInvitation
 ) -> MadeInvitationAnswer:
-    login = dependencies.browser_login
-    mailed_by: str | None = None
     async with administer(principal, dependencies, org_id) as change:
         made = await invite(change, body.email, body.parsed_roles(), timedelta(hours=body.expires_in_hours))
         secret = made.secret.reveal()
-        address = None if login is None else login.invitation_address(secret)
-        if address is not None:
-            mailed_by = await queue_invitation_mail(change, made.invitation, Secret(address), dependencies.vault)
+        address = invitation_address(dependencies, secret)
+        mailed_by = await queue_invitation_mail(change, made.invitation, Secret(address), dependencies.vault)
     return MadeInvitationAnswer(
         **dict(invitation_answer(made.invitation, change.at)), secret=secret, address=address, mailed_by=mailed_by
     )

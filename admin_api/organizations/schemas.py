@@ -100,7 +100,7 @@ class MadeInvitationAnswer(InvitationAnswer):
     """With the address that is good once; it is shown this once, and only for whoever proves the e-mail."""
 
     secret: str = Field(description="What the address carries, for an address of one's own.")
-    address: str | None = Field(description="Null where nobody signs in with a browser.")
+    address: str = Field(description="The link: it leads to the identity provider, or to a page that makes a passkey.")
     mailed_by: str | None = Field(
         description="The notification channel by which it is mailed; null where none sends mail."
     )

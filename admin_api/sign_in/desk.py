@@ -15,6 +15,7 @@ from admin_api.tokens import VerifiedLogin, VerifiedToken
 from headgate.db.database import Connection
 from headgate.kernel.errors import ForbiddenError, UnauthorizedError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.model import User
 from headgate.organizations.service import sign_in, user_actor
 from headgate.sessions.logout_hint import open_hint, seal_hint
 from headgate.sessions.model import Browser, SignedIn
@@ -72,16 +73,34 @@ async def let_in(request: Request, dependencies: Dependencies, cookies: Cookies,
             at=now,
         )
         raise
+    return await open_for(
+        request, dependencies, cookies, user, aal=token.aal, browser=browser, to=to, login=arrival.login
+    )
+
+
+async def open_for(
+    request: Request,
+    dependencies: Dependencies,
+    cookies: Cookies,
+    user: User,
+    *,
+    aal: str | None,
+    browser: Browser,
+    to: str,
+    login: VerifiedLogin | None = None,
+) -> Response:
+    """303 with a new session of a person who has proved who they are; the one that this browser showed before ends."""
+    now = dependencies.clock()
     if (replaced := await _shown(request, dependencies, cookies)) is not None:
         async with dependencies.database.transaction(replaced.who.user.org_id) as connection:
             await _end(connection, request, dependencies, replaced.who, EndReason.REPLACED)
     limits = dependencies.session_limits
     async with dependencies.database.transaction(user.org_id) as connection:
-        opened = await open_session(connection, user, aal=token.aal, browser=browser, now=now, limits=limits)
-        if arrival.login is not None:
+        opened = await open_session(connection, user, aal=aal, browser=browser, now=now, limits=limits)
+        if login is not None:
             session_id = opened.session.session_id
-            hint = seal_hint(arrival.login.token, opened.secret, session_id)
-            sid = arrival.login.provider_sid
+            hint = seal_hint(login.token, opened.secret, session_id)
+            sid = login.provider_sid
             await keep_provider_session(connection, user.org_id, session_id, hint=hint, sid=sid)
     answer = Response(status_code=303, headers={"Location": to})
     answer.headers.append(*cookies.set_session(opened.secret, int(limits.lifetime.total_seconds())))

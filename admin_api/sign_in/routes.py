@@ -17,18 +17,22 @@ from admin_api.metrics import LOGINS
 from admin_api.own_form import require_own_form
 from admin_api.pages import page, pages
 from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
-from admin_api.services.cookies import Cookies, cookie_of
+from admin_api.services.cookies import cookie_of
+from admin_api.sign_in.answers import cookies_for, refused
 from admin_api.sign_in.backchannel import end_sessions_of_provider
 from admin_api.sign_in.desk import Arrival, browser_of, let_in, log_out, one_of_each
 from admin_api.sign_in.organization import organization_of
 from admin_api.sign_in.return_address import HOME, own_path
 from admin_api.tokens import VerifiedToken
-from headgate.kernel.errors import ForbiddenError, HeadgateError, UnauthorizedError
+from headgate.kernel.errors import HeadgateError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.secrets import Secret
+from headgate.organizations.store import get_organization
+from headgate.passkeys.service import Passkeys
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.sessions.model import hash_secret
+from headgate.workflows.manage_members import find_open_invitation
 
 router = APIRouter(route_class=GuardedRoute, tags=["sign-in"])
 
@@ -72,8 +76,10 @@ async def login(request: Request) -> Response:
     dependencies = dependencies_of(request)
     return_to = own_path(request.query_params.get("return_to"))
     try:
-        cookies = _cookies(dependencies)
+        cookies = cookies_for(dependencies)
         browser_login = dependencies.browser_login
+        if (invited := request.query_params.get("invitation")) is not None and dependencies.passkeys is not None:
+            return await _invitation_page(request, dependencies, dependencies.passkeys, Secret(invited))
         if browser_login is None or not browser_login.providers or "signed_out" in request.query_params:
             return _choice(dependencies, return_to, signed_out="signed_out" in request.query_params)
         issuer = request.query_params.get("issuer")
@@ -81,7 +87,7 @@ async def login(request: Request) -> Response:
             return _choice(dependencies, return_to, signed_out=False, invitation=request.query_params.get("invitation"))
         begun = await browser_login.begin(issuer or next(iter(browser_login.providers)), return_to, _wanted(request))
     except HeadgateError as error:
-        return _refused(error)
+        return refused(error)
     answer = Response(status_code=303, headers={"Location": begun.location})
     answer.headers.append(*cookies.set_login(begun.browser_secret))
     return answer
@@ -92,7 +98,7 @@ async def callback(request: Request) -> Response:
     """Where the provider sends the browser back to: a session, or a page that says why not."""
     dependencies = dependencies_of(request)
     try:
-        cookies = _cookies(dependencies)
+        cookies = cookies_for(dependencies)
         if dependencies.browser_login is None:
             raise UnauthorizedError("nobody signs in here with a browser")
         finished = await dependencies.browser_login.finish(
@@ -107,7 +113,7 @@ async def callback(request: Request) -> Response:
         arrival = Arrival(login.in_organization(org_id), login.token, browser_of(request), login)
         answer = await let_in(request, dependencies, cookies, arrival, finished.return_to)
     except HeadgateError as error:
-        return _refused(error)
+        return refused(error)
     LOGINS.labels("succeeded").inc()
     return answer
 
@@ -130,9 +136,9 @@ async def logout(request: Request) -> Response:
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)
-        return await log_out(request, dependencies, _cookies(dependencies))
+        return await log_out(request, dependencies, cookies_for(dependencies))
     except HeadgateError as error:
-        return _refused(error)
+        return refused(error)
 
 
 @router.get(
@@ -145,11 +151,11 @@ async def signed_out(request: Request) -> Response:
     """Where the provider sends the browser back to after signing out there."""
     dependencies = dependencies_of(request)
     try:
-        cookies = _cookies(dependencies)
+        cookies = cookies_for(dependencies)
         state = cookie_of(request.scope["headers"], cookies.logout)
         given = one_of_each(request).get("state", "")
     except HeadgateError as error:
-        return _refused(error)
+        return refused(error)
     # Anybody can send a browser here: only the one that signed out is told that it did.
     is_ours = state is not None and hmac.compare_digest(given.encode(), state.reveal().encode())
     answer = _choice(dependencies, HOME, signed_out=is_ours)
@@ -185,10 +191,10 @@ async def show_ticket(request: Request) -> Response:
     """Whom the link signs in, or that it was used or has expired. GET does not spend it."""
     dependencies = dependencies_of(request)
     try:
-        _cookies(dependencies)
+        cookies_for(dependencies)
         return _ticket_page(await dependencies.local_tickets.look(_ticket(request)))
     except HeadgateError as error:
-        return _refused(error, is_link=True)
+        return refused(error, is_link=True)
 
 
 @router.post(
@@ -202,28 +208,18 @@ async def use_ticket(request: Request) -> Response:
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)
-        cookies = _cookies(dependencies)
+        cookies = cookies_for(dependencies)
         ticket = _ticket(request)
         token = await dependencies.local_tickets.spend(ticket)
         answer = await let_in(request, dependencies, cookies, Arrival(token, ticket, browser_of(request)), HOME)
     except HeadgateError as error:
-        return _refused(error, is_link=True)
+        return refused(error, is_link=True)
     LOGINS.labels("succeeded").inc()
     return answer
 
 
 def _ticket(request: Request) -> Secret:
     return Secret(str(request.path_params["ticket"]))
-
-
-def _cookies(dependencies: Dependencies) -> Cookies:
-    """Raises ForbiddenError."""
-    if dependencies.cookies is None:
-        raise ForbiddenError(
-            "Signing in with a browser needs https here: a cookie over plain http is everybody's on the way."
-            " Set HEADGATE_PUBLIC_API_URL to the https address, or use a token."
-        )
-    return dependencies.cookies
 
 
 def _wanted(request: Request) -> Wanted:
@@ -246,7 +242,7 @@ def _organizations(finished: FinishedLogin, names: Mapping[str, str]) -> Respons
         }
         for org_id, name in names.items()
     ]
-    return page("sign_in.html", {"ways": ways, "signed_out": False})
+    return page("sign_in.html", {"ways": ways, "signed_out": False, "passkeys": None, "return_to": finished.return_to})
 
 
 def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, invitation: str | None = None) -> Response:
@@ -263,7 +259,35 @@ def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, inv
         }
         for one in providers
     ]
-    return page("sign_in.html", {"ways": ways, "signed_out": signed_out})
+    passkeys = dependencies.passkeys
+    return page(
+        "sign_in.html",
+        {
+            "ways": ways,
+            "signed_out": signed_out,
+            "passkeys": None if passkeys is None else passkeys.party.origin,
+            "return_to": return_to,
+        },
+    )
+
+
+async def _invitation_page(
+    request: Request, dependencies: Dependencies, passkeys: Passkeys, secret: Secret
+) -> Response:
+    """Raises ForbiddenError."""
+    invitation = await find_open_invitation(dependencies.database, hash_secret(secret), dependencies.clock())
+    async with dependencies.database.transaction(invitation.org_id) as connection:
+        organization = await get_organization(connection, invitation.org_id)
+    return page(
+        "invitation.html",
+        {
+            "organization": organization.name,
+            "email": invitation.email,
+            "roles": sorted(role.value for role in invitation.roles),
+            "secret": secret.reveal(),
+            "origin": passkeys.party.origin,
+        },
+    )
 
 
 def _ticket_page(token: VerifiedToken) -> Response:
@@ -275,9 +299,3 @@ def _ticket_page(token: VerifiedToken) -> Response:
             "roles": sorted(role.value for role in identity.roles),
         },
     )
-
-
-def _refused(error: HeadgateError, *, is_link: bool = False) -> Response:
-    LOGINS.labels("failed").inc()
-    context = {"message": error.message, "is_link": is_link}
-    return page("sign_in_refused.html", context, status=error.http_status)

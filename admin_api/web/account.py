@@ -10,12 +10,15 @@ from starlette.responses import Response
 from admin_api.mfa import recovery_routes, totp_routes
 from admin_api.mfa.person import person_of
 from admin_api.mfa.schemas import RecoveryCodeBody, RecoveryCodeStatus, TotpCode, TotpStatus
+from admin_api.passkeys import routes as passkey_routes
+from admin_api.passkeys.schemas import NewPasskeyBody
 from admin_api.sessions.routes import end_others, end_own, own, who
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.browser_name import browser_name
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ForbiddenError, HeadgateError, ValidationError
 from headgate.mfa.model import Person
 
@@ -55,6 +58,23 @@ async def second_factor(api: CurrentApi) -> Response:
         context: dict[str, object] = {"factor_message": error.message, "is_confirming": action == "activate"}
         return await _page(api, context, status=error.http_status)
     return _back() if shown is None else await _page(api, shown)
+
+
+@router.post("/account/passkeys", response_class=Response)
+async def passkeys(api: CurrentApi) -> Response:
+    """Add a passkey that the browser made, or remove one."""
+    form = await form_of(api.request)
+    try:
+        person = await person_of(api.request)
+        if (removed := form.optional("remove")) is not None:
+            await api.call(passkey_routes.remove, removed, person, api.dependencies)
+        else:
+            made = parse_strict(form.text("response").encode()) if form.text("response") else None
+            body = checked(NewPasskeyBody, {"name": form.text("name"), "response": made})
+            await api.call(passkey_routes.add, body, person, api.dependencies)
+    except HeadgateError as error:
+        return await _page(api, {"passkey_message": error.message}, status=error.http_status)
+    return _back()
 
 
 async def _act(api: Api, person: Person, action: str, form: Form) -> Mapping[str, object] | None:
@@ -101,6 +121,7 @@ async def _page(api: Api, more: Mapping[str, object] | None = None, *, status: i
         "qr": None,
         "is_confirming": False,
         "codes": None,
+        "passkey_message": None,
     }
     context |= await _second_factor(api, person)
     return await shell_page(api, "account.html", "/account", context | dict(more or {}), status=status)
@@ -117,7 +138,14 @@ async def _second_factor(api: Api, person: Person) -> dict[str, object]:
         elsewhere = error.message
     if api.principal.aal == "aal2":
         left = await api.call(recovery_routes.status, person, api.dependencies)
-    return {"factor": factor, "codes_left": left, "elsewhere": elsewhere}
+    passkeys = api.dependencies.passkeys
+    return {
+        "factor": factor,
+        "codes_left": left,
+        "elsewhere": elsewhere,
+        "passkey_origin": None if passkeys is None or elsewhere else passkeys.party.origin,
+        "passkeys": [] if passkeys is None else (await api.call(passkey_routes.own, person, api.dependencies)).data,
+    }
 
 
 def _back() -> Response:

@@ -113,6 +113,8 @@ class EventType(StrEnum):
     MFA_FACTOR_ENROLLED = "mfa_factor.enrolled"
     MFA_FACTOR_VERIFIED = "mfa_factor.verified"
     MFA_FACTOR_REMOVED = "mfa_factor.removed"
+    PASSKEY_REGISTERED = "passkey.registered"
+    PASSKEY_REMOVED = "passkey.removed"
     ORGANIZATION_CREATED = "organization.created"
     INVITATION_CREATED = "invitation.created"
     INVITATION_ACCEPTED = "invitation.accepted"

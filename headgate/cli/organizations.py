@@ -104,7 +104,7 @@ def invite(
     if as_json:
         show_json(answer)
         return
-    click.echo(answer["address"] or answer["secret"])
+    click.echo(answer["address"])
     if answer["mailed_by"] is not None:
         click.echo(f"it is mailed as well, by the channel {answer['mailed_by']}", err=True)
 

@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         IndexAnswer,
         IntegrationTestAnswer,
         InvitationAnswer,
+        InvitedBody,
         IssuedKeyAnswer,
         KeptReplayAnswer,
         KeyAnswer,
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
         NewModule,
         NewNlpPolicy,
         NewOrganization,
+        NewPasskeyBody,
         NewPolicy,
         NewReport,
         NlpPolicyAnswer,
@@ -145,6 +147,9 @@ if TYPE_CHECKING:
         PageGrantAnswerCursorPagination,
         PageKeyAnswerCursorPagination,
         PageListedApprovalAnswerCursorPagination,
+        PasskeyAnswer,
+        PasskeyOptions,
+        PasskeysAnswer,
         PlatformAnswer,
         PlatformsAnswer,
         PoliciesToTest,
@@ -2064,6 +2069,16 @@ def get_auth_callback(
     )
 
 
+def invitation_auth() -> Call[bytes]:
+    """Become a member with a new passkey, once. ``POST /auth/invitation``"""
+    return Call("POST", "/auth/invitation", reads="bytes")
+
+
+def create_auth_invitation_option(body: InvitedBody) -> Call[PasskeyOptions]:
+    """Begin to accept an invitation with a new passkey. ``POST /auth/invitation/options``"""
+    return Call("POST", "/auth/invitation/options", body=body)
+
+
 def get_auth_local(ticket: str) -> Call[bytes]:
     """Whom the link signs in, or that it was used or has expired. ``GET /auth/local/{ticket}``"""
     return Call("GET", f"/auth/local/{_segment(ticket)}", reads="bytes")
@@ -2100,6 +2115,16 @@ def sign_in(
 def sign_out() -> Call[bytes]:
     """The session of this browser ends. ``POST /auth/logout``"""
     return Call("POST", "/auth/logout", reads="bytes")
+
+
+def passkey_auth() -> Call[bytes]:
+    """A session for the answer of an authenticator (`response`. ``POST /auth/passkey``"""
+    return Call("POST", "/auth/passkey", reads="bytes")
+
+
+def create_auth_passkey_option() -> Call[PasskeyOptions]:
+    """Begin to sign in with a passkey. ``POST /auth/passkey/options``"""
+    return Call("POST", "/auth/passkey/options")
 
 
 def get_auth_provider_callback(
@@ -2644,6 +2669,26 @@ def enrol_mfa_totp() -> Call[TotpEnrolment]:
 def step_up_mfa_totp(body: TotpCode) -> Call[SecondFactorToken]:
     """A token that says aal2, for one that says aal1 and a code. ``POST /v1/mfa/totp/step-up``"""
     return Call("POST", "/v1/mfa/totp/step-up", body=body)
+
+
+def get_passkeys() -> Call[PasskeysAnswer]:
+    """One's own passkeys. ``GET /v1/passkeys``"""
+    return Call("GET", "/v1/passkeys")
+
+
+def create_passkey(body: NewPasskeyBody) -> Call[PasskeyAnswer]:
+    """Register the passkey that an authenticator made from these options. ``POST /v1/passkeys``"""
+    return Call("POST", "/v1/passkeys", body=body)
+
+
+def create_passkeys_option() -> Call[PasskeyOptions]:
+    """Begin to register a passkey. ``POST /v1/passkeys/options``"""
+    return Call("POST", "/v1/passkeys/options")
+
+
+def delete_passkey(id: str) -> Call[DeletedAnswer]:
+    """Remove a passkey. ``DELETE /v1/passkeys/{id}``"""
+    return Call("DELETE", f"/v1/passkeys/{_segment(id)}")
 
 
 def _segment(text: str) -> str:

@@ -1101,7 +1101,7 @@ class ExecutionAnswer(TypedDict):
     completed_at: str | None
     error: str | None
     id: str
-    result: JsonValueOutput
+    result: HeadgateKernelCanonicalJsonJsonValueOutput
     started_at: str | None
     status: str
 
@@ -1121,7 +1121,7 @@ class ExecutionDetail(TypedDict):
     operation: str
     priority: int | None
     queued_at: str | None
-    result: JsonValueOutput
+    result: HeadgateKernelCanonicalJsonJsonValueOutput
     source: str
     started_at: str | None
     status: str
@@ -1144,7 +1144,7 @@ class ExecutionItem(TypedDict):
     operation: str
     priority: int | None
     queued_at: str | None
-    result: JsonValueOutput
+    result: HeadgateKernelCanonicalJsonJsonValueOutput
     source: str
     started_at: str | None
     status: str
@@ -1475,6 +1475,10 @@ class InvitationAnswer(TypedDict):
     status: str
 
 
+class InvitedBody(TypedDict):
+    invitation: str
+
+
 class IssuedKeyAnswer(TypedDict):
     """A key at the one moment at which it is shown."""
 
@@ -1487,10 +1491,7 @@ class IssuedKeyAnswer(TypedDict):
 type JsonObjectInput = dict[str, HeadgateKernelCanonicalJsonJsonValueInput]
 
 
-type JsonObjectOutput = dict[str, JsonValueOutput]
-
-
-type JsonValueOutput = bool | int | float | str | list[JsonValueOutput] | dict[str, JsonValueOutput] | None
+type JsonObjectOutput = dict[str, HeadgateKernelCanonicalJsonJsonValueOutput]
 
 
 class JudgeQuestion(TypedDict):
@@ -1634,7 +1635,7 @@ class MadeInvitationAnswer(TypedDict):
     """With the address that is good once; it is shown this once, and only for whoever proves the e-mail."""
 
     accepted_by: str | None
-    address: str | None
+    address: str
     created_at: str
     created_by: str | None
     email: str
@@ -1917,6 +1918,11 @@ class NewOrganization(TypedDict):
     name: StorableText
 
 
+class NewPasskeyBody(TypedDict):
+    name: str
+    response: dict[str, PydanticTypesJsonValue]
+
+
 class NewPolicy(TypedDict):
     """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
 
@@ -2155,6 +2161,25 @@ class ParentContext(TypedDict):
 
 
 type PartState = Literal["ok", "unavailable", "not configured"]
+
+
+class PasskeyAnswer(TypedDict):
+    created_at: str
+    id: str
+    last_used_at: str | None
+    name: str
+
+
+class PasskeyOptions(TypedDict):
+    """For ``PublicKeyCredential.parseCreationOptionsFromJSON`` or ``parseRequestOptionsFromJSON``."""
+
+    public_key: dict[str, PydanticTypesJsonValue]
+
+
+class PasskeysAnswer(TypedDict):
+    """Oldest first."""
+
+    data: list[PasskeyAnswer]
 
 
 class PersonAnswer(TypedDict):
@@ -3301,6 +3326,17 @@ type HeadgateKernelCanonicalJsonJsonValueInput = (
     | str
     | list[HeadgateKernelCanonicalJsonJsonValueInput]
     | dict[str, HeadgateKernelCanonicalJsonJsonValueInput]
+    | None
+)
+
+
+type HeadgateKernelCanonicalJsonJsonValueOutput = (
+    bool
+    | int
+    | float
+    | str
+    | list[HeadgateKernelCanonicalJsonJsonValueOutput]
+    | dict[str, HeadgateKernelCanonicalJsonJsonValueOutput]
     | None
 )
 

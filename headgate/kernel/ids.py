@@ -43,6 +43,7 @@ class IdPrefix(StrEnum):
     EXCHANGE = "exc"
     SESSION = "ses"
     INVITATION = "inv"
+    PASSKEY = "psk"
 
 
 def new_id(prefix: IdPrefix) -> str:

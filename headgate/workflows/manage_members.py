@@ -1,8 +1,9 @@
 """Organizations and who belongs to them: each change with its event, in a transaction of that organization."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.audit.change import Change
@@ -23,6 +24,7 @@ from headgate.organizations.invitations import (
     locate_invitation,
     same_address,
 )
+from headgate.organizations.local_issuer import LOCAL_ISSUER
 from headgate.organizations.model import GRANTABLE_ROLES, Organization, Role, TokenIdentity, User
 from headgate.organizations.service import sign_in_as, user_actor
 from headgate.organizations.store import (
@@ -32,10 +34,12 @@ from headgate.organizations.store import (
     insert_organization,
     set_granted_roles,
 )
+from headgate.passkeys.service import NewPasskey, Passkeys
 from headgate.policies.service import seed_default_policies
 from headgate.sessions.model import hash_secret, new_secret
 
-_NOT_YOURS = "this invitation is not open any more, or was never there"
+_NOT_YOURS: Final = "This invitation is not open. It was used, revoked, or has expired. Ask for a new one."
+_FIRST_PASSKEY: Final = "First passkey"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +109,42 @@ async def find_open_invitation(database: Database, secret_hash: bytes, now: date
     return invitation
 
 
-async def accept_invitation(database: Database, invitation: Invitation, identity: TokenIdentity, clock: Clock) -> User:
+async def accept_with_passkey(
+    database: Database, invitation: Invitation, passkeys: Passkeys, made: NewPasskey, name: str | None, clock: Clock
+) -> User:
+    """The person that the invitation makes, with their passkey: the link is the proof of who they are.
+
+    Always a new user, named after the invitation: a link never opens an account that was there before. Raises as
+    ``accept_invitation``, and ConflictError (the passkey is registered already).
+    """
+    identity = TokenIdentity(
+        org_id=invitation.org_id,
+        issuer=LOCAL_ISSUER,
+        subject=f"invited:{invitation.invitation_id}",
+        email=invitation.email,
+        name=name,
+        roles=frozenset(),
+    )
+
+    async def keep(change: OrganizationChange) -> None:
+        if change.user_id is not None:
+            await passkeys.keep(change.connection, change.org_id, change.user_id, change.actor, made, _FIRST_PASSKEY)
+
+    return await accept_invitation(database, invitation, identity, clock, joined_by=keep)
+
+
+async def accept_invitation(
+    database: Database,
+    invitation: Invitation,
+    identity: TokenIdentity,
+    clock: Clock,
+    *,
+    joined_by: Callable[[OrganizationChange], Awaitable[None]] | None = None,
+) -> User:
     """The person becomes a member with the roles of the invitation, once; two who come at the same moment are one.
 
-    Raises ForbiddenError: another address than the invited one, or one that the provider has not verified; or who
-    invited may not do that any more.
+    ``joined_by``: what happens in the same transaction. Raises ForbiddenError: another address than the invited one, or
+    one that the provider has not verified; or who invited may not do that any more.
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
@@ -128,6 +163,8 @@ async def accept_invitation(database: Database, invitation: Invitation, identity
             joined.connection, joined.org_id, invitation.invitation_id, joined.at, accepted_by=user.user_id
         )
         await _record(joined, EventType.INVITATION_ACCEPTED, current, {"user_id": user.user_id})
+        if joined_by is not None:
+            await joined_by(joined)
         return await _grant(joined, user, user.granted | current.roles)
 
 

@@ -4,7 +4,7 @@ across is safe from whoever calls it: read from the catalogue of the database, s
 import psycopg
 import pytest
 
-WITHOUT_ORGANIZATION = {"instances", "schema_migrations", "login_attempts"}
+WITHOUT_ORGANIZATION = {"instances", "schema_migrations", "login_attempts", "passkey_challenges"}
 PARTITIONS = {"ensure_audit_partitions", "ensure_body_partition", "drop_empty_body_partitions"}
 
 

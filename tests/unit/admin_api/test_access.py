@@ -50,7 +50,7 @@ def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> Non
     elif path.startswith("/admin/") or path == "/v1/dry-run":
         assert access.audience is Audience.ADMINISTRATORS
         assert access.rate_class is RateClass.ADMIN
-    elif path.startswith("/auth/session"):
+    elif path.startswith(("/auth/session", "/v1/passkeys")):
         assert (access.audience, access.rate_class) == (Audience.PEOPLE, RateClass.ADMIN)
     elif path == "/auth/backchannel-logout":
         assert access == Access(Audience.PUBLIC)  # its route counts it

@@ -1,0 +1,1 @@
+"""Routes of people about their own passkeys."""

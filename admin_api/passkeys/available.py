@@ -1,0 +1,28 @@
+"""Whether people sign in with passkeys here."""
+
+from admin_api.dependencies import Dependencies
+from headgate.kernel.errors import ConflictError, ForbiddenError
+from headgate.passkeys.service import Passkeys
+
+
+def passkeys_of(dependencies: Dependencies) -> Passkeys:
+    """Raises ForbiddenError."""
+    if dependencies.passkeys is None:
+        raise ForbiddenError(
+            "Passkeys are not available here: an identity provider signs people in, or HEADGATE_PUBLIC_API_URL is"
+            " not an https address with a host name."
+        )
+    return dependencies.passkeys
+
+
+def invitation_address(dependencies: Dependencies, secret: str) -> str:
+    """At which the invited person can accept. Raises ConflictError: there is no such address."""
+    login = dependencies.browser_login
+    if login is not None and login.providers:
+        return login.invitation_address(secret)
+    if dependencies.passkeys is not None:
+        return f"{dependencies.passkeys.party.origin}/auth/login?invitation={secret}"
+    raise ConflictError(
+        "Nobody can accept an invitation here. Configure an identity provider, or set HEADGATE_PUBLIC_API_URL to an"
+        " https address with a host name, so that invited people can sign in with a passkey."
+    )

@@ -1,0 +1,65 @@
+"""What the slice speaks of: the relying party, a passkey, and what a challenge is for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+_LOOPBACK_NAME: Final = "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class RelyingParty:
+    """``origin``: of the pages; browsers sign it. ``rp_id``: its host; a passkey is bound to it (section 4)."""
+
+    rp_id: str
+    origin: str
+
+
+def relying_party_of(public_url: str) -> RelyingParty | None:
+    """None: an address cannot be a relying party, only a name can (section 5.1.2). A loopback address has one."""
+    parts = urlsplit(public_url)
+    host = parts.hostname or ""
+    try:
+        if not ip_address(host).is_loopback:
+            return None
+        host = _LOOPBACK_NAME
+    except ValueError:
+        pass
+    if parts.scheme != "https" and host != _LOOPBACK_NAME:
+        return None
+    port = "" if parts.port is None else f":{parts.port}"
+    return RelyingParty(host, f"{parts.scheme}://{host}{port}")
+
+
+class Purpose(StrEnum):
+    REGISTER = "register"
+    SIGN_IN = "sign_in"
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """``about``: who or which invitation it was given out for. ``user_handle``: what the passkey calls its user."""
+
+    purpose: Purpose
+    about: str
+    user_handle: bytes
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Passkey:
+    """``credential``: AAGUID, credential id and COSE key (section 6.5.1). ``sign_count`` 0: it keeps none."""
+
+    org_id: str
+    passkey_id: str
+    user_id: str
+    credential_id: bytes
+    credential: bytes
+    user_handle: bytes
+    sign_count: int
+    name: str
+    created_at: datetime
+    last_used_at: datetime | None = None
