@@ -55,10 +55,9 @@ class Dependencies:
     """``database`` is logged in as the API's role. ``valkey`` None: rate limits per process, wake-ups by polling.
     ``ca_certificate``: the proxy's, for download; None where there is no proxy beside.
     ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.
+    ``passkeys`` None: nobody signs in with one.
     ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record.
     ``api_url``, ``proxy_url``: as people and agents reach them."""
-    ``passkeys`` None: nobody signs in with one.
-    ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record."""
 
     database: Database
     valkey: Redis | None
