@@ -3,7 +3,8 @@
 # make test    build, all checks, all tests; .ci/run calls exactly this
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
-# make bench   the measurements of the README; make format, reference, lock, clean: what they say
+# make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
+#              they say
 #
 # To use another Python: make PYTHON=/path/to/python3.12. Rust is compiled into CARGO_TARGET_DIR, which clones share.
 
@@ -33,10 +34,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: build up test unit check lint types imports tests bench lock format reference clean help
+.PHONY: build up test unit check lint types imports tests bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+	@sed -n '1,9s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -70,6 +71,10 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 		[ $$? = 1 ] || exit 1; \
 		echo "== what failed, once more by itself: a test that passes now is unsteady, and its cause is to be found"; \
 		$(BIN)/pytest -v --last-failed --last-failed-no-failures=none; })
+
+# The pictures of the documents, taken of a running instance.
+screenshots: build
+	@$(BIN)/python -m tests.browser.screenshots
 
 bench: build
 	@for one in benchmarks/*.py; do \

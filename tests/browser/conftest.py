@@ -1,15 +1,14 @@
 """One instance and one browser for the folder. Playwright's loop runs as long as they do, so no test here is async."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, StorageState, sync_playwright
+from playwright.sync_api import Browser, StorageState
 
 from headgate.demo.certificates import write_service_certificate
 from headgate.organizations.model import Role
+from tests.browser.chromium import chromium
 from tests.browser.window import DESKTOP, Look, Window
 from tests.browser.world import World
 from tests.e2e.clients import Administrator
@@ -39,14 +38,8 @@ def world(instance: Instance, administrator: Administrator) -> World:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    assert chromium, "the tests of pages need Chromium (Debian: apt-get install chromium)"
-    # Chromium's sandbox does not work for root.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")
@@ -77,7 +70,7 @@ def open_window(
     def open_one(role: Role | None = Role.ADMIN, look: Look = DESKTOP, *, script: bool = True) -> Window:
         context = browser.new_context(
             viewport={"width": look.width, "height": look.height},
-            color_scheme="dark" if look.scheme == "dark" else "light",
+            color_scheme=look.scheme,
             has_touch=look.is_phone,
             java_script_enabled=script,
             storage_state=signed_in(role),

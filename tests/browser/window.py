@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
 
@@ -20,7 +20,7 @@ class Look:
     name: str
     width: int
     height: int
-    scheme: str
+    scheme: Literal["light", "dark"]
     is_phone: bool = False
 
     def __str__(self) -> str:
@@ -28,6 +28,7 @@ class Look:
 
 
 DESKTOP: Final = Look("desktop-light", 1440, 900, "light")
+DESKTOP_DARK: Final = Look("desktop-dark", 1440, 900, "dark")
 PHONE: Final = Look("phone-light", 390, 844, "light", is_phone=True)
 PHONE_DARK: Final = Look("phone-dark", 390, 844, "dark", is_phone=True)
 
