@@ -91,6 +91,7 @@ _TEMPLATES.filters |= {
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "short_id": _short_id,
+    "took": lambda seconds: f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s",
     "twice": lambda value: (value, value),
     "utc": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
     "without_agent": lambda sentence, agent: _capital(sentence.removeprefix(f"{agent} wants to ")),

@@ -1,8 +1,9 @@
-// Parts of a page that follow what happens: <element id data-live="/v1/approvals/events">.
+// Parts of a page that follow what happens: <element id data-live="/v1/approvals/events">, or look every so many
+// seconds: <element id data-every="3">.
 // Each event fetches the page again; its parts replace those here. In a list (data-list) under the pointer or with the
 // focus, new rows wait behind a button. The page is parsed by XMLHttpRequest, so that no text becomes markup here
 // (Trusted Types: there is no policy that could make any).
-const parts = () => [...document.querySelectorAll("[data-live]")];
+const parts = () => [...document.querySelectorAll("[data-live], [data-every]")];
 const state = document.querySelector("[data-live-state]");
 let due = 0;
 let paused = false;
@@ -60,7 +61,11 @@ function happened() {
   if (!due && !paused) due = setTimeout(refresh, 250);
 }
 
-for (const address of new Set(parts().map((one) => one.dataset.live))) {
+for (const part of document.querySelectorAll("[data-every]")) {
+  setInterval(() => { if (!document.hidden) happened(); }, part.dataset.every * 1000);
+}
+
+for (const address of new Set(parts().map((one) => one.dataset.live).filter(Boolean))) {
   const source = new EventSource(address);
   source.onopen = () => { if (state) state.hidden = false; };
   source.onerror = () => { if (state) state.hidden = true; };

@@ -1,7 +1,7 @@
 // Times: local where the reader is, UTC on hover; "relative" ones and countdowns go on by themselves.
 // <time datetime data-show="relative|clock|date">, <span data-until="ISO" data-past="text">.
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const steps = [[60, "second"], [60, "minute"], [24, "hour"], [7, "day"], [Infinity, "week"]];
 

@@ -5,7 +5,9 @@ from typing import Final
 from fastapi import APIRouter
 
 from admin_api.web.account import router as account
+from admin_api.web.activity import router as activity
 from admin_api.web.agents import router as agents
+from admin_api.web.call import router as call
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
 from admin_api.web.more import router as more
@@ -16,6 +18,8 @@ from admin_api.web.stop import router as stop
 PAGES: Final[tuple[APIRouter, ...]] = (
     inbox,
     decide,
+    activity,
+    call,
     reports,
     account,
     stop,

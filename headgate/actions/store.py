@@ -43,6 +43,8 @@ class ActionFilter:
 
     agent_id: str | None = None
     status: ActionStatus | None = None
+    tool: str | None = None
+    operation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,23 @@ async def list_actions(
     actions may have a status, or hardly any."""
     where, parameters = _conditions(org_id, wanted)
     source = sql.SQL("actions a WHERE {}").format(where)
+    actions = await newest_actions(connection, org_id, wanted, limit=limit, offset=offset, cursor=cursor)
+    shown = Shown(len(actions), limit, offset, cursor)
+    total, is_minimum = await count_list(connection, source, parameters, shown, exact=exact_total, prepare=False)
+    return ActionPage(
+        actions=actions,
+        total=total,
+        total_is_minimum=is_minimum,
+        next_cursor=actions[-1].action_id if len(actions) == limit else None,
+    )
+
+
+async def newest_actions(
+    connection: Connection, org_id: str, wanted: ActionFilter, *, limit: int, offset: int = 0, cursor: str | None = None
+) -> list[Action]:
+    """A page of ``list_actions`` without its total."""
+    where, parameters = _conditions(org_id, wanted)
+    source = sql.SQL("actions a WHERE {}").format(where)
     # The page is found first: what is passed over on the way to it is not looked up.
     page = sql.SQL(
         "WITH page AS MATERIALIZED (SELECT a.action_id FROM {} {} ORDER BY a.action_id DESC"
@@ -128,15 +147,7 @@ async def list_actions(
             page, {**parameters, "before": cursor, "limit": limit, "offset": offset}, prepare=False
         )
     ).fetchall()
-    shown = Shown(len(rows), limit, offset, cursor)
-    total, is_minimum = await count_list(connection, source, parameters, shown, exact=exact_total, prepare=False)
-    actions = [_action(row) for row in rows]
-    return ActionPage(
-        actions=actions,
-        total=total,
-        total_is_minimum=is_minimum,
-        next_cursor=actions[-1].action_id if len(actions) == limit else None,
-    )
+    return [_action(row) for row in rows]
 
 
 async def by_idempotency_key(
@@ -166,14 +177,13 @@ async def move_action(
 
 
 def _conditions(org_id: str, wanted: ActionFilter) -> tuple[sql.Composed, dict[str, object]]:
-    parts = [sql.SQL("a.org_id = %(org)s")]
+    parts: list[sql.Composable] = [sql.SQL("a.org_id = %(org)s")]
     values: dict[str, object] = {"org": org_id}
-    if wanted.agent_id is not None:
-        parts.append(sql.SQL("a.agent_id = %(agent)s"))
-        values["agent"] = wanted.agent_id
-    if wanted.status is not None:
-        parts.append(sql.SQL("a.status = %(status)s"))
-        values["status"] = wanted.status.value
+    given = {"agent_id": wanted.agent_id, "status": wanted.status, "tool": wanted.tool, "operation": wanted.operation}
+    for name, value in given.items():
+        if value is not None:
+            parts.append(sql.SQL("a.{} = {}").format(sql.Identifier(name), sql.Placeholder(name)))
+            values[name] = str(value)
     return sql.SQL(" AND ").join(parts), values
 
 

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         ExchangeDifferenceAnswer,
         ExecutionDetail,
         FiguresAnswer,
+        FoundActionsAnswer,
         FunnelAnswer,
         FunnelEvent,
         GlassAnswer,
@@ -2313,6 +2314,40 @@ def list_actions(
 def create_action(body: dict[str, Any]) -> Call[SubmittedAnswer]:
     """Propose an action. ``POST /v1/actions``"""
     return Call("POST", "/v1/actions", body=body)
+
+
+def list_actions_search(
+    *,
+    agent: str | None = None,
+    status: str | None = None,
+    tool: str | None = None,
+    operation: str | None = None,
+    decision: str | None = None,
+    host: str | None = None,
+    method: str | None = None,
+    path: str | None = None,
+    text: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[FoundActionsAnswer]:
+    """List actions search. ``GET /v1/actions/search``"""
+    return Call(
+        "GET",
+        "/v1/actions/search",
+        parameters={
+            "agent": agent,
+            "status": status,
+            "tool": tool,
+            "operation": operation,
+            "decision": decision,
+            "host": host,
+            "method": method,
+            "path": path,
+            "text": text,
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
 
 
 def get_action(id: str, *, wait: int | None = None, expand: str | None = None) -> Call[ActionDetailAnswer]:

@@ -1212,6 +1212,32 @@ class FlatError(TypedDict):
 type Format = Literal["har", "flow", "curl"]
 
 
+class FoundActionAnswer(TypedDict):
+    agent_id: NotRequired[str | None]
+    agent_name: str | None
+    approval_id: str | None
+    created_at: str
+    decision: DecisionAnswer
+    execution: ExecutionAnswer | None
+    id: str
+    is_duplicate: bool | None
+    operation: str
+    request_line: RequestLineAnswer | None
+    source: str
+    status: str
+    tool: str
+    updated_at: str
+
+
+class FoundActionsAnswer(TypedDict):
+    """A search looks at a bounded number of actions at once: ``next_cursor`` goes on behind the last that it looked at, also where none was found. ``looked_back_to``: the time of that one."""
+
+    data: list[FoundActionAnswer]
+    looked_at: int
+    looked_back_to: str | None
+    pagination: UncountedPagination
+
+
 class FunnelAnswer(TypedDict):
     accepted: Literal[True]
 
@@ -2581,6 +2607,16 @@ class RequestAnswer(TypedDict):
     operation: str
     params: JsonObjectOutput
     tool: str
+
+
+class RequestLineAnswer(TypedDict):
+    """Of an intercepted call; the path without its query."""
+
+    host: str
+    method: str
+    path: str
+    port: int
+    scheme: str
 
 
 class RequirementAnswer(TypedDict):

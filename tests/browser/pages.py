@@ -56,6 +56,10 @@ PAGES: Final = (
     Page("/inbox/{hostile_decided_id}", Scope.APPROVALS_READ),
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
+    Page("/activity", Scope.ACTIONS_READ),
+    Page("/activity?q=decision:deny+github", Scope.ACTIONS_READ),
+    Page("/activity?q=planet:mars", Scope.ACTIONS_READ, status=400),
+    Page("/calls/{action_id}", Scope.ACTIONS_READ),
     # policies
     Page("/policies", Scope.POLICIES_READ),
     Page("/policies/new", Scope.POLICIES_WRITE),

@@ -1,0 +1,65 @@
+"""/activity: the calls as they come, newest first, filtered by a line of words."""
+
+import re
+from dataclasses import asdict
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from admin_api.actions.search_routes import FoundActionsAnswer, search
+from admin_api.identifiers import ActionId
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.call_filter import NAMES, CallFilter, parse_call_filter
+from admin_api.web.page_route import PageRoute
+from admin_api.web.shell import shell_page
+from headgate.kernel.errors import HeadgateError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_AT_ONCE: Final = 100
+_IDS: Final = {"act": "/calls/", "apr": "/inbox/", "agt": "/agents/", "pol": "/policies/"}
+_ID: Final = re.compile(r"(act|apr|agt|pol)_[0-9a-f-]{36}")
+
+
+@router.get("/activity", response_class=Response)
+async def activity(
+    api: CurrentApi, q: Annotated[str, Query(max_length=2_000)] = "", cursor: ActionId | None = None
+) -> Response:
+    """An identifier goes to what it names."""
+    if (named := _ID.fullmatch(q.strip())) is not None:
+        return Response(status_code=303, headers={"Location": _IDS[named[1]] + named[0]})
+    wanted, found, message, status = CallFilter(), None, None, 200
+    try:
+        wanted = parse_call_filter(q)
+        found = await _search(api, wanted, cursor)
+    except HeadgateError as error:
+        message, status = error.message, error.http_status
+    context = {
+        "q": q,
+        "chips": {name: value for name, value in asdict(wanted).items() if value is not None},
+        "found": found,
+        "names": NAMES,
+        "message": message,
+        "is_first": cursor is None,
+    }
+    return await shell_page(api, "activity.html", "/activity", context, status=status)
+
+
+async def _search(api: Api, wanted: CallFilter, cursor: str | None) -> FoundActionsAnswer:
+    return await api.call(
+        search,
+        api.principal,
+        api.dependencies,
+        agent=wanted.agent,
+        status=wanted.status,
+        tool=wanted.tool,
+        operation=wanted.operation,
+        decision=wanted.decision,
+        host=wanted.host,
+        method=wanted.method,
+        path=wanted.path,
+        text=wanted.text,
+        limit=_AT_ONCE,
+        cursor=cursor,
+    )

@@ -1,0 +1,112 @@
+"""/calls/{action_id}: one call, from its submission to its outcome, and why it was decided so.
+
+The address is what a refusal carries as ``details.help_url``: whoever may read actions finds here what was denied, by
+which policy, and what to do.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.actions.routes import get
+from admin_api.actions.schemas import ActionDetailAnswer
+from admin_api.agents.routes import get as get_agent
+from admin_api.identifiers import ActionId
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.page_route import PageRoute
+from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
+from headgate.kernel.canonical_json import JsonObject
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """``kind`` is one of the four meanings, or empty."""
+
+    at: datetime
+    text: str
+    kind: str = ""
+    note: str | None = None
+
+
+@router.get("/calls/{action_id}", response_class=Response)
+async def call(api: CurrentApi, action_id: ActionId) -> Response:
+    answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
+    context: dict[str, object] = {
+        "call": answer,
+        "agent_name": await _agent_name(api, answer.request.agent_id),
+        "timeline": timeline_of(answer),
+        "advice": advice_of(answer),
+        "curl": curl_of(answer.request.http),
+        "may_audit": api.may(Scope.AUDIT_READ),
+        "may_administer": api.may(Scope.ADMIN),
+    }
+    return await shell_page(api, "call.html", "/activity", context)
+
+
+async def _agent_name(api: Api, agent_id: str) -> str:
+    if not api.may(Scope.ADMIN):
+        return agent_id
+    return (await api.call(get_agent, agent_id, api.principal, api.dependencies)).name
+
+
+def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
+    """What happened, in the order of time."""
+    decided = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
+    kind, word = decided.get(answer.decision.decision, ("failed", answer.decision.decision))
+    found = [Moment(answer.created_at, f"Submitted, and decided: {word}", kind, answer.decision.reason)]
+    approval, execution = answer.approval, answer.execution
+    if approval is not None and approval.decided_at is not None:
+        was_approved = approval.status == "approved"
+        word = (
+            f"{'Approved' if was_approved else approval.status.capitalize()} by {approval.approver_id or 'the clock'}"
+        )
+        found.append(Moment(approval.decided_at, word, "allowed" if was_approved else "denied", approval.comment))
+    if execution is not None:
+        if execution.started_at is not None:
+            found.append(Moment(execution.started_at, "Forwarded"))
+        if execution.completed_at is not None:
+            kind = "failed" if execution.error else "allowed"
+            found.append(Moment(execution.completed_at, f"Ended: {execution.status}", kind, execution.error))
+    return sorted(found, key=lambda one: one.at)
+
+
+def advice_of(answer: ActionDetailAnswer) -> str | None:
+    """What the agent's owner can do about a call that did not go through; None: it did, or it still may."""
+    approval = answer.approval
+    if answer.status == "pending_approval":
+        return "A person has to approve it. Ask an approver; the agent sends the same call again after the approval."
+    if approval is not None and approval.status == "denied":
+        return "A person denied it. Follow the reason, or talk to that person. The same call opens a new request."
+    if approval is not None and approval.status == "expired":
+        return "Nobody decided in time. The agent can send the same call again, which opens a new request."
+    if answer.status == "denied":
+        if answer.decision.policy_id is not None:
+            return "A policy denies it. Change the call, or ask an administrator to change the policy."
+        return "No policy allows it, or a stop or the list of destinations refuses it. Ask an administrator."
+    if answer.status == "failed":
+        return "It was allowed, and failed on its way or at its destination. The error names the cause."
+    return None
+
+
+def curl_of(http: JsonObject | None) -> str | None:
+    """The request line and the covered headers as a command; secrets are masked, and the body is not in it."""
+    if http is None:
+        return None
+    headers = http.get("headers")
+    words = [
+        "curl",
+        "-X",
+        str(http.get("method", "GET")),
+        f"{http.get('scheme')}://{http.get('host')}{http.get('path')}",
+    ]
+    for name, value in (headers if isinstance(headers, dict) else {}).items():
+        for one in value if isinstance(value, list) else [value]:
+            words += ["-H", f"{name}: {one}"]
+    return shlex.join(words)

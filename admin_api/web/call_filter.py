@@ -1,0 +1,83 @@
+"""The filter language of the calls: ``agent:billing tool:stripe status:failed path~refund invoice``.
+
+``name:value`` compares, ``path~part`` looks for a part, and other words are looked for in what the call says. Quotes
+keep spaces: ``agent:"night shift"``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final, Literal
+
+from headgate.actions.model import ActionStatus
+from headgate.kernel.errors import ValidationError
+
+_WORD: Final = re.compile(r'(?:([a-z]+)([:~]))?(?:"([^"]*)"|(\S+))')
+type Verdict = Literal["allow", "deny", "require_approval"]
+
+_DECISIONS: Final[Mapping[str, Verdict]] = {
+    "allow": "allow",
+    "deny": "deny",
+    "hold": "require_approval",
+    "require_approval": "require_approval",
+}
+_STATUSES: Final = tuple(one.value for one in ActionStatus)
+_MOST_CHARACTERS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """None: any. ``decision`` is the API's word."""
+
+    agent: str | None = None
+    tool: str | None = None
+    operation: str | None = None
+    host: str | None = None
+    decision: Verdict | None = None
+    status: ActionStatus | None = None
+    method: str | None = None
+    path: str | None = None
+    text: str | None = None
+
+
+NAMES: Final = tuple(one.name for one in fields(CallFilter) if one.name != "text")
+
+
+def parse_call_filter(query: str) -> CallFilter:
+    """Raises ValidationError, which names the word that cannot be read."""
+    if len(query) > _MOST_CHARACTERS:
+        raise ValidationError(f"The filter has more than {_MOST_CHARACTERS} characters.", details={"field": "q"})
+    found: dict[str, str] = {}
+    words: list[str] = []
+    for name, sign, quoted, plain in _WORD.findall(query):
+        value = quoted or plain
+        if not name or name in ("http", "https"):
+            words.append(f"{name}{sign}{value}")
+            continue
+        _require_known(name, sign, value, found)
+        found[name] = value
+    status, decision = found.pop("status", None), found.pop("decision", None)
+    return CallFilter(
+        **found,
+        status=None if status is None else ActionStatus(status),
+        decision=None if decision is None else _DECISIONS[decision],
+        text=" ".join(words) or None,
+    )
+
+
+def _require_known(name: str, sign: str, value: str, found: dict[str, str]) -> None:
+    word = f"{name}{sign}{value}"[:64]
+    if name not in NAMES:
+        raise _unknown(f"{word}: there is no filter {name[:32]!r}. Filters: {', '.join(NAMES)}.")
+    if name in found:
+        raise _unknown(f"{word}: {name} is there twice.")
+    if (name == "path") != (sign == "~"):
+        raise _unknown(f"{word}: write {'path~part' if name == 'path' else f'{name}:value'}.")
+    if name == "decision" and value not in _DECISIONS:
+        raise _unknown(f"{word}: a decision is allow, deny or hold.")
+    if name == "status" and value not in _STATUSES:
+        raise _unknown(f"{word}: a status is {', '.join(_STATUSES)}.")
+
+
+def _unknown(message: str) -> ValidationError:
+    return ValidationError(message, details={"field": "q", "reason": message})

@@ -1,0 +1,62 @@
+"""The filter language of the calls."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admin_api.web.call_filter import CallFilter, parse_call_filter
+from headgate.actions.model import ActionStatus
+from headgate.kernel.errors import ValidationError
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("", CallFilter()),
+        ("  ", CallFilter()),
+        (
+            'agent:"night shift" tool:stripe decision:hold method:POST',
+            CallFilter(agent="night shift", tool="stripe", decision="require_approval", method="POST"),
+        ),
+        ("path~/refunds host:api.stripe.com", CallFilter(path="/refunds", host="api.stripe.com")),
+        ("globex invoice 42", CallFilter(text="globex invoice 42")),
+        ("https://example.com/a", CallFilter(text="https://example.com/a")),
+        ("status:failed timeout", CallFilter(status=ActionStatus.FAILED, text="timeout")),
+        ("operation:a:b", CallFilter(operation="a:b")),
+    ],
+)
+def test_words_and_names(query: str, wanted: CallFilter) -> None:
+    assert parse_call_filter(query) == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("planet:mars", "planet:mars: there is no filter 'planet'"),
+        ("tool:a tool:b", "tool:b: tool is there twice"),
+        ("path:/a", "path:/a: write path~part"),
+        ("host~a", "host~a: write host:value"),
+        ("decision:maybe", "decision:maybe: a decision is"),
+        ("status:odd", "status:odd: a status is"),
+        ("x" * 1001, "more than 1000 characters"),
+    ],
+)
+def test_what_cannot_be_read_is_named(query: str, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        parse_call_filter(query)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(query: str) -> None:
+    try:
+        parse_call_filter(query)
+    except ValidationError as error:
+        assert error.message
+
+
+_VALUE = st.from_regex(r"\A[a-z0-9._/-]{1,20}\Z")
+
+
+@given(_VALUE, _VALUE, _VALUE)
+def test_what_is_written_is_read(agent: str, host: str, path: str) -> None:
+    assert parse_call_filter(f"path~{path} agent:{agent} host:{host}") == CallFilter(agent=agent, host=host, path=path)
