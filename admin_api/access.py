@@ -143,6 +143,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/agents/{}"): _page(Scope.ADMIN),
         ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports
+        ("GET", "/audit"): _page(Scope.AUDIT_READ),
+        ("GET", "/audit/checkpoints"): _page(Scope.AUDIT_READ),
+        ("POST", "/audit/checkpoints"): _page(Scope.AUDIT_READ),
+        ("GET", "/audit/{}"): _page(Scope.AUDIT_READ),
         ("GET", "/reports"): _page(Scope.AUDIT_READ),
         ("POST", "/reports"): _page(Scope.AUDIT_READ),
         ("POST", "/reports/{}/delete"): _page(Scope.ADMIN),

@@ -87,6 +87,7 @@ _TEMPLATES.filters |= {
     "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "iso": rfc3339,
+    "json_line": lambda value: json.dumps(value, ensure_ascii=False),
     "json_source": _json_source,
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],

@@ -23,6 +23,8 @@ class PageRoute(GuardedRoute):
         guarded = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
+            if (whole := _without_blanks(request)) is not None:
+                return Response(status_code=303, headers={"Location": whole})
             try:
                 return await guarded(request)
             except UnauthorizedError:
@@ -33,6 +35,15 @@ class PageRoute(GuardedRoute):
                 return page("error.html", {"message": _problem(error), "details": None}, status=404)
 
         return shown
+
+
+def _without_blanks(request: Request) -> str | None:
+    """The address without the fields that a form of filters sends empty; None: it has none."""
+    pairs = request.query_params.multi_items()
+    if request.method not in _SAFE_METHODS or all(value for _, value in pairs):
+        return None
+    query = urlencode([(name, value) for name, value in pairs if value])
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 def _sign_in(request: Request) -> Response:

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from admin_api.web.account import router as account
 from admin_api.web.activity import router as activity
 from admin_api.web.agents import router as agents
+from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
@@ -20,6 +21,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     decide,
     activity,
     call,
+    audit,
     reports,
     account,
     stop,

@@ -72,6 +72,11 @@ PAGES: Final = (
     Page("/agents/{agent_id}", Scope.ADMIN),
     Page("/more", Scope.APPROVALS_READ),
     # audit, traffic, reports
+    Page("/audit", Scope.AUDIT_READ),
+    Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),
+    Page("/audit?tool=No+Tool", Scope.AUDIT_READ, status=404),
+    Page("/audit/checkpoints", Scope.AUDIT_READ),
+    Page("/audit/{event_id}", Scope.AUDIT_READ),
     Page("/reports", Scope.AUDIT_READ),
     # sign in, account
     Page("/account"),

@@ -33,6 +33,7 @@ class World:
         self.names: dict[str, str] = {}
         self.names["agent_id"] = str(instance.runtime["agent_id"])
         self.names["action_id"] = self.submit("merge_pull_request", {"repo": "acme/site"})["id"]
+        self.names["event_id"] = administrator.get("/admin/audit")["data"][0]["id"]
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})

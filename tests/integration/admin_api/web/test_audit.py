@@ -1,0 +1,79 @@
+"""The log in a browser: found, shown with its proof, verified; blank fields of a form of filters are none."""
+
+import re
+
+import pytest
+
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.model import Role
+
+_HOSTILE = "<script>alert(1)</script>\u202e"
+
+
+async def _called(gate) -> str:
+    body = {"tool": "write", "operation": "line", "params": {}, "context": {"reason": _HOSTILE}}
+    return str((await gate.as_agent.post("/v1/actions", json=body)).json()["id"])
+
+
+def _rows(text: str) -> list[str]:
+    return re.findall(r'data-row="(evt_[^"]+)"', text)
+
+
+async def test_events_with_their_call_and_one_with_its_place(gate) -> None:
+    action_id = await _called(gate)
+    person = gate.person("otto", Role.AUDITOR)
+    listed = await person.get(f"/audit?action_id={action_id}&event_type=action.submitted")
+    (event_id,) = _rows(listed.text)
+    assert f'href="/calls/{action_id}">write.line</a>' in listed.text
+    shown = await person.get(f"/audit/{event_id}")
+    event = (await person.get(f"/admin/audit/{event_id}")).json()
+    assert event["hash"] in shown.text
+    assert "<script>alert" not in shown.text + listed.text
+    assert _rows((await person.get("/audit?search=nothing-says-this")).text) == []
+
+
+async def test_blank_fields_are_left_out_of_the_address(gate) -> None:
+    await _called(gate)
+    answer = await gate.person().get("/audit?event_type=&tool=write&search=&start_date=")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/audit?tool=write")
+    assert _rows((await gate.person().get("/audit?tool=write")).text)
+
+
+@pytest.mark.parametrize("query", ["event_type=no.such", "tool=No+Tool", "cursor=x", "start_date=soon", "planet=mars"])
+async def test_what_cannot_be_asked_is_refused_on_a_page(gate, query: str) -> None:
+    answer = await gate.person().get(f"/audit?{query}")
+    assert answer.status_code in (400, 404)
+    assert "This page cannot be shown" in answer.text
+
+
+async def test_verify(gate) -> None:
+    await _called(gate)
+    person = gate.person()
+    assert "Verify the log" in (await person.get("/audit/checkpoints")).text
+    answer = await person.post("/audit/checkpoints", data={"start_date": "", "checkpoint": ""})
+    assert answer.status_code == 200
+    assert "Valid</span>" in answer.text
+    refused = await person.post("/audit/checkpoints", data={"start_date": "2026-02-01", "end_date": "2026-01-01"})
+    assert (refused.status_code, "end_date is before" in refused.text) == (400, True)
+
+
+async def test_a_row_that_was_changed_is_said(gate, superuser) -> None:
+    action_id = await _called(gate)
+    person = gate.person()
+    assert (await person.get(f"/audit?action_id={action_id}")).status_code == 200  # it is sealed
+    superuser.execute("UPDATE actions SET tool = 'other' WHERE action_id = %s", [action_id])
+    answer = await person.post("/audit/checkpoints", data={})
+    assert "Not valid</span>" in answer.text
+    assert "expected write, found other" in re.sub(r"\s+", " ", answer.text)
+
+
+@pytest.mark.parametrize(("role", "status"), [(Role.AUDITOR, 200), (Role.APPROVER, 403), (Role.VIEWER, 403)])
+async def test_role_by_role(gate, role: Role, status: int) -> None:
+    person = gate.person(role.value, role)
+    for path in ("/audit", "/audit/checkpoints"):
+        assert (await person.get(path)).status_code == status
+    assert (await person.post("/audit/checkpoints", data={})).status_code == status
+
+
+async def test_what_is_another_organizations_is_not_there(gate) -> None:
+    assert (await gate.person().get(f"/audit/{new_id(IdPrefix.EVENT)}")).status_code == 404
