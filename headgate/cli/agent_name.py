@@ -1,8 +1,9 @@
-"""An agent named on the command line: by its id, or by the name that people gave it."""
+"""An agent named on the command line: by the name that people gave it, by its id, or by a part of the id."""
 
 from typing import Final
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.short_id import is_short, is_whole, matching, the_one
 from headgate.cli.tables import safe
 from headgate.client import operations
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -12,12 +13,12 @@ _PAGE: Final = 200
 
 
 def agent_id_of(client: ApiClient, agent: str) -> str:
-    """An id is passed on as it is: only the API knows whether it is one. Names are not unique, and what would be done
+    """A whole id is passed on as it is. Names are not unique, and what would be done
     to one of several is refused; who was deactivated steps back for those that live.
 
     Raises NotFoundError: nobody is called so. Raises ValidationError: several are; it lists their ids.
     """
-    if agent.startswith(f"{IdPrefix.AGENT}_"):
+    if is_whole(IdPrefix.AGENT, agent) or _is_strange(agent):
         return agent
     found: dict[bool, list[str]] = {True: [], False: []}
     cursor: str | None = None
@@ -30,12 +31,30 @@ def agent_id_of(client: ApiClient, agent: str) -> str:
         if cursor is None:
             break
     called_so = found[True] or found[False]
+    if not called_so and is_short(IdPrefix.AGENT, agent):
+        return the_one(agent, _with_part(client, agent), what="agent", listed_by="agents list")
     if not called_so:
         raise NotFoundError(f"there is no agent {safe(agent)}: headgate agents list shows all")
     if len(called_so) > 1:
         ids = "\n".join(f"  {safe(one)}" for one in called_so)
         raise ValidationError(f"{len(called_so)} agents are called {safe(agent)}; name one by its id:\n{ids}")
     return str(called_so[0])
+
+
+def _is_strange(agent: str) -> bool:
+    """Only the API knows what it makes of it."""
+    return agent.startswith(f"{IdPrefix.AGENT}_") and not is_short(IdPrefix.AGENT, agent)
+
+
+def _with_part(client: ApiClient, part: str) -> list[tuple[str, str]]:
+    names: dict[str, str] = {}
+    cursor: str | None = None
+    while True:
+        page = client.send(operations.list_agents, limit=_PAGE, cursor=cursor)
+        names |= {one["id"]: one["name"] for one in page["data"]}
+        cursor = page["pagination"]["next_cursor"]
+        if cursor is None:
+            return [(one, names[one]) for one in matching(IdPrefix.AGENT, part, names)]
 
 
 def agent_id_if_named(client: ApiClient, agent: str | None) -> str | None:

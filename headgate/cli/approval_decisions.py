@@ -7,6 +7,7 @@ from typing import cast
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.approval_id import approval_id_of
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
 from headgate.cli.grants import said
 from headgate.cli.tables import safe, show_json
@@ -34,10 +35,10 @@ def approve(
     """Let the call through, once; several are each decided by themselves."""
     client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
-        _decide_many(client, "approve", approval_ids, identical, comment, as_json)
+        _decide_many(client, "approve", _whole(client, approval_ids), identical, comment, as_json)
         return
     body: ApproveRequest = {} if comment is None else {"comment": comment}
-    _decided(client.send(operations.approve_approval, approval_ids[0], body), as_json)
+    _decided(client.send(operations.approve_approval, approval_id_of(client, approval_ids[0]), body), as_json)
 
 
 @click.command()
@@ -50,9 +51,10 @@ def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: b
     """Refuse the call; several are each decided by themselves."""
     client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
-        _decide_many(client, "deny", approval_ids, identical, reason, as_json)
+        _decide_many(client, "deny", _whole(client, approval_ids), identical, reason, as_json)
         return
-    _decided(client.send(operations.deny_approval, approval_ids[0], {"reason": reason}), as_json)
+    approval_id = approval_id_of(client, approval_ids[0])
+    _decided(client.send(operations.deny_approval, approval_id, {"reason": reason}), as_json)
 
 
 @click.command()
@@ -78,13 +80,16 @@ def grant(
         body["conditions"] = conditions_body(conditions)
     if comment is not None:
         body["comment"] = comment
-    answer = ApiClient(find_target(runtime_file)).send(
-        operations.grant_approval, approval_id, cast("ApproveAndGrant", body)
-    )
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.grant_approval, approval_id_of(client, approval_id), cast("ApproveAndGrant", body))
     if as_json:
         show_json(answer)
         return
     click.echo(f"{safe(answer['approval_id'])} is {safe(answer['status'])}; {said(answer['grant'])}")
+
+
+def _whole(client: ApiClient, approval_ids: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(approval_id_of(client, one) for one in approval_ids)
 
 
 def _decide_many(

@@ -13,11 +13,14 @@ import click
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_decisions import approve, deny, grant
+from headgate.cli.approval_id import approval_id_of
+from headgate.cli.approval_text import call_text, time_left
 from headgate.cli.approval_watch import watch
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
 from headgate.client.types import ApprovalDetailAnswer
+from headgate.kernel.clock import system_clock
 
 EXIT_STATUS: Final = {"approved": 0, "denied": 3, "expired": 4, "pending": 5}
 """Of ``show --wait``, for scripts; 1 and 2 are what they are for every command."""
@@ -67,17 +70,19 @@ def list_all(
     if not answer["data"]:
         click.echo("no pending approval requests (decided ones: --status all)" if status == "pending" else "none")
         return
+    now = system_clock()
     show_table(
-        ("APPROVAL", "STATUS", "RISK", "SAME", "CALL", "WHY", "EXPIRES"),
+        ("APPROVAL", "STATUS", "RISK", "LEFT", "SAME", "AGENT", "CALL", "WHY"),
         (
             (
                 one["id"],
                 one["status"],
                 one["decision"]["risk_level"],
+                time_left(one["held_until"] or one["expires_at"], now) if one["status"] == "pending" else "",
                 one["identical_pending"] if one["identical_pending"] > 1 else "",
-                _call(one["action"]),
+                one["agent_name"] or one["agent_id"],
+                call_text(one["action"]),
                 one["decision"]["reason"],
-                one["expires_at"][:19],
             )
             for one in answer["data"]
         ),
@@ -95,7 +100,7 @@ def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file
     With --wait the exit status is 0 where it is approved, 3 denied, 4 expired, 5 still pending.
     """
     client = ApiClient(find_target(runtime_file))
-    answer = _decided_within(client, approval_id, wait_seconds or 0)
+    answer = _decided_within(client, approval_id_of(client, approval_id), wait_seconds or 0)
     if as_json:
         show_json(answer)
     else:
@@ -124,7 +129,7 @@ def _show(answer: ApprovalDetailAnswer) -> None:
             ("status", answer["status"]),
             ("action", answer["action_id"]),
             ("agent", answer["agent_id"]),
-            ("call", _call(answer["action"])),
+            ("call", call_text(answer["action"])),
             ("why", answer["decision"]["reason"]),
             ("risk", answer["decision"]["risk_level"]),
             ("policy", answer["decision"]["policy_id"]),
@@ -176,9 +181,3 @@ def told(entry: Mapping[str, Any]) -> str:
 def _proposed(answer: ApprovalDetailAnswer) -> str | None:
     """What the agent asked for, where somebody approved something else."""
     return None if answer["edit"] is None else json.dumps(answer["action"]["params"])
-
-
-def _call(action: Mapping[str, Any]) -> str:
-    params = action["params"]
-    where = f" {params['host']}{params.get('path', '')}" if isinstance(params.get("host"), str) else ""
-    return f"{action['tool']}.{action['operation']}{where}"

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -60,7 +61,7 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
                     one["created_at"] or "?",
                     one["event_type"],
                     decided(one["data"]),
-                    _who(one["actor"]),
+                    actor_text(one["actor"]),
                     one["action_id"] or "-",
                     one["id"],
                 )
@@ -108,7 +109,7 @@ def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
         (
             ("event", event["id"]),
             ("type", event["event_type"]),
-            ("who", _who(event["actor"])),
+            ("who", actor_text(event["actor"])),
             ("address", None if event["actor"] is None else event["actor"]["address"]),
             ("action", event["action_id"]),
             ("agent", event["agent_id"]),
@@ -161,7 +162,3 @@ def decided(data: Mapping[str, Any]) -> str:
     """What an event decided, or what somebody voted for; the other events' types say what there is to say."""
     said = data.get("decision", data.get("vote"))
     return said if isinstance(said, str) else "-"
-
-
-def _who(actor: Mapping[str, Any] | None) -> str:
-    return "(erased)" if actor is None else str(actor["name"] or actor["id"])

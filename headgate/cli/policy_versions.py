@@ -5,6 +5,7 @@ from typing import Final, TextIO, cast
 
 import click
 
+from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_file import complaints_about
@@ -148,7 +149,7 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
 
 
 def _who(actor: ActorAnswer | None) -> str:
-    return "" if actor is None else actor["name"] or actor["id"]
+    return "" if actor is None else actor_text(actor)
 
 
 COMMANDS: Final = (update, versions, index, diff, restore)

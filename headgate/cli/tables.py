@@ -1,11 +1,19 @@
 """Tables and documents for a terminal. What agents sent is shown as text, never as what a terminal obeys."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import click
 
+from headgate.cli import terminal
 from headgate.kernel.visible_text import visible
+
+_NARROWEST: Final = 5
+_ID: Final = re.compile("[a-z]{3}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\S*")
+_FIRM: Final = re.compile(rf"(?:{_ID.pattern}|{_TIME.pattern}|[0-9-]*)")
 
 
 def safe(value: object) -> str:
@@ -14,11 +22,46 @@ def safe(value: object) -> str:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Columns as wide as what is in them; two spaces between."""
+    """Columns as wide as what is in them; two spaces between. On a terminal ids and times are shortened, long cells are
+    cut to its width, empty columns are left out, and states have colors. Elsewhere everything is whole."""
     lines = [tuple(columns), *(tuple(safe(cell) for cell in row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    if (most := terminal.width()) is not None:
+        used = [index for index in range(len(columns)) if any(line[index] for line in lines[1:])]
+        lines = [tuple(line[index] for index in used) for line in lines]
+        firm = [all(_FIRM.fullmatch(line[index]) for line in lines[1:]) for index in range(len(used))]
+        lines = [tuple(_short(cell) for cell in line) for line in lines]
+        widths = [max(len(line[index]) for line in lines) for index in range(len(used))]
+        widths = _fitting(widths, firm, most)
     for line in lines:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        cells = [(cell, _cut(cell, width).ljust(width)) for cell, width in zip(line, widths, strict=True)]
+        last = len(cells) - 1
+        shown = (text.rstrip() if index == last else text for index, (_, text) in enumerate(cells))
+        words = (terminal.colored(cell, text) for (cell, _), text in zip(cells, shown, strict=True))
+        click.echo("  ".join(words).rstrip())
+
+
+def _fitting(wanted: Sequence[int], firm: Sequence[bool], most: int) -> list[int]:
+    """The widest column gives first, until all fit or none is left that could. Ids and times stay whole."""
+    widths = list(wanted)
+    able = [index for index, is_firm in enumerate(firm) if not is_firm]
+    while sum(widths) + 2 * (len(widths) - 1) > most:
+        widest = max(able, key=lambda index: widths[index], default=None)
+        if widest is None or widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else cell[: width - 1] + "…"
+
+
+def _short(cell: str) -> str:
+    """``apr_01a2…bed3``, which commands take; a time to the second, without the year and the T."""
+    if _ID.fullmatch(cell):
+        return f"{cell[:8]}…{cell[-4:]}"
+    return f"{cell[5:10]} {cell[11:19]}" if _TIME.fullmatch(cell) else cell
 
 
 def show_json(document: object) -> None:

@@ -1,0 +1,22 @@
+"""An approval request in a few words: its call, and the time that is left."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
+
+
+def call_text(action: Mapping[str, Any]) -> str:
+    params = action["params"]
+    where = f" {params['host']}{params.get('path', '')}" if isinstance(params.get("host"), str) else ""
+    return f"{action['tool']}.{action['operation']}{where}"
+
+
+def time_left(until: str, now: datetime) -> str:
+    """``42 s``, ``9 min``, ``3 h`` or ``2 d``."""
+    seconds = max(0, int((datetime.fromisoformat(until) - now).total_seconds()))
+    for unit, length in _UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
