@@ -60,9 +60,15 @@ class Window:
         assert answer.status == status, f"{path}: {answer.status}, {answer.text()[:300]}"
         return self.page
 
+    def look(self, look: Look) -> None:
+        """At the same page, at another size and in other colors."""
+        self.page.set_viewport_size({"width": look.width, "height": look.height})
+        self.page.emulate_media(color_scheme=look.scheme)
+
     def accessibility_violations(self) -> list[str]:
         """What axe finds against WCAG 2.2 A and AA."""
-        self.page.evaluate(_AXE.read_text())
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(_AXE.read_text())
         options = {"runOnly": {"type": "tag", "values": _RULES}, "resultTypes": ["violations"]}
         found = self.page.evaluate("(options) => axe.run(document, options)", options)
         return [_described(one) for one in found["violations"]]
