@@ -3,10 +3,13 @@
 The walk is over the table of routes itself, so that a new one has to say what its names are.
 """
 
+import json
 import re
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pytest
 
 from admin_api.access import ACCESS, Audience
 from headgate.agents.scopes import KeyKind, Scope
@@ -15,6 +18,7 @@ from headgate.organizations.model import Role
 from headgate.traffic.mask_exchange import mask_exchange
 from headgate.traffic.sealed_exchange import seal_exchange
 from tests.integration.admin_api.links.test_routes import user_of
+from tests.soft_authenticator import SoftAuthenticator
 from tests.unit.traffic.samples import sample
 
 _REGO = """package gate
@@ -51,6 +55,7 @@ _NAMES = {
     "/admin/notifications": ("notification",),
     "/admin/webhooks": ("webhook", "delivery"),
     "/v1/connections": ("connection",),
+    "/v1/passkeys": ("passkey",),
     "/admin/traffic": ("exchange",),
     "/admin/retention/holds": ("hold",),
     "/admin/settings": ("told",),
@@ -89,7 +94,7 @@ _NAMED = sorted(
     (method, path, access.audience)
     for (method, path), access in ACCESS.items()
     if "{}" in path
-    and access.audience is not Audience.PUBLIC
+    and access.audience not in (Audience.PUBLIC, Audience.PAGES)  # pages call these routes
     and access.scope is not Scope.OPERATOR  # whose organizations they all are
     and (method, path) not in _MAKE
 )
@@ -163,6 +168,9 @@ async def _belongings(gate, superuser) -> dict[str, str]:
         " now() + interval '1 hour')",
         [gate.org_id, session, bob, session.encode()],
     )
+    device = SoftAuthenticator("https://gate.example.com", "gate.example.com")
+    asked = (await made("/v1/passkeys/options", {}, status=200))["public_key"]
+    passkey = await made("/v1/passkeys", {"name": "x", "response": json.loads(device.create(asked))})
     frida = gate.person("frida", Role.BREAK_GLASS)
     glass = await made("/admin/break-glass", {"action_id": denied["id"], "reason": "x"}, frida)
     return {
@@ -175,6 +183,7 @@ async def _belongings(gate, superuser) -> dict[str, str]:
         "group": (await made("/admin/approver-groups", {"name": "security", "members": []}))["name"],
         "user": bob,
         "session": session,
+        "passkey": passkey["id"],
         "invitation": (await made("/admin/invitations", {"email": "x@example.com", "roles": ["viewer"]}))["id"],
         "policy": (await admin.get("/admin/policies")).json()["data"][0]["id"],
         "version": "1",
@@ -201,6 +210,12 @@ def _filled(path: str, belongings: dict[str, str]) -> str:
     named = _NAMES[max((one for one in _NAMES if path.startswith(one + "/")), key=len)]
     values = iter(belongings[one] for one in named)
     return re.sub(r"\{\}", lambda _: next(values), path)
+
+
+@pytest.fixture(scope="module")
+def api_changes() -> dict[str, Any]:
+    """Where nobody could accept an invitation, none is made."""
+    return {"public_url": "https://gate.example.com"}
 
 
 async def test_what_is_another_organizations_is_not_there(new_gate, superuser) -> None:
