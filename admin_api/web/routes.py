@@ -9,12 +9,16 @@ from admin_api.web.activity import router as activity
 from admin_api.web.agents import router as agents
 from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
+from admin_api.web.connections import router as connections
 from admin_api.web.decide import router as decide
 from admin_api.web.inbox import router as inbox
+from admin_api.web.keys import router as keys
+from admin_api.web.members import router as members
 from admin_api.web.more import router as more
 from admin_api.web.policies import router as policies
 from admin_api.web.reports import router as reports
 from admin_api.web.stop import router as stop
+from admin_api.web.webhooks import router as webhooks
 
 PAGES: Final[tuple[APIRouter, ...]] = (
     inbox,
@@ -28,4 +32,8 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     more,
     agents,
     policies,
+    members,
+    webhooks,
+    keys,
+    connections,
 )

@@ -71,6 +71,12 @@ PAGES: Final = (
     Page("/agents/new", Scope.ADMIN),
     Page("/agents/{agent_id}", Scope.ADMIN),
     Page("/more", Scope.APPROVALS_READ),
+    Page("/settings", Scope.ADMIN, status=200),
+    Page("/settings/members", Scope.ADMIN),
+    Page("/settings/webhooks", Scope.ADMIN),
+    Page("/settings/webhooks/{webhook_id}", Scope.ADMIN),
+    Page("/settings/keys", Scope.ADMIN),
+    Page("/connections", Scope.ADMIN),
     # audit, traffic, reports
     Page("/audit", Scope.AUDIT_READ),
     Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),

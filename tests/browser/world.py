@@ -34,6 +34,8 @@ class World:
         self.names["agent_id"] = str(instance.runtime["agent_id"])
         self.names["action_id"] = self.submit("merge_pull_request", {"repo": "acme/site"})["id"]
         self.names["event_id"] = administrator.get("/admin/audit")["data"][0]["id"]
+        endpoint = {"url": "https://hooks.example.com/headgate"}
+        self.names["webhook_id"] = administrator.api.post("/admin/webhooks", json=endpoint).json()["id"]
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})

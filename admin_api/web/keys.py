@@ -1,0 +1,68 @@
+"""/settings/keys: the keys of programs, and of agents; revoke one, or all that a leaked text holds."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.keys.routes import create, list_all, revoke, revoke_all_matching
+from admin_api.keys.schemas import IssuedKeyAnswer, Leaked, NewKey
+from admin_api.pagination import ListRequest
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from headgate.agents.scopes import KIND_SCOPES, KeyKind
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/keys"
+_AT_ONCE: Final = 200
+
+
+@router.get(_PATH, response_class=Response)
+async def keys(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def change(api: CurrentApi) -> Response:
+    """Create a key, which the answer shows this once; revoke one; revoke what a leaked text holds."""
+    form = await form_of(api.request)
+    try:
+        match form.text("act"):
+            case "create":
+                values = {"name": form.text("name"), "scopes": list(form.several("scopes"))}
+                issued = await api.call(create, checked(NewKey, values), api.principal, api.dependencies)
+                return await _page(api, issued=issued, status=201)
+            case "revoke":
+                await api.call(revoke, form.text("key_id"), api.principal, api.dependencies)
+            case "leaked":
+                leaked = checked(Leaked, {"matching": form.text("matching")})
+                found = await api.call(revoke_all_matching, leaked, api.principal, api.dependencies)
+                return await _page(api, done=f"{found.revoked} keys revoked.")
+            case other:
+                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+    except HeadgateError as error:
+        return await _page(api, message=error.message, status=error.http_status)
+    return back_to(_PATH)
+
+
+async def _page(
+    api: Api,
+    *,
+    issued: IssuedKeyAnswer | None = None,
+    done: str | None = None,
+    message: str | None = None,
+    status: int = 200,
+) -> Response:
+    page = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
+    context = {
+        "keys": (await api.call(list_all, page, api.principal, api.dependencies)).data,
+        "scopes": sorted(one.value for one in KIND_SCOPES[KeyKind.ADMIN]),
+        "issued": issued,
+        "done": done,
+        "message": message,
+    }
+    return await settings_page(api, "keys.html", _PATH, context, status=status)

@@ -1,0 +1,99 @@
+"""/settings/members: people, their roles, and invitations."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.identifiers import UserId
+from admin_api.organizations.own_routes import give, invite, take_back
+from admin_api.organizations.own_routes import list_all as list_invitations
+from admin_api.organizations.schemas import GrantedRoles, MadeInvitationAnswer, NewInvitation
+from admin_api.pagination import PageRequest
+from admin_api.sessions.routes import end_all_of_user
+from admin_api.users.routes import deactivate, list_all, reactivate, unlock
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/members"
+_ROLES: Final = ("admin", "approver", "auditor", "viewer")
+_AT_ONCE: Final = 200
+
+
+@router.get("/settings", response_class=Response)
+async def settings() -> Response:
+    return back_to(_PATH)
+
+
+@router.get(_PATH, response_class=Response)
+async def members(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def change_invitations(api: CurrentApi) -> Response:
+    """Invite somebody, whose link the answer shows this once; or take an invitation back."""
+    form = await form_of(api.request)
+    try:
+        if form.text("act") == "take-back":
+            await api.call(take_back, form.text("invitation_id"), api.principal, api.dependencies)
+            return back_to(_PATH)
+        body = checked(NewInvitation, {"email": form.text("email"), "roles": list(form.several("roles"))})
+        made = await api.call(invite, body, api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _page(api, message=error.message, typed=form.text("email"), status=error.http_status)
+    return await _page(api, made=made, status=201)
+
+
+@router.post("/settings/members/{user_id}", response_class=Response)
+async def change_member(api: CurrentApi, user_id: UserId) -> Response:
+    form = await form_of(api.request)
+    try:
+        await _act(api, user_id, form)
+    except HeadgateError as error:
+        return await _page(api, message=error.message, status=error.http_status)
+    return back_to(_PATH)
+
+
+async def _act(api: Api, user_id: str, form: Form) -> None:
+    principal, dependencies = api.principal, api.dependencies
+    match form.text("act"):
+        case "roles":
+            body = checked(GrantedRoles, {"roles": list(form.several("roles"))})
+            await api.call(give, user_id, body, principal, dependencies)
+        case "deactivate":
+            await api.call(deactivate, user_id, principal, dependencies)
+        case "reactivate":
+            await api.call(reactivate, user_id, principal, dependencies)
+        case "sign-out":
+            await api.call(end_all_of_user, user_id, api.request, principal, dependencies)
+        case "unlock":
+            await api.call(unlock, user_id, principal, dependencies)
+        case other:
+            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+
+
+async def _page(
+    api: Api,
+    *,
+    made: MadeInvitationAnswer | None = None,
+    message: str | None = None,
+    typed: str = "",
+    status: int = 200,
+) -> Response:
+    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    context = {
+        "members": (await api.call(list_all, page, api.principal, api.dependencies)).data,
+        "invitations": (await api.call(list_invitations, page, api.principal, api.dependencies)).data,
+        "made": made,
+        "roles": _ROLES,
+        "message": message,
+        "typed": typed,
+        "own_id": api.principal.user_id,
+    }
+    return await settings_page(api, "members.html", _PATH, context, status=status)

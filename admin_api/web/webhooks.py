@@ -1,0 +1,109 @@
+"""/settings/webhooks: endpoints, their deliveries, a test, and sending once more."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.identifiers import WebhookId
+from admin_api.pagination import PageRequest
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.webhooks.routes import create, delete, get, list_all, list_of_endpoint, rotate, send_again, test, update
+from admin_api.webhooks.schemas import EndpointChange, EndpointWithSecretAnswer, NewEndpoint
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.webhooks.model import DEFAULT_EVENTS, SUBSCRIBABLE
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/webhooks"
+_AT_ONCE: Final = 100
+_DELIVERIES: Final = 50
+
+
+@router.get(_PATH, response_class=Response)
+async def webhooks(api: CurrentApi) -> Response:
+    return await _list_page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def add(api: CurrentApi) -> Response:
+    """The answer shows the endpoint's secret, this once."""
+    form = await form_of(api.request)
+    values = {
+        "url": form.text("url"),
+        "description": form.optional("description"),
+        "events": list(form.several("events")) or None,
+    }
+    try:
+        made = await api.call(create, checked(NewEndpoint, values), api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _list_page(api, message=error.message, typed=form.text("url"), status=error.http_status)
+    return await _one_page(api, made.id, made=made, status=201)
+
+
+@router.get("/settings/webhooks/{webhook_id}", response_class=Response)
+async def one(api: CurrentApi, webhook_id: WebhookId) -> Response:
+    return await _one_page(api, webhook_id)
+
+
+@router.post("/settings/webhooks/{webhook_id}", response_class=Response)
+async def change(api: CurrentApi, webhook_id: WebhookId) -> Response:
+    form = await form_of(api.request)
+    try:
+        made = await _act(api, webhook_id, form)
+    except HeadgateError as error:
+        return await _one_page(api, webhook_id, message=error.message, status=error.http_status)
+    if made is not None:
+        return await _one_page(api, webhook_id, made=made, status=201)
+    return back_to(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
+
+
+async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswer | None:
+    principal, dependencies = api.principal, api.dependencies
+    match form.text("act"):
+        case "enable" | "disable":
+            body = checked(EndpointChange, {"enabled": form.text("act") == "enable"})
+            await api.call(update, webhook_id, body, principal, dependencies)
+        case "test":
+            await api.call(test, webhook_id, principal, dependencies)
+        case "rotate":
+            return await api.call(rotate, webhook_id, principal, dependencies)
+        case "redeliver":
+            await api.call(send_again, webhook_id, form.text("delivery_id"), principal, dependencies)
+        case "delete":
+            await api.call(delete, webhook_id, principal, dependencies)
+        case other:
+            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+    return None
+
+
+async def _list_page(api: Api, *, message: str | None = None, typed: str = "", status: int = 200) -> Response:
+    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    context = {
+        "endpoints": (await api.call(list_all, page, api.principal, api.dependencies)).data,
+        "events": [(one.value, one in DEFAULT_EVENTS) for one in SUBSCRIBABLE],
+        "message": message,
+        "typed": typed,
+    }
+    return await settings_page(api, "webhooks.html", _PATH, context, status=status)
+
+
+async def _one_page(
+    api: Api,
+    webhook_id: str,
+    *,
+    made: EndpointWithSecretAnswer | None = None,
+    message: str | None = None,
+    status: int = 200,
+) -> Response:
+    page = PageRequest(_DELIVERIES, 0, exact_total=False, camel=False)
+    context = {
+        "endpoint": await api.call(get, webhook_id, api.principal, api.dependencies),
+        "deliveries": (await api.call(list_of_endpoint, webhook_id, page, api.principal, api.dependencies)).data,
+        "made": made,
+        "message": message,
+    }
+    return await settings_page(api, "webhook.html", _PATH, context, status=status)

@@ -1,0 +1,99 @@
+"""Members, webhooks, keys and connections: what the forms do, what is shown once, and to whom."""
+
+import html
+import re
+
+import pytest
+
+from headgate.agents.scopes import Scope
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.model import Role
+
+_PATHS = ("/settings/members", "/settings/webhooks", "/settings/keys", "/connections")
+
+
+async def test_settings_go_to_the_first_tab(gate) -> None:
+    answer = await gate.person().get("/settings")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/settings/members")
+
+
+async def test_roles_are_given_and_people_deactivated(gate) -> None:
+    person = gate.person()
+    await gate.person("vera", Role.VIEWER).get("/v1/actions")
+    users = (await person.get("/admin/users")).json()["data"]
+    vera = next(one for one in users if one["subject"] == "vera")
+    path = f"/settings/members/{vera['id']}"
+    assert (await person.post(path, data={"act": "roles", "roles": ["approver", "auditor"]})).status_code == 303
+    users = (await person.get("/admin/users")).json()["data"]
+    assert next(one for one in users if one["id"] == vera["id"])["granted_roles"] == ["approver", "auditor"]
+    for act, is_over in (("deactivate", True), ("reactivate", False)):
+        assert (await person.post(path, data={"act": act})).status_code == 303
+        users = (await person.get("/admin/users")).json()["data"]
+        assert (next(one for one in users if one["id"] == vera["id"])["deactivated_at"] is not None) is is_over
+    assert (await person.post(path, data={"act": "promote"})).status_code == 400
+    assert (
+        await person.post(f"/settings/members/{new_id(IdPrefix.USER)}", data={"act": "sign-out"})
+    ).status_code == 404
+
+
+async def test_a_webhook_from_its_form_to_its_end(gate) -> None:
+    person = gate.person()
+    made = await person.post("/settings/webhooks", data={"url": "https://hooks.example.com/a", "events": []})
+    assert made.status_code == 201, html.unescape(made.text)
+    secret = re.findall(r"whsec_[A-Za-z0-9+/=]+", made.text)[0]
+    (endpoint,) = (await person.get("/admin/webhooks")).json()["data"]
+    path = f"/settings/webhooks/{endpoint['id']}"
+    assert secret not in (await person.get(path)).text
+    for act in ("disable", "enable", "test"):
+        assert (await person.post(path, data={"act": act})).status_code == 303
+    assert "webhook.test" in (await person.get(path)).text
+    rotated = await person.post(path, data={"act": "rotate"})
+    assert (rotated.status_code, secret in rotated.text) == (201, False)
+    assert (await person.post(path, data={"act": "delete"})).headers["location"] == "/settings/webhooks"
+    assert (await person.get(path)).status_code == 404
+
+
+async def test_a_wrong_address_is_refused_and_stays_typed(gate) -> None:
+    answer = await gate.person().post("/settings/webhooks", data={"url": "ftp://x"})
+    assert answer.status_code == 400
+    assert 'value="ftp://x"' in answer.text
+
+
+async def test_keys_are_created_revoked_and_found_in_what_leaked(gate) -> None:
+    person = gate.person()
+    made = await person.post("/settings/keys", data={"act": "create", "name": "ci", "scopes": ["policies:read"]})
+    (key,) = set(re.findall(r"hg_[A-Za-z0-9]{40,}", made.text))
+    assert key not in (await person.get("/settings/keys")).text
+    async with gate.api.client(Authorization=f"Bearer {key}") as program:
+        assert (await program.get("/admin/policies")).status_code == 200
+        leaked = await person.post("/settings/keys", data={"act": "leaked", "matching": f"export KEY={key}"})
+        assert "1 keys revoked." in leaked.text
+        assert (await program.get("/admin/policies")).status_code == 401
+    no_scope = await person.post("/settings/keys", data={"act": "create", "name": "ci"})
+    assert (no_scope.status_code, "scope" in no_scope.text) == (400, True)
+    assert (
+        await person.post("/settings/keys", data={"act": "revoke", "key_id": new_id(IdPrefix.KEY)})
+    ).status_code == 404
+
+
+async def test_an_empty_list_of_connections_teaches_the_next_step(gate) -> None:
+    assert "headgate connections" in (await gate.person().get("/connections")).text
+    missing = f"/connections/{new_id(IdPrefix.CONNECTION)}"
+    for act, status in (("test", 404), ("delete", 404), ("dance", 400)):
+        assert (await gate.person().post(missing, data={"act": act})).status_code == status
+
+
+@pytest.mark.parametrize("role", [Role.APPROVER, Role.AUDITOR, Role.VIEWER])
+@pytest.mark.parametrize("path", _PATHS)
+async def test_only_administrators_see_settings(gate, role: Role, path: str) -> None:
+    person = gate.person(role.value, role)
+    assert (await person.get(path)).status_code == 403
+    if path != "/connections":
+        assert (await person.post(path, data={"act": "create", "name": "mine"})).status_code == 403
+
+
+async def test_no_key_opens_a_page(gate) -> None:
+    program = await gate.key(Scope.ADMIN)
+    for path in (*_PATHS, "/inbox", "/stop"):
+        answer = await program.get(path)
+        assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/auth/login")
