@@ -11,24 +11,43 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
+import psycopg
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from admin_api.access import ACCESS, Audience
+from benchmarks.load import many_approvals
 from benchmarks.load.instance import Instance
 from benchmarks.load.list_pages import measure_lists
-from benchmarks.load.many_approvals import OFTEN_AGENT, RARE_AGENT, fill
+from benchmarks.load.many_approvals import OFTEN_AGENT, RARE_AGENT
 
 _FILTERS: Final = {
+    "/activity": (
+        "q=tool:tool_3", "q=tool:tool_40", "q=decision:deny", "q=status:pending_approval", f"q=agent:{OFTEN_AGENT}",
+        f"q=agent:{RARE_AGENT}", "q=tool:tool_3+status:denied", "q=nowhere",
+    ),
+    "/audit": (f"agent_id={OFTEN_AGENT}",),
     "/inbox": (
         "view=mine", "view=decided", "tool=tool_3", "tool=tool_40", "risk=critical", "risk=low",
         f"agent={OFTEN_AGENT}", f"agent={RARE_AGENT}", f"view=decided&agent={RARE_AGENT}", "view=decided&tool=tool_40",
     ),
 }  # fmt: skip
-_LOADS: Final = 11
+_LOADS: Final = 5
 _DECISIONS: Final = 11
 _FIRST_PAINT: Final = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+
+
+# Those of many_approvals, whose calls name them only.
+_AGENTS: Final = """
+    INSERT INTO agents (org_id, agent_id, name, status, created_at, updated_at)
+    SELECT DISTINCT org_id, agent_id, 'Worker ' || right(agent_id, 2), 'active', now(), now() FROM actions
+"""
+
+
+def fill(connection: psycopg.Connection[Any], org_id: str, count: int) -> None:
+    many_approvals.fill(connection, org_id, count)
+    connection.execute(_AGENTS)
 
 
 def paths(instance: Instance, _: int) -> Iterator[str]:
@@ -39,6 +58,7 @@ def paths(instance: Instance, _: int) -> Iterator[str]:
             yield from (f"{path}?{query}" for query in _FILTERS.get(path, ()))
     newest = instance.api.get("/v1/approvals?status=pending&limit=1").raise_for_status().json()["data"][0]
     yield f"/inbox/{newest['id']}"
+    yield f"/calls/{newest['action_id']}"
 
 
 def _is_page(method: str, path: str) -> bool:
