@@ -29,6 +29,7 @@ from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import ClientGoneError
 from headgate.kernel.clock import Clock
+from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
@@ -52,7 +53,9 @@ class Enforce:
         clock: Clock,
         monotonic: Callable[[], float],
         capture: Capture,
+        public_api_url: str,
     ) -> None:
+        self._public_api_url = public_api_url
         self._capture = capture
         self._gate = gate
         self._reader = reader
@@ -80,6 +83,9 @@ class Enforce:
             await self._admit(flow, state, caller, reading)
         except HeadgateError as error:
             refusal = as_proxy_refusal(error)
+            state.help_url = state.help_url or help_url_of(
+                self._public_api_url, (refusal.details or {}).get("action_id")
+            )
             if reading is not None and reading.mcp_id is not None:
                 refuse_mcp_with(flow, reading.mcp_id, refusal)
             else:
@@ -107,6 +113,7 @@ class Enforce:
         state.client.unfinished.add(state)
         try:
             admitted = await self._gate.admit(caller, reading, held, enforce)
+            state.help_url = help_url_of(self._public_api_url, admitted.action_id)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             if decided_on is None:
@@ -123,7 +130,11 @@ class Enforce:
                 )
             if decided_on.nlp_policies:
                 state.inspection = self._inspector.inspection(
-                    decided_on, reading.action, action_id=admitted.action_id, request_id=state.request_id
+                    decided_on,
+                    reading.action,
+                    action_id=admitted.action_id,
+                    request_id=state.request_id,
+                    help_url=state.help_url,
                 )
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status))
         except BaseException as failure:

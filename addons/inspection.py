@@ -44,13 +44,21 @@ class Inspection:
     """From the head of the answer to its end."""
 
     def __init__(
-        self, judge: AnswerJudge, limits: AnswerLimits, *, action_id: str, mcp_id: JsonRpcId, request_id: str
+        self,
+        judge: AnswerJudge,
+        limits: AnswerLimits,
+        *,
+        action_id: str,
+        mcp_id: JsonRpcId,
+        request_id: str,
+        help_url: str | None = None,
     ) -> None:
         self.limits = limits
         self._judge = judge
         self._action_id = action_id
         self._mcp_id = mcp_id
         self._request_id = request_id
+        self._help_url = help_url
         self._head: AnswerHead | None = None
         self._verdicts = NOTHING_SAID
         self._windows = Windows()
@@ -149,8 +157,12 @@ class Inspection:
             policies=self._verdicts.details(),
         )
         if self._mcp_id is not None:
-            return refusal_for_mcp(self._mcp_id, error, request_id=self._request_id, now=system_clock())
-        return refusal_response(error, request_id=self._request_id, now=system_clock(), head=head)
+            return refusal_for_mcp(
+                self._mcp_id, error, request_id=self._request_id, now=system_clock(), help_url=self._help_url
+            )
+        return refusal_response(
+            error, request_id=self._request_id, now=system_clock(), head=head, help_url=self._help_url
+        )
 
     def last_words(self) -> bytes:
         """At the place where a stream is cut: the refusal as one more event, or line."""
@@ -170,9 +182,22 @@ class Inspector:
         self._limits = limits
 
     def inspection(
-        self, organization: OrganizationState, action: ReadAction, *, action_id: str, request_id: str
+        self,
+        organization: OrganizationState,
+        action: ReadAction,
+        *,
+        action_id: str,
+        request_id: str,
+        help_url: str | None = None,
     ) -> Inspection | None:
         judge = answer_judge(self._evaluator, organization, action)
         if judge is None:
             return None
-        return Inspection(judge, self._limits, action_id=action_id, mcp_id=action.mcp_id, request_id=request_id)
+        return Inspection(
+            judge,
+            self._limits,
+            action_id=action_id,
+            mcp_id=action.mcp_id,
+            request_id=request_id,
+            help_url=help_url,
+        )

@@ -13,7 +13,7 @@ from typing import Final
 from mitmproxy.http import Headers, Response
 
 from headgate.kernel.clock import system_clock
-from headgate.kernel.error_body import error_body
+from headgate.kernel.error_body import error_body, with_help
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 type JsonRpcId = str | int | float | None
@@ -56,16 +56,26 @@ def reason_phrase(error: HeadgateError) -> str:
 
 
 def refusal_response(
-    error: HeadgateError, *, request_id: str, now: datetime, head: bool = False, reason: str | None = None
+    error: HeadgateError,
+    *,
+    request_id: str,
+    now: datetime,
+    head: bool = False,
+    reason: str | None = None,
+    help_url: str | None = None,
 ) -> Response:
     """An HTTP response for ``error``; without a body for HEAD (RFC 9110, 9.3.2)."""
-    body = _encode(error_body(error.code, error.message, error.details, request_id=request_id, now=now))
+    details = with_help(error.details, help_url)
+    body = _encode(error_body(error.code, error.message, details, request_id=request_id, now=now))
     phrase = reason_phrase(error) if reason is None else _NOT_IN_REASON.sub(" ", reason)[:_MAX_REASON]
     return _response(error, error.http_status, phrase, b"" if head else body, request_id)
 
 
-def refusal_for_mcp(rpc_id: JsonRpcId, error: HeadgateError, *, request_id: str, now: datetime) -> Response:
+def refusal_for_mcp(
+    rpc_id: JsonRpcId, error: HeadgateError, *, request_id: str, now: datetime, help_url: str | None = None
+) -> Response:
     """A JSON-RPC error for a parsed JSON-RPC call. HTTP 200 here is the transport's, not the call's, success."""
+    details = with_help(error.details, help_url)
     body = _encode(
         {
             "jsonrpc": "2.0",
@@ -73,7 +83,7 @@ def refusal_for_mcp(rpc_id: JsonRpcId, error: HeadgateError, *, request_id: str,
             "error": {
                 "code": _JSON_RPC_SERVER_ERROR,
                 "message": f"{reason_phrase(error)}: {error.message}",
-                "data": error_body(error.code, error.message, error.details, request_id=request_id, now=now),
+                "data": error_body(error.code, error.message, details, request_id=request_id, now=now),
             },
         }
     )

@@ -15,6 +15,7 @@ def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_c
         request_id=flow_state(flow).request_id,
         now=clock(),
         head=flow.request.data.method == b"HEAD",
+        help_url=flow_state(flow).help_url,
     )
     refuse(flow, error, response)
 
@@ -34,5 +35,6 @@ def close_after(flow: HTTPFlow) -> None:
 
 def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:
     """Refuse a parsed JSON-RPC call in the form that its SDK shows."""
-    response = refusal_for_mcp(rpc_id, error, request_id=flow_state(flow).request_id, now=clock())
+    state = flow_state(flow)
+    response = refusal_for_mcp(rpc_id, error, request_id=state.request_id, now=clock(), help_url=state.help_url)
     refuse(flow, error, response)

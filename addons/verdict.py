@@ -145,6 +145,8 @@ class FlowState:
     """Set before the first byte of the request is written to the destination."""
     measured: bool = False
     """Its refusal has been counted."""
+    help_url: str | None = None
+    """The page about the recorded call, for refusals; set once the call is on record."""
     inspection: Inspection | None = None
     """Set before the request is allowed, where policies about content look at its answer."""
     capture: CapturedCall | None = None

@@ -194,12 +194,15 @@ class _Application(FastAPI):
             verdict = None if rate_class is None else dependencies.rate_limiter.untouched(rate_class)
             return [] if verdict is None else rate_limit_headers(verdict)
 
+        dependencies: Dependencies | None = self.state.dependencies
+        public_url = None if dependencies is None or dependencies.cookies is None else dependencies.api_url
         return RequestContext(
             direct,
             body_limit_bytes=self.body_limit_bytes,
             trusted_proxies=self.trusted_proxies,
             unheard=self.state.unheard_proxy,
             quota_headers=quota_headers,
+            public_url=public_url,
         )
 
 

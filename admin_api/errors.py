@@ -14,10 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.request_state import request_state
+from admin_api.request_state import RequestState, request_state
 from admin_api.resources import MethodNotAllowedError
 from headgate.kernel.clock import system_clock
-from headgate.kernel.error_body import error_body
+from headgate.kernel.error_body import error_body, help_url_of, with_help
 from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError, NotFoundError, RateLimitedError
 
 JSON: Final = "application/json"
@@ -35,6 +35,11 @@ def encoded_error(
 ) -> bytes:
     """The body of any error answer."""
     return json.dumps(error_body(code, message, details, request_id=request_id, now=system_clock())).encode()
+
+
+def details_of(error: HeadgateError, state: RequestState) -> Mapping[str, object] | None:
+    """With the page about the action that they name."""
+    return with_help(error.details, help_url_of(state.public_url, (error.details or {}).get("action_id")))
 
 
 def error_headers(error: HeadgateError) -> dict[str, str]:
@@ -59,9 +64,8 @@ async def answer_headgate_error(request: Request, error: Exception) -> Response:
     if error.code is ErrorCode.INTERNAL_ERROR:
         # A subclass without a code is a defect of ours: what it says is for the log, not for the caller.
         raise error
-    body = encoded_error(
-        error.code, error.message, request_id=request_state(request.scope).request_id, details=error.details
-    )
+    state = request_state(request.scope)
+    body = encoded_error(error.code, error.message, request_id=state.request_id, details=details_of(error, state))
     return Response(body, error.http_status, error_headers(error), JSON)
 
 

@@ -15,7 +15,7 @@ from prometheus_client import Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from admin_api.body_limit import limit_body
-from admin_api.errors import DEFECT, encoded_error, error_headers
+from admin_api.errors import DEFECT, details_of, encoded_error, error_headers
 from admin_api.forwarded import TrustedProxies
 from admin_api.metrics import REQUEST_SECONDS, REQUESTS
 from admin_api.request_state import RequestState, attach, new_request_state
@@ -51,7 +51,9 @@ class RequestContext:
         trusted_proxies: TrustedProxies,
         unheard: UnheardProxy,
         quota_headers: QuotaHeaders,
+        public_url: str | None,
     ) -> None:
+        self._public_url = public_url
         self._app = app
         self._quota_headers = quota_headers
         self._trusted_proxies = trusted_proxies
@@ -63,6 +65,7 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         state = new_request_state()
+        state.public_url = self._public_url
         attach(scope, state)
         self._unheard.look(scope)
         self._trusted_proxies.locate(scope)
@@ -106,7 +109,7 @@ async def _answer(error: HeadgateError, state: RequestState, send: Send, *, answ
     message = error.message
     if error.code is ErrorCode.INTERNAL_ERROR:
         message = DEFECT
-    body = encoded_error(error.code, message, request_id=state.request_id, details=error.details)
+    body = encoded_error(error.code, message, request_id=state.request_id, details=details_of(error, state))
     headers = [(name.lower().encode(), value.encode()) for name, value in error_headers(error).items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": error.http_status, "headers": headers})

@@ -23,6 +23,8 @@ class RequestState:
     """To be added to whatever answer is sent, an error included."""
     is_head: bool = False
     """Asked with HEAD: the route of GET answers, and its content is neither made nor sent."""
+    public_url: str | None = None
+    """Of the dashboard; None where nobody can sign in with a browser."""
 
 
 def new_request_state() -> RequestState:

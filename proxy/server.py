@@ -197,6 +197,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             clock=clock,
             monotonic=time.monotonic,
             capture=capture,
+            public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
     )

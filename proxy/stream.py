@@ -275,4 +275,10 @@ class GateStream(CarryingStream):
                 f"{data.host} port {data.port} {what}",
                 details={"host": data.host, "port": data.port, "sent": state.sent_upstream},
             )
-        return refusal_response(error, request_id=state.request_id, now=system_clock(), head=data.method == b"HEAD")
+        return refusal_response(
+            error,
+            request_id=state.request_id,
+            now=system_clock(),
+            head=data.method == b"HEAD",
+            help_url=state.help_url,
+        )

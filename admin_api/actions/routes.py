@@ -32,14 +32,17 @@ from admin_api.pagination import (
     list_request,
 )
 from admin_api.principal import Principal
+from admin_api.request_state import request_state
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
 from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
 from headgate.gate.candidate import Submission
 from headgate.gate.submit_action import DuplicateAction
 from headgate.journal.apply import apply_before_reading, require_applied
+from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix, id_pattern
+from headgate.policies.model import Verdict
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 
@@ -105,7 +108,9 @@ async def submit(request: Request) -> Response:
         return _answer(duplicate_answer(original.action), 200)
     DECISIONS.labels(submitted.decision.verdict.value).inc()
     status = 202 if submitted.status is ActionStatus.PENDING_APPROVAL else 201
-    return _answer(submitted_answer(submitted), status)
+    public_url = None if submitted.decision.verdict is Verdict.ALLOW else request_state(request.scope).public_url
+    help_url = help_url_of(public_url, submitted.action_id)
+    return _answer(submitted_answer(submitted), status, help_url)
 
 
 @router.get("/v1/actions", response_model_exclude_unset=True)
@@ -163,8 +168,12 @@ async def get(
     return await shown_action(dependencies, principal, detail, expand)
 
 
-def _answer(body: SubmittedAnswer, status: int) -> Response:
-    return Response(body.model_dump_json(), status, {"Location": f"/v1/actions/{body.id}"}, JSON)
+def _answer(body: SubmittedAnswer, status: int, help_url: str | None = None) -> Response:
+    """``help_url`` goes into a header, since the specification names the members of the body (RFC 8288, rel=help)."""
+    headers = {"Location": f"/v1/actions/{body.id}"}
+    if help_url is not None:
+        headers["Link"] = f'<{help_url}>; rel="help"'
+    return Response(body.model_dump_json(), status, headers, JSON)
 
 
 def _visible_agent(principal: Principal, wanted: str | None) -> str | None:

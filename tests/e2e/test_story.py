@@ -37,7 +37,7 @@ def test_an_answer_of_404_is_a_failed_execution(administrator, agent, upstream) 
     assert settled["execution"]["error"] == "the destination answered 404"
 
 
-def test_a_deletion_is_denied(administrator, agent, upstream, path) -> None:
+def test_a_deletion_is_denied(instance, administrator, agent, upstream, path) -> None:
     response = agent.call("DELETE", upstream.url + path)
     assert response.status_code == 403
     error = error_of(response)
@@ -47,6 +47,7 @@ def test_a_deletion_is_denied(administrator, agent, upstream, path) -> None:
     assert upstream.of(path) == []
     [action] = administrator.actions_of(path)
     assert action["id"] == error["details"]["action_id"]
+    assert error["details"]["help_url"] == f"{instance.runtime['api_url']}/calls/{action['id']}"
     assert (action["status"], action["execution"]) == ("denied", None)
     assert administrator.event_types(action["id"]) == ["action.submitted", "decision.made"]
 

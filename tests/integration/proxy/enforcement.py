@@ -81,6 +81,7 @@ async def open_enforcement(
         clock=clock,
         monotonic=monotonic,
         capture=capture,
+        public_api_url="http://127.0.0.1:1",
     )
     stack.push_async_callback(judges.close)
     stack.push_async_callback(recorder.close)

@@ -88,6 +88,16 @@ def test_retry_after_only_where_it_is_known() -> None:
     assert refusal_response(limited, request_id="", now=NOW).headers["retry-after"] == "3"
 
 
+def test_the_page_about_the_call_is_in_the_details_of_each_form() -> None:
+    error, url = PendingError("m", details={"action_id": "act_1"}), "https://gate.example/calls/act_1"
+    plain = json.loads(refusal_response(error, request_id="r", now=NOW, help_url=url).raw_content or b"")
+    rpc = json.loads(refusal_for_mcp(1, error, request_id="r", now=NOW, help_url=url).raw_content or b"")
+    for body in (plain, rpc["error"]["data"]):
+        assert body["error"]["details"] == {"action_id": "act_1", "help_url": url}
+    without = json.loads(refusal_response(error, request_id="r", now=NOW).raw_content or b"")
+    assert without["error"]["details"] == {"action_id": "act_1"}
+
+
 @pytest.mark.parametrize("rpc_id", [1, "a", None])
 def test_an_mcp_call_is_answered_with_an_error_and_no_result(rpc_id) -> None:
     response = refusal_for_mcp(rpc_id, PendingError("waits", details={"approval_id": "apr_1"}), request_id="r", now=NOW)
