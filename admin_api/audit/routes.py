@@ -3,6 +3,7 @@
 Everything recorded before a request is sealed before it is answered (semantics.md, "Recording").
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -11,14 +12,14 @@ from starlette.responses import Response
 from admin_api.audit.filters import CurrentFilter, CurrentList, EventShape, resolve
 from admin_api.audit.schemas import (
     CamelEventAnswer,
-    EventAnswer,
     EventDetailAnswer,
+    ListedEventAnswer,
     SchemaEventAnswer,
     VerificationAnswer,
     VerifyRequest,
     camel_event_answer,
-    event_answer,
     event_detail_answer,
+    listed_event_answer,
     schema_event_answer,
     verification_answer,
 )
@@ -35,8 +36,10 @@ from admin_api.pagination import (
     cursor_pagination,
     open_camel_pagination,
 )
-from headgate.audit.model import EventPage
+from headgate.actions.store import calls_of
+from headgate.audit.model import EventPage, SealedEvent
 from headgate.audit.store import get_event, list_events
+from headgate.db.database import Connection
 from headgate.evidence.event_evidence import event_evidence
 from headgate.evidence.verify_with_checkpoints import verify_with_checkpoints
 from headgate.journal.apply import apply_before_reading
@@ -45,7 +48,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 
 
 type EventPages = (
-    Page[EventAnswer, CursorPagination]
+    Page[ListedEventAnswer, CursorPagination]
     | Page[SchemaEventAnswer, CursorPagination]
     | Page[CamelEventAnswer, OpenCamelPagination]
 )
@@ -72,12 +75,17 @@ async def list_all(
             cursor=request.cursor,
             exact_total=request.exact_total,
         )
+        calls = await _calls(connection, principal.org_id, found.events)
     # Written here: the framework would check every event of the page once more, against three shapes.
-    page = _page(request, found, shape)
+    page = _page(request, found, shape, calls)
     return Response(page.model_dump_json(exclude_unset=True, by_alias=True), media_type=JSON)
 
 
-def _page(request: ListRequest, found: EventPage, shape: EventShape) -> EventPages:
+async def _calls(connection: Connection, org_id: str, events: Sequence[SealedEvent]) -> dict[str, str]:
+    return await calls_of(connection, org_id, {one.action_id for one in events if one.action_id is not None})
+
+
+def _page(request: ListRequest, found: EventPage, shape: EventShape, calls: Mapping[str, str]) -> EventPages:
     if shape == "camel":
         return Page(
             data=[camel_event_answer(event) for event in found.events],
@@ -86,7 +94,7 @@ def _page(request: ListRequest, found: EventPage, shape: EventShape) -> EventPag
     pagination = cursor_pagination(request, found)
     if shape == "schema":
         return Page(data=[schema_event_answer(event) for event in found.events], pagination=pagination)
-    return Page(data=[event_answer(event) for event in found.events], pagination=pagination)
+    return Page(data=[listed_event_answer(event, calls) for event in found.events], pagination=pagination)
 
 
 @router.get("/admin/audit/{id}")
@@ -102,8 +110,9 @@ async def get(
     async with dependencies.database.transaction(principal.org_id) as connection:
         event = await get_event(connection, principal.org_id, id)
         evidence = await event_evidence(connection, principal.org_id, event.seq) if shape is None else None
+        calls = await _calls(connection, principal.org_id, [event])
     if evidence is not None:
-        return event_detail_answer(event, evidence)
+        return event_detail_answer(event, evidence, calls)
     return camel_event_answer(event) if shape == "camel" else schema_event_answer(event)
 
 

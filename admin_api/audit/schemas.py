@@ -1,6 +1,7 @@
 """Bodies about the record (specification, "Audit event" and "Audit routes")."""
 
 import base64
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -44,6 +45,14 @@ class EventAnswer(BaseModel):
     )
 
 
+class ListedEventAnswer(EventAnswer):
+    """An event beside the call that it is about."""
+
+    call: str | None = Field(
+        description="Tool and operation of its action (`mail.send`), from the table of actions and not from the event."
+    )
+
+
 class NeighboursAnswer(BaseModel):
     """The events before and behind it in the chain; null at the ends."""
 
@@ -69,7 +78,7 @@ class InclusionAnswer(BaseModel):
     checkpoint: str = Field(description="The signed tree head (C2SP signed note).")
 
 
-class EventDetailAnswer(EventAnswer):
+class EventDetailAnswer(ListedEventAnswer):
     """One event with what it takes to check it by hand."""
 
     neighbours: NeighboursAnswer
@@ -188,10 +197,15 @@ def event_answer(event: SealedEvent) -> EventAnswer:
     )
 
 
-def event_detail_answer(event: SealedEvent, evidence: EventEvidence) -> EventDetailAnswer:
+def listed_event_answer(event: SealedEvent, calls: Mapping[str, str]) -> ListedEventAnswer:
+    """``calls``: by the ids of actions."""
+    return ListedEventAnswer(**dict(event_answer(event)), call=calls.get(event.action_id or ""))
+
+
+def event_detail_answer(event: SealedEvent, evidence: EventEvidence, calls: Mapping[str, str]) -> EventDetailAnswer:
     proof = evidence.proof
     return EventDetailAnswer(
-        **event_answer(event).model_dump(),
+        **listed_event_answer(event, calls).model_dump(),
         neighbours=NeighboursAnswer(previous=evidence.previous_id, next=evidence.next_id),
         hash_input=HashInputAnswer(
             header=evidence.header,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from admin_api.audit.filters import CurrentFilter, CurrentList
 from admin_api.audit.routes import get, list_all, verify
-from admin_api.audit.schemas import EventAnswer, VerificationAnswer, VerifyRequest
+from admin_api.audit.schemas import ListedEventAnswer, VerificationAnswer, VerifyRequest
 from admin_api.evidence.routes import checkpoints, own_signing_keys
 from admin_api.evidence.schemas import KeysAnswer
 from admin_api.identifiers import EventId
@@ -31,7 +31,7 @@ _LOOKED_AT: Final = 500
 @router.get(_PATH, response_class=Response)
 async def events(request: Request, api: CurrentApi, wanted: CurrentList, asked: CurrentFilter) -> Response:
     answer = await api.call(list_all, wanted, asked, api.principal, api.dependencies)
-    found = Page[EventAnswer, CursorPagination].model_validate_json(bytes(answer.body))
+    found = Page[ListedEventAnswer, CursorPagination].model_validate_json(bytes(answer.body))
     context = {
         "events": found.data,
         "next_cursor": found.pagination.next_cursor,

@@ -1,7 +1,7 @@
 """Reading actions, and moving their status. New actions are written by ``record_actions`` and ``hold_action``."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -103,6 +103,15 @@ async def _approval_of(connection: Connection, org_id: str, approval_id: str) ->
         edit,
         row["comment"] if row["decided_by"] is not None else None,
     )
+
+
+async def calls_of(connection: Connection, org_id: str, action_ids: Iterable[str]) -> dict[str, str]:
+    """``tool.operation`` of these actions, by their ids."""
+    cursor = await connection.execute(
+        "SELECT action_id, tool, operation FROM actions WHERE org_id = %s AND action_id = ANY (%s)",
+        [org_id, list(action_ids)],
+    )
+    return {row["action_id"]: f"{row['tool']}.{row['operation']}" async for row in cursor}
 
 
 async def list_actions(

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from headgate.cli import terminal
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -55,14 +56,16 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
     pagination = answer["pagination"]
     if answer["data"]:
         show_table(
-            ("WHEN", "EVENT", "DECISION", "WHO", "ACTION", "ID"),
+            ("WHEN", "EVENT", "DECISION", "WHO", "CALL", "ACTION", "ID"),
             (
                 (
                     one["created_at"] or "?",
                     one["event_type"],
                     decided(one["data"]),
                     actor_text(one["actor"]),
-                    one["action_id"] or "-",
+                    one["call"] or "-",
+                    # A terminal has no room for it; headgate audit show ID has it.
+                    (one["action_id"] or "-") if terminal.width() is None else "",
                     one["id"],
                 )
                 for one in answer["data"]
@@ -111,6 +114,7 @@ def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("type", event["event_type"]),
             ("who", actor_text(event["actor"])),
             ("address", None if event["actor"] is None else event["actor"]["address"]),
+            ("call", event["call"]),
             ("action", event["action_id"]),
             ("agent", event["agent_id"]),
             ("happened", event["created_at"]),

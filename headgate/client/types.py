@@ -1027,6 +1027,7 @@ class EventDetailAnswer(TypedDict):
     action_id: str | None
     actor: EventActorAnswer | None
     agent_id: str | None
+    call: str | None
     created_at: str | None
     data: JsonObjectOutput
     event_type: str
@@ -1042,7 +1043,7 @@ class EventDetailAnswer(TypedDict):
     seq: int
 
 
-type EventPages = PageEventAnswerCursorPagination
+type EventPages = PageListedEventAnswerCursorPagination
 
 
 type EventShape = Literal["camel", "schema"] | None
@@ -1641,6 +1642,24 @@ class ListedApprovalAnswer(TypedDict):
     used_at: str | None
 
 
+class ListedEventAnswer(TypedDict):
+    """An event beside the call that it is about."""
+
+    action_id: str | None
+    actor: EventActorAnswer | None
+    agent_id: str | None
+    call: str | None
+    created_at: str | None
+    data: JsonObjectOutput
+    event_type: str
+    hash: str
+    id: str
+    prev_hash: str
+    problem: str | None
+    sealed_at: str | None
+    seq: int
+
+
 class LiveAnswer(TypedDict):
     status: Literal["ok"]
 
@@ -2138,11 +2157,6 @@ class PageAgentAnswerCursorPagination(TypedDict):
     pagination: CursorPagination
 
 
-class PageEventAnswerCursorPagination(TypedDict):
-    data: list[EventAnswer]
-    pagination: CursorPagination
-
-
 class PageExecutionItemCursorPagination(TypedDict):
     data: list[ExecutionItem]
     pagination: CursorPagination
@@ -2165,6 +2179,11 @@ class PageKeyAnswerCursorPagination(TypedDict):
 
 class PageListedApprovalAnswerCursorPagination(TypedDict):
     data: list[ListedApprovalAnswer]
+    pagination: CursorPagination
+
+
+class PageListedEventAnswerCursorPagination(TypedDict):
+    data: list[ListedEventAnswer]
     pagination: CursorPagination
 
 

@@ -272,3 +272,10 @@ async def test_another_organizations_event_does_not_exist(gate, new_gate, decide
     assert (await stranger.get(f"/admin/audit/{event['id']}")).status_code == 404
     listed = (await stranger.get("/admin/audit", params={"action_id": decided["id"]})).json()
     assert listed["data"] == []
+
+
+async def test_each_event_of_a_list_names_the_call_of_its_action(gate, decided: dict) -> None:
+    listed = (await gate.person().get("/admin/audit")).json()["data"]
+    calls = {(one["event_type"], one["call"]) for one in listed if one["action_id"] == decided["id"]}
+    assert {("decision.made", "write.rows"), ("approval.requested", "write.rows")} <= calls
+    assert {one["call"] for one in listed if one["action_id"] is None} == {None}
