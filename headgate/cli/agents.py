@@ -97,6 +97,7 @@ def create(
 @click.option("--tag", "tags", multiple=True, help="Repeatable; in the place of those that it has. Empty: none.")
 @click.option("--requests-per-minute", type=click.IntRange(0, 100_000), help="All of its keys together; 0: as all.")
 @click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: as everybody's.")
+@json_option
 @runtime_file_option
 def update(
     agent: str,
@@ -106,6 +107,7 @@ def update(
     tags: tuple[str, ...],
     requests_per_minute: int | None,
     open_approvals: int | None,
+    as_json: bool,
     runtime_file: Path | None,
 ) -> None:
     """Change what is said of an agent, and its own limits; what is left out stays."""
@@ -123,19 +125,26 @@ def update(
     if changed:
         body["limits"] = cast("Limits", {**client.send(operations.get_agent, agent_id)["limits"], **changed})
     answer = client.send(operations.put_agent, agent_id, body)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['id']} is changed")
 
 
 @agents.command()
 @click.argument("agent")
 @click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True)
+@json_option
 @runtime_file_option
-def show(agent: str, days: int, runtime_file: Path | None) -> None:
+def show(agent: str, days: int, as_json: bool, runtime_file: Path | None) -> None:
     """Show one agent, and what it did in the last days."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
     found = client.send(operations.get_agent, agent_id)
     figures = client.send(operations.get_agent_figures, agent_id, days=days)
+    if as_json:
+        show_json({"agent": found, "figures": figures})
+        return
     show_fields(
         [
             ("agent", found["id"]),
@@ -177,42 +186,58 @@ def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @agents.command()
 @click.argument("agent")
 @click.option("--reason")
+@json_option
 @runtime_file_option
-def suspend(agent: str, reason: str | None, runtime_file: Path | None) -> None:
+def suspend(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Refuse an agent's calls from now on, until it is resumed."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason})
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
 @agents.command()
 @click.argument("agent")
 @click.option("--reason")
+@json_option
 @runtime_file_option
-def resume(agent: str, reason: str | None, runtime_file: Path | None) -> None:
+def resume(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Let a suspended agent go on, with the keys that it has."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason})
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
 @agents.command()
 @click.argument("agent")
+@json_option
 @runtime_file_option
-def deactivate(agent: str, runtime_file: Path | None) -> None:
+def deactivate(agent: str, as_json: bool, runtime_file: Path | None) -> None:
     """End an agent for good: its keys stop now, its history stays."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.delete_agent, agent_id_of(client, agent))
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['id']} is {answer['status']}")
 
 
 @agents.command("rotate-key")
 @click.argument("agent")
 @click.option("--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds that old keys go on.")
+@json_option
 @runtime_file_option
-def rotate_key(agent: str, overlap: int, runtime_file: Path | None) -> None:
+def rotate_key(agent: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
     """Replace an agent's keys by a new one, which is printed this once."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.rotate_agent_key, agent_id_of(client, agent), {"overlap_seconds": overlap})
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
     click.echo(answer["api_key"]["key"])

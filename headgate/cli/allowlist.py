@@ -48,8 +48,9 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
     "--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise."
 )
 @click.option("--note", default="", help="Reason for the entry.")
+@json_option
 @runtime_file_option
-def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_file: Path | None) -> None:
+def add(host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bool, runtime_file: Path | None) -> None:
     """Add a destination: a name, *.name, an address, or a network (10.0.0.0/8).
 
     Replaces an entry of the same host and ports. Policies decide again on calls in flight.
@@ -58,7 +59,10 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
     document, tag = read_allowlist(client)
     entry: dict[str, Any] = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
-    client.send(operations.put_settings_allowlist, {**document, "destinations": [*kept, entry]}, if_match=tag)
+    changed = client.send(operations.put_settings_allowlist, {**document, "destinations": [*kept, entry]}, if_match=tag)
+    if as_json:
+        show_json(changed)
+        return
     reach = "private addresses included" if private else "public addresses only (--private allows private ones)"
     click.echo(f"added {safe(host)}, ports {_ports(entry)}: {reach}")
 
@@ -68,8 +72,9 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, runtime_fil
 @click.option(
     "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports."
 )
+@json_option
 @runtime_file_option
-def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None:
+def remove(host: str, ports: tuple[int, ...], as_json: bool, runtime_file: Path | None) -> None:
     """Remove every entry of a destination, or the entry of these ports."""
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
@@ -79,7 +84,10 @@ def remove(host: str, ports: tuple[int, ...], runtime_file: Path | None) -> None
     removed = len(document["destinations"]) - len(kept)
     if not removed:
         raise NotFoundError(f"{host} is not on the allowlist: headgate allowlist show lists the entries")
-    client.send(operations.put_settings_allowlist, {**document, "destinations": kept}, if_match=tag)
+    changed = client.send(operations.put_settings_allowlist, {**document, "destinations": kept}, if_match=tag)
+    if as_json:
+        show_json(changed)
+        return
     click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} removed")
 
 

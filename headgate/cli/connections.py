@@ -111,6 +111,7 @@ def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--client-id", help="With --platform: of your application there.")
 @click.option("--scope", "scopes", multiple=True, help="With --platform: what to ask for.")
 @click.option("--redirect-uri", default=_RETURN, show_default=True, help="With --platform: as registered there.")
+@json_option
 @runtime_file_option
 def add(
     name: str,
@@ -127,6 +128,7 @@ def add(
     client_id: str | None,
     scopes: tuple[str, ...],
     redirect_uri: str,
+    as_json: bool,
     runtime_file: Path | None,
 ) -> None:
     """Make a connection. Secrets are asked for, or read from standard input as lines of NAME=VALUE: never given on
@@ -142,6 +144,8 @@ def add(
         "tools": list(tools) or ["*"],
         "needs_placeholder": needs_placeholder,
     }
+    if platform is not None and as_json:
+        raise click.UsageError("--json and --platform: the consent is a dialog")
     if platform is not None:
         _consent(client, body, platform, client_id, scopes, hosts, redirect_uri)
         return
@@ -153,7 +157,11 @@ def add(
     }
     if field is not None or location is not None:
         body["place"] = {"in": location or "header", "name": field or "X-API-Key", "prefix": prefix}
-    _tell(client.send(operations.create_connection, cast("NewConnection", body)))
+    answer = client.send(operations.create_connection, cast("NewConnection", body))
+    if as_json:
+        show_json(answer)
+        return
+    _tell(answer)
 
 
 def _consent(
@@ -185,23 +193,31 @@ def _consent(
 
 @connections.command()
 @click.argument("connection")
+@json_option
 @runtime_file_option
-def test(connection: str, runtime_file: Path | None) -> None:
+def test(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.test_connection, _id_of(client, connection))
-    click.echo(f"{answer['outcome']}: {answer['message']}")
+    if as_json:
+        show_json(answer)
+    else:
+        click.echo(f"{answer['outcome']}: {answer['message']}")
     if answer["outcome"] == "refused":
         raise click.exceptions.Exit(1)
 
 
 @connections.command()
 @click.argument("connection")
+@json_option
 @runtime_file_option
-def delete(connection: str, runtime_file: Path | None) -> None:
+def delete(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Remove a connection: its secret is forgotten, and no call carries it from now on."""
     client = ApiClient(find_target(runtime_file))
-    client.send(operations.delete_connection, _id_of(client, connection))
+    answer = client.send(operations.delete_connection, _id_of(client, connection))
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{connection} is removed")
 
 

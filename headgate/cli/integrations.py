@@ -56,8 +56,9 @@ def show(name: str, runtime_file: Path | None) -> None:
 @integrations.command("set")
 @_name
 @click.argument("document", type=click.File("r", encoding="utf-8"))
+@json_option
 @runtime_file_option
-def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
+def put(name: str, document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
     """Set it from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets).
 
     docs/guides/integrations.md shows one for each.
@@ -67,19 +68,26 @@ def put(name: str, document: TextIO, runtime_file: Path | None) -> None:
     except ValueError as error:
         raise ApiError(f"the document is no JSON: {error}") from error
     answer = ApiClient(find_target(runtime_file)).send(operation("put", name), body)
+    if as_json:
+        show_json(answer)
+        return
     show_fields([("version", str(answer["version"])), ("webhooks go to", safe(str(answer["webhook_path"])))])
     click.echo(f"headgate integrations test {name} says whether it can be reached")
 
 
 @integrations.command()
 @_name
+@json_option
 @runtime_file_option
-def test(name: str, runtime_file: Path | None) -> None:
+def test(name: str, as_json: bool, runtime_file: Path | None) -> None:
     """Ask the platform who we are. Exit status 1 where it does not say."""
     answer = ApiClient(find_target(runtime_file)).send(operation("test", name))
     if not answer["ok"]:
         status = "" if answer["status_code"] is None else f" {answer['status_code']}"
         raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'it said nothing')}")
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"reached as {safe(answer['account'])} in {answer['latency_ms']} ms")
 
 

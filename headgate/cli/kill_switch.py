@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import safe
-from headgate.cli.target import find_target, runtime_file_option
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import KillSwitch, StopAnswer, StopScope
+from headgate.client.types import KillSwitch, KillSwitchAnswer, StopAnswer, StopScope
 from headgate.kernel.errors import HeadgateError
 
 
@@ -16,23 +16,25 @@ from headgate.kernel.errors import HeadgateError
 @click.option("--agent", metavar="NAME|ID", help="Stop this agent only.")
 @click.option("--tool", metavar="NAME", help="Stop this tool only, for every agent.")
 @click.option("--reason", required=True, help="Agents see it; the log records it.")
+@json_option
 @runtime_file_option
-def stop(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
+def stop(agent: str | None, tool: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Kill switch: refuse all calls at once, held calls included, or those of one agent or one tool.
 
     The instance goes on running. To end an instance, press Ctrl-C in the shell of headgate up.
     """
-    _set(agent, tool, reason, is_stopped=True, runtime_file=runtime_file)
+    _set(agent, tool, reason, is_stopped=True, as_json=as_json, runtime_file=runtime_file)
 
 
 @click.command()
 @click.option("--agent", metavar="NAME|ID", help="Resume this agent.")
 @click.option("--tool", metavar="NAME", help="Resume this tool.")
 @click.option("--reason", required=True, help="Why calls may resume; the log records it.")
+@json_option
 @runtime_file_option
-def start(agent: str | None, tool: str | None, reason: str, runtime_file: Path | None) -> None:
+def start(agent: str | None, tool: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Resume all calls, or those of one agent or one tool, after headgate stop."""
-    _set(agent, tool, reason, is_stopped=False, runtime_file=runtime_file)
+    _set(agent, tool, reason, is_stopped=False, as_json=as_json, runtime_file=runtime_file)
 
 
 def describe(stop: StopAnswer) -> str:
@@ -41,21 +43,30 @@ def describe(stop: StopAnswer) -> str:
     return f"{what} is stopped since {stop['at'][:19]} by {stop['stopped_by']}: {stop['reason']}"
 
 
-def _set(agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, runtime_file: Path | None) -> None:
+def _set(
+    agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, as_json: bool, runtime_file: Path | None
+) -> None:
     if agent is not None and tool is not None:
         raise click.UsageError("--agent or --tool, not both")
     scope: StopScope = "agent" if agent is not None else "tool" if tool is not None else "organization"
     client = ApiClient(find_target(runtime_file))
     body: KillSwitch = {"scope": scope, "target": agent or tool, "reason": reason, "stopped": is_stopped}
     answer = client.send(operations.put_settings_kill_switch, body)
+    if as_json:
+        show_json(answer)
+    else:
+        _show(answer)
+    if is_stopped and answer["stops"]:
+        click.echo(f"Resume with: headgate start{_same(agent, tool)} --reason TEXT", err=True)
+    if is_stopped and tool is not None:
+        _warn_of_a_name_never_seen(client, tool)
+
+
+def _show(answer: KillSwitchAnswer) -> None:
     for one in answer["stops"]:
         click.echo(safe(describe(one)))
     if not answer["stops"]:
         click.echo("nothing is stopped")
-    elif is_stopped:
-        click.echo(f"Resume with: headgate start{_same(agent, tool)} --reason TEXT", err=True)
-    if is_stopped and tool is not None:
-        _warn_of_a_name_never_seen(client, tool)
 
 
 def _same(agent: str | None, tool: str | None) -> str:

@@ -52,19 +52,27 @@ def codes(as_json: bool, runtime_file: Path | None) -> None:
 
 
 @mfa.command()
+@json_option
 @runtime_file_option
-def status(runtime_file: Path | None) -> None:
+def status(as_json: bool, runtime_file: Path | None) -> None:
     """Say how many recovery codes are left. Needs a token that says aal2."""
     answer = ApiClient(find_target(runtime_file)).send(operations.get_mfa_recovery_codes_status)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['unused']} of {answer['total']} recovery codes are left")
 
 
 @mfa.command()
+@json_option
 @runtime_file_option
-def recover(runtime_file: Path | None) -> None:
+def recover(as_json: bool, runtime_file: Path | None) -> None:
     """Use a recovery code: the authenticator is removed, and other sessions are closed."""
     code = click.prompt("Recovery code", err=True, hide_input=True)
     answer = ApiClient(find_target(runtime_file)).send(operations.verify_mfa_recovery_codes, {"code": code})
+    if as_json:
+        show_json(answer)
+        return
     click.echo(
         f"{answer['factors_removed']} factors removed, {answer['codes_voided']} other codes purged,"
         " other sessions closed"
@@ -72,8 +80,12 @@ def recover(runtime_file: Path | None) -> None:
 
 
 @mfa.command()
+@json_option
 @runtime_file_option
-def unenrol(runtime_file: Path | None) -> None:
+def unenrol(as_json: bool, runtime_file: Path | None) -> None:
     """Remove the authenticator and all recovery codes. Needs a token that says aal2."""
     answer = ApiClient(find_target(runtime_file)).send(operations.delete_mfa_totp)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['factors_removed']} factors and {answer['codes_purged']} recovery codes removed")

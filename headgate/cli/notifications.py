@@ -117,10 +117,14 @@ def deliveries(
 
 @notifications.command()
 @click.argument("delivery_id")
+@json_option
 @runtime_file_option
-def redeliver(delivery_id: str, runtime_file: Path | None) -> None:
+def redeliver(delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Send a message once more, with a new link."""
     delivery = ApiClient(find_target(runtime_file)).send(operations.redeliver_notification, delivery_id)
+    if as_json:
+        show_json(delivery)
+        return
     click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
 
 

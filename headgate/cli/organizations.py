@@ -80,11 +80,15 @@ def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @click.argument("org_id")
 @click.argument("user_id")
 @click.argument("roles", nargs=-1, type=_ROLES)
+@json_option
 @runtime_file_option
-def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], runtime_file: Path | None) -> None:
+def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], as_json: bool, runtime_file: Path | None) -> None:
     """Set the ROLES that a user has in addition to those of the token; no ROLES removes them."""
     body: GrantedRoles = {"roles": list(roles)}
     answer = ApiClient(find_target(runtime_file)).send(operations.put_organization_member_roles, org_id, user_id, body)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{answer['id']}: {', '.join(answer['roles']) or 'no roles'}")
 
 

@@ -148,10 +148,14 @@ def download(report_id: str, output: Path | None, runtime_file: Path | None) -> 
 
 @reports.command()
 @click.argument("report_id")
+@json_option
 @runtime_file_option
-def delete(report_id: str, runtime_file: Path | None) -> None:
+def delete(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Delete a report with its file; that it was there stays on record."""
-    ApiClient(find_target(runtime_file)).send(operations.delete_audit_report, report_id)
+    answer = ApiClient(find_target(runtime_file)).send(operations.delete_audit_report, report_id)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{safe(report_id)} is deleted")
 
 

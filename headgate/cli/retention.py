@@ -40,8 +40,9 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
     metavar="KIND=DAYS",
     help="Drop bodies, captures or reports; never: keep them.",
 )
+@json_option
 @runtime_file_option
-def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: Path | None) -> None:
+def set_policy(encrypt_after: str | None, drops: tuple[str, ...], as_json: bool, runtime_file: Path | None) -> None:
     """Change what is named; the rest stays as it is."""
     client = ApiClient(find_target(runtime_file))
     policy = client.send(operations.get_settings_retention)
@@ -52,7 +53,11 @@ def set_policy(encrypt_after: str | None, drops: tuple[str, ...], runtime_file: 
         if not separator:
             raise click.UsageError("--drop: KIND=DAYS, as in bodies=365")
         policy["drop_after_days"][kind] = _days(days)
-    _show(client.send(operations.put_settings_retention, policy))
+    answer = client.send(operations.put_settings_retention, policy)
+    if as_json:
+        show_json(answer)
+        return
+    _show(answer)
 
 
 @retention.command()
@@ -79,8 +84,9 @@ def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--agent", metavar="NAME|ID", help="Everything of this agent.")
 @click.option("--action", metavar="ID", help="This action.")
 @click.option("--reason", required=True, help="The record keeps it.")
+@json_option
 @runtime_file_option
-def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path | None) -> None:
+def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Place a legal hold: on everything, one agent's, or one action. Nothing of it is dropped or erased."""
     if agent is not None and action is not None:
         raise click.UsageError("--agent or --action, not both")
@@ -88,16 +94,23 @@ def hold(agent: str | None, action: str | None, reason: str, runtime_file: Path 
     client = ApiClient(find_target(runtime_file))
     body: HoldRequest = {"scope": scope, "target": agent_id_if_named(client, agent) or action, "reason": reason}
     made = client.send(operations.create_retention_hold, body)
+    if as_json:
+        show_json(made)
+        return
     click.echo(f"{safe(made['id'])}: {safe(_covers(made))} is held")
 
 
 @retention.command()
 @click.argument("hold_id")
 @click.option("--reason", required=True, help="Why it may go; not the reason for which it was placed.")
+@json_option
 @runtime_file_option
-def lift(hold_id: str, reason: str, runtime_file: Path | None) -> None:
+def lift(hold_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Lift a legal hold."""
     lifted = ApiClient(find_target(runtime_file)).send(operations.lift_retention_hold, hold_id, {"reason": reason})
+    if as_json:
+        show_json(lifted)
+        return
     click.echo(f"{safe(lifted['id'])}: {safe(_covers(lifted))} is no longer held by it")
 
 
@@ -106,15 +119,20 @@ def lift(hold_id: str, reason: str, runtime_file: Path | None) -> None:
 @click.option("--everything", is_flag=True, help="What the record says of them as well; each event's header stays.")
 @click.option("--reason", required=True, help="Proof packs show it.")
 @click.option("--yes", is_flag=True, help="Do not ask: what is erased does not come back.")
+@json_option
 @runtime_file_option
-def erase(action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool, runtime_file: Path | None) -> None:
+def erase(
+    action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool, as_json: bool, runtime_file: Path | None
+) -> None:
     """Erase what is kept of actions; status 1 where one of them could not be."""
     if not yes:
         click.confirm(f"Erase what is kept of {len(action_ids)} actions, for good?", abort=True)
     depth: ErasureDepth = "everything" if everything else "bodies"
     body: ErasureRequest = {"action_ids": list(action_ids), "depth": depth, "reason": reason}
     answer = ApiClient(find_target(runtime_file)).send(operations.create_retention_erasure, body)
-    for one in answer["actions"]:
+    if as_json:
+        show_json(answer)
+    for one in [] if as_json else answer["actions"]:
         click.echo(f"{safe(one['action_id'])}: {safe(one['outcome'])}")
     if any(one["outcome"] not in ("erased", "already_erased") for one in answer["actions"]):
         sys.exit(1)

@@ -45,6 +45,7 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 )
 @click.option("--from-beginning", is_flag=True, help="A new destination gets everything that was ever recorded.")
 @click.option("--off", is_flag=True, help="Keep it, and send nothing.")
+@json_option
 @runtime_file_option
 def set_destination(
     name: str,
@@ -52,6 +53,7 @@ def set_destination(
     authorization_file: Any,
     from_beginning: bool,
     off: bool,
+    as_json: bool,
     runtime_file: Path | None,
 ) -> None:
     """Make or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
@@ -63,21 +65,28 @@ def set_destination(
     entry["from"] = "beginning" if from_beginning else "now"
     if authorization_file is not None:
         entry["authorization"] = authorization_file.read().strip()
-    client.send(operations.put_settings_siem, {"destinations": destinations | {name: entry}}, if_match=tag)
+    changed = client.send(operations.put_settings_siem, {"destinations": destinations | {name: entry}}, if_match=tag)
+    if as_json:
+        show_json(changed)
+        return
     click.echo(f"{safe(name)}: {safe(address)}. headgate siem list says how far it is")
 
 
 @siem.command()
 @click.argument("name")
+@json_option
 @runtime_file_option
-def remove(name: str, runtime_file: Path | None) -> None:
+def remove(name: str, as_json: bool, runtime_file: Path | None) -> None:
     """Stream to NAME no more, and forget how far it was."""
     client = ApiClient(find_target(runtime_file))
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:
         raise NotFoundError(f"there is no destination {name}: headgate siem list")
-    client.send(operations.put_settings_siem, {"destinations": destinations}, if_match=tag)
+    changed = client.send(operations.put_settings_siem, {"destinations": destinations}, if_match=tag)
+    if as_json:
+        show_json(changed)
+        return
     click.echo(f"{safe(name)}: removed")
 
 

@@ -7,8 +7,8 @@ import click
 import yaml
 
 from headgate.cli.local_data import data_dir_option, find_catalogues
-from headgate.cli.tables import safe, show_table
-from headgate.cli.target import runtime_file_option
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import json_option, runtime_file_option
 from headgate.configuration.yaml_document import read_document
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.canonical_json import JsonValue, parse_strict
@@ -28,9 +28,10 @@ def tools() -> None:
 
 @tools.command("list")
 @click.option("--tool", help="Only this tool's operations.")
+@json_option
 @data_dir_option
 @runtime_file_option
-def list_tools(tool: str | None, data_dir: Path | None, runtime_file: Path | None) -> None:
+def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """The tools and operations that this instance knows, both ways."""
     rows = [
         [entry.tool, entry.operation, entry.effect.value, entry.sending.method, entry.description]
@@ -40,6 +41,10 @@ def list_tools(tool: str | None, data_dir: Path | None, runtime_file: Path | Non
     ]
     if tool is not None and not rows:
         raise NotFoundError(f"no catalogue knows the tool {safe(tool)}: headgate tools list shows all")
+    if as_json:
+        names = ("tool", "operation", "effect", "method", "description")
+        show_json([dict(zip(names, row, strict=True)) for row in rows])
+        return
     show_table(("TOOL", "OPERATION", "EFFECT", "METHOD", "DESCRIPTION"), rows)
 
 

@@ -160,10 +160,14 @@ def export(
 @traffic.command()
 @click.argument("left")
 @click.argument("right")
+@json_option
 @runtime_file_option
-def diff(left: str, right: str, runtime_file: Path | None) -> None:
+def diff(left: str, right: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show what differs between two exchanges."""
     answer = ApiClient(find_target(runtime_file)).send(operations.compare_exchanges, left=left, right=right)
+    if as_json:
+        show_json(answer)
+        return
     for name in ("request", "response"):
         found = answer[name]
         if found["head"] is not None:
@@ -179,11 +183,15 @@ def diff(left: str, right: str, runtime_file: Path | None) -> None:
 @traffic.command()
 @click.argument("agent")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
+@json_option
 @runtime_file_option
-def timeline(agent: str, limit: int, runtime_file: Path | None) -> None:
+def timeline(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_traffic_timeline, agent_id=agent_id_of(client, agent), limit=limit)
+    if as_json:
+        show_json(answer)
+        return
     if not answer["data"]:
         click.echo("none: headgate traffic rules says what is captured")
     for step in answer["data"]:

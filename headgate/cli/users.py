@@ -88,19 +88,27 @@ def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 @users.command("sign-out")
 @click.argument("user_id")
+@json_option
 @runtime_file_option
-def sign_out(user_id: str, runtime_file: Path | None) -> None:
+def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """End every session of a person, and every token that they have."""
-    ApiClient(find_target(runtime_file)).send(operations.delete_user_sessions, user_id)
+    answer = ApiClient(find_target(runtime_file)).send(operations.delete_user_sessions, user_id)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{safe(user_id)}: signed out everywhere")
 
 
 @users.command()
 @click.argument("user_id")
+@json_option
 @runtime_file_option
-def unlock(user_id: str, runtime_file: Path | None) -> None:
+def unlock(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Unlock a user who entered too many wrong codes of a second factor."""
     answer = ApiClient(find_target(runtime_file)).send(operations.unlock_user, user_id)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"unlocked: {', '.join(answer['unlocked']) or 'nothing was locked'}")
 
 

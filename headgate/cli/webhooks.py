@@ -110,36 +110,46 @@ def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, 
 @webhooks.command()
 @click.argument("endpoint_id")
 @click.argument("delivery_id")
+@json_option
 @runtime_file_option
-def redeliver(endpoint_id: str, delivery_id: str, runtime_file: Path | None) -> None:
+def redeliver(endpoint_id: str, delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Send a message once more, under the same id."""
     client = ApiClient(find_target(runtime_file))
     delivery = client.send(operations.redeliver_webhook_delivery, endpoint_id, delivery_id)
+    if as_json:
+        show_json(delivery)
+        return
     click.echo(f"{safe(delivery['id'])}: {safe(delivery['status'])}")
 
 
 @webhooks.command()
 @click.argument("endpoint_id")
+@json_option
 @runtime_file_option
-def enable(endpoint_id: str, runtime_file: Path | None) -> None:
+def enable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Enable an endpoint. It does not receive the events of the time in which it was disabled."""
-    _switch(endpoint_id, runtime_file, is_enabled=True)
+    _switch(endpoint_id, runtime_file, as_json=as_json, is_enabled=True)
 
 
 @webhooks.command()
 @click.argument("endpoint_id")
+@json_option
 @runtime_file_option
-def disable(endpoint_id: str, runtime_file: Path | None) -> None:
+def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Send nothing to an endpoint until it is enabled."""
-    _switch(endpoint_id, runtime_file, is_enabled=False)
+    _switch(endpoint_id, runtime_file, as_json=as_json, is_enabled=False)
 
 
 @webhooks.command()
 @click.argument("endpoint_id")
+@json_option
 @runtime_file_option
-def delete(endpoint_id: str, runtime_file: Path | None) -> None:
+def delete(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
-    ApiClient(find_target(runtime_file)).send(operations.delete_webhook, endpoint_id)
+    answer = ApiClient(find_target(runtime_file)).send(operations.delete_webhook, endpoint_id)
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{safe(endpoint_id)} is removed")
 
 
@@ -152,11 +162,15 @@ def delete(endpoint_id: str, runtime_file: Path | None) -> None:
     show_default=True,
     help="Seconds for which the old secret signs, too; 0: not any more.",
 )
+@json_option
 @runtime_file_option
-def rotate_secret(endpoint_id: str, overlap: int, runtime_file: Path | None) -> None:
+def rotate_secret(endpoint_id: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
     """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.rotate_webhook_secret, endpoint_id, {"overlap_seconds": overlap})
+    if as_json:
+        show_json(answer)
+        return
     until = answer["previous_secret_until"]
     click.echo(
         "the old secret signs no more" if until is None else f"the old secret signs until {until[:19]}", err=True
@@ -164,8 +178,11 @@ def rotate_secret(endpoint_id: str, overlap: int, runtime_file: Path | None) -> 
     click.echo(answer["secret"])
 
 
-def _switch(endpoint_id: str, runtime_file: Path | None, *, is_enabled: bool) -> None:
+def _switch(endpoint_id: str, runtime_file: Path | None, *, as_json: bool, is_enabled: bool) -> None:
     answer = ApiClient(find_target(runtime_file)).send(operations.update_webhook, endpoint_id, {"enabled": is_enabled})
+    if as_json:
+        show_json(answer)
+        return
     click.echo(f"{safe(answer['id'])} is {safe(_state(answer))}")
 
 
