@@ -3,6 +3,7 @@
 # make test    build, all checks, all tests; .ci/run calls exactly this
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
+# make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
 #              they say
 #
@@ -34,7 +35,7 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: build up test unit check lint types imports tests bench screenshots lock format reference clean help
+.PHONY: web build up test unit check lint types imports tests bench screenshots lock format reference clean help
 
 help:
 	@sed -n '1,9s/^# \{0,1\}//p' Makefile
@@ -65,7 +66,7 @@ imports: build
 	@$(BIN)/lint-imports
 
 tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
-		tests/parsers/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+		tests/parsers/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -91,6 +92,10 @@ reference: build
 	@$(BIN)/python -m headgate.cli.reference > docs/reference/cli.md
 	@$(BIN)/python -m admin_api.openapi > docs/openapi.json
 	@$(BIN)/python -m headgate.client.generate
+
+# The bundle is committed: whoever installs Headgate needs no npm. A test bundles it again and compares.
+web: web/node_modules/.package-lock.json
+	@npm --prefix web run --silent build
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
@@ -155,6 +160,13 @@ tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
 	@command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
 	@echo "== accessibility rules of the tests"
 	@npm --prefix tests/browser ci --silent --no-audit --no-fund
+	@touch $@
+
+# The editor of the dashboard, and its bundler.
+web/node_modules/.package-lock.json: web/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed to bundle the editor: https://nodejs.org" >&2; exit 1; }
+	@echo "== packages of the editor"
+	@npm --prefix web ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine

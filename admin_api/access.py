@@ -130,6 +130,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/policies"): _page(Scope.POLICIES_WRITE),
         ("GET", "/policies/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/new"): _page(Scope.POLICIES_WRITE),
+        ("POST", "/policies/check"): _page(Scope.POLICIES_READ),
         ("GET", "/policies/{}"): _page(Scope.POLICIES_READ),
         ("POST", "/policies/{}"): _page(Scope.POLICIES_WRITE),
         # - agents, stop, settings, connections

@@ -1,6 +1,6 @@
 // Keyboard: data-key="a" is pressed by A. In a list marked data-list, j and k move, o or Enter opens, x selects.
 // "?" shows what this page knows. Nothing happens while somebody types.
-const typing = (target) => target.closest("input, textarea, select, [contenteditable], .cm-editor");
+const typing = (target) => target.closest("input, textarea, select, [contenteditable], .editor-host");
 
 function rows() {
   return [...document.querySelectorAll("[data-list] [data-row]")].filter((one) => one.offsetParent);

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.errors import JSON
 from admin_api.identifiers import PolicyId
 from admin_api.pagination import PageRequest
 from admin_api.policies.check_routes import check
@@ -31,6 +32,7 @@ from admin_api.web.replay import ReplayShown, replayed
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.policies.input_shape import input_paths
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -124,6 +126,19 @@ async def save_new(api: CurrentApi) -> Response:
     return Response(status_code=303, headers={"Location": f"/policies/{saved.id}"})
 
 
+@router.post("/policies/check", response_class=Response)
+async def check_while_typing(api: CurrentApi) -> Response:
+    """What the editor asks: ``{message, line, column}``, null where the policy is valid."""
+    form = await form_of(api.request)
+    draft = _draft(form)
+    try:
+        await api.call(check, _to_check(form.optional("policy_id"), draft), api.principal, api.dependencies)
+    except HeadgateError as error:
+        said = {"message": error.message} | {name: (error.details or {}).get(name) for name in ("line", "column")}
+        return Response(json.dumps(said), media_type=JSON)
+    return Response(json.dumps({"message": None}), media_type=JSON)
+
+
 @router.get("/policies/{policy_id}", response_class=Response)
 async def one(api: CurrentApi, policy_id: PolicyId, version: _Version = None, since: _Version = None) -> Response:
     """The version in force, or ``version``, with what has changed ``since`` another one."""
@@ -173,23 +188,27 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
 async def _tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
     """What saving would say, and with ``replay`` what it would have changed. Nothing is stored."""
     try:
-        body = checked(
-            PolicyToCheck,
-            {
-                "rego_policy": draft.rego_policy or None,
-                "name": draft.name or None,
-                "priority": _whole(draft.priority),
-                "mode": draft.mode,
-                "policy_id": policy_id,
-            },
-        )
-        answer = await api.call(check, body, api.principal, api.dependencies)
+        answer = await api.call(check, _to_check(policy_id, draft), api.principal, api.dependencies)
         if form.text("act") != "replay":
             return Said(warnings=answer.warnings, is_valid=True)
         shown = await replayed(api, policy_id, draft.rego_policy, _whole(draft.priority), form.text("hours"))
         return Said(warnings=answer.warnings, is_valid=True, replay=shown)
     except HeadgateError as error:
         return _refused(error)
+
+
+def _to_check(policy_id: str | None, draft: Draft) -> PolicyToCheck:
+    """Raises ValidationError."""
+    return checked(
+        PolicyToCheck,
+        {
+            "rego_policy": draft.rego_policy or None,
+            "name": draft.name or None,
+            "priority": _whole(draft.priority),
+            "mode": draft.mode,
+            "policy_id": policy_id,
+        },
+    )
 
 
 def _refused(error: HeadgateError) -> Said:
@@ -283,6 +302,6 @@ async def _edit_page(
         "may_write": api.may(Scope.POLICIES_WRITE) and shown_version is None,
         "may_restore": api.may(Scope.POLICIES_WRITE),
         "lines": draft.rego_policy.split("\n"),
-        "check_body": json.dumps({"policy_id": policy_id}),
+        "input_paths": input_paths(),
     }
     return await shell_page(api, "policy.html", _PATH, context, status=said.status)

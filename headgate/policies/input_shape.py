@@ -52,6 +52,19 @@ _ACTION: Final[dict[str, Members | None]] = {
 INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})
 
 
+def input_paths() -> list[str]:
+    """Every path that the shape names, as a policy writes it: ``input.http.host``."""
+    return sorted(_below("input", Members(_ACTION)))
+
+
+def _below(path: str, members: Members) -> list[str]:
+    found = []
+    for name, inner in members.names.items():
+        found.append(f"{path}.{name}")
+        found += [] if inner is None else _below(f"{path}.{name}", inner)
+    return found
+
+
 def unknown_part(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
     """The first part of ``input.path`` that never exists, as written so far, and the members that do exist.
 

@@ -103,3 +103,11 @@ async def test_role_by_role(gate, role: Role, sees: int, writes: int) -> None:
     assert (await person.post(path, data=_form(version="1"))).status_code == writes
     assert (await person.get("/policies/new")).status_code == writes
     assert (await person.post("/policies", data={})).status_code == writes
+
+
+async def test_what_the_editor_asks_while_somebody_types(gate) -> None:
+    person = gate.person()
+    wrong = await person.post("/policies/check", data=_form(rego_policy=_BAD))
+    assert (wrong.json()["line"], wrong.json()["column"]) == (3, 11)
+    assert (await person.post("/policies/check", data=_form())).json() == {"message": None}
+    assert (await person.post("/policies/check", data=_form(priority="x"))).json()["line"] is None
