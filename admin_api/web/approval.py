@@ -77,10 +77,17 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:
-    """What the params tell beside the request line, which has host, path and query already."""
-    rest = {name: value for name, value in params.items() if http.get(name) != value}
+    """What the params tell beside the request line and the headers, which are shown by themselves."""
+    rest = {name: value for name, value in params.items() if not _is_told(value, http.get(name))}
     body = rest.get("body")
     return body if len(rest) == 1 and isinstance(body, dict) else rest
+
+
+def _is_told(value: JsonValue, elsewhere: JsonValue) -> bool:
+    """Whether it stands elsewhere too: as it is, or each member of it."""
+    if isinstance(value, dict) and isinstance(elsewhere, dict):
+        return value.items() <= elsewhere.items()
+    return value == elsewhere
 
 
 def facts_of(params: JsonObject) -> list[tuple[str, str]]:

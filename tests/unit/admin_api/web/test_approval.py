@@ -5,7 +5,15 @@ import pytest
 from admin_api.web.approval import DiffLine, body_of, diff_of, facts_of
 from headgate.kernel.canonical_json import JsonObject
 
-_HTTP: JsonObject = {"method": "POST", "scheme": "https", "host": "api.example.com", "port": 443, "path": "/a"}
+_HEADERS: JsonObject = {"accept": "*/*", "user-agent": "curl"}
+_HTTP: JsonObject = {
+    "method": "POST",
+    "scheme": "https",
+    "host": "api.example.com",
+    "port": 443,
+    "path": "/a",
+    "headers": _HEADERS,
+}
 _LINE: JsonObject = {"scheme": "https", "host": "api.example.com", "port": 443, "path": "/a"}
 
 
@@ -31,6 +39,8 @@ def test_facts_are_short_values_the_amount_and_the_recipient_first(
         (_LINE | {"body": {"a": 1}, "more": 2}, {"body": {"a": 1}, "more": 2}),
         (_LINE | {"path": "/other"}, {"path": "/other"}),
         (_LINE | {"body": "text"}, {"body": "text"}),
+        (_LINE | {"body": {"a": 1}, "headers": {"accept": "*/*"}}, {"a": 1}),
+        (_LINE | {"headers": {"accept": "text/html"}}, {"headers": {"accept": "text/html"}}),
         (_LINE, {}),
     ],
 )
