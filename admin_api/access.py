@@ -125,6 +125,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),
+        ("GET", "/overview"): _page(Scope.ACTIONS_READ),
         # - policies
         ("GET", "/policies"): _page(Scope.POLICIES_READ),
         ("POST", "/policies"): _page(Scope.POLICIES_WRITE),
@@ -222,6 +223,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/v1/actions"): _agents(Scope.ACTIONS_WRITE, recorded=True),
         ("GET", "/v1/actions"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/search"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/admin/overview"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
         ("POST", "/v1/approvals/{}/grant"): _agents(Scope.APPROVALS_WRITE),
         ("GET", "/admin/grants"): _administrators(Scope.APPROVALS_READ),

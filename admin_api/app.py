@@ -59,6 +59,7 @@ from admin_api.notifications.routes import router as notifications
 from admin_api.notifications.settings_routes import router as notification_settings
 from admin_api.organizations.own_routes import router as own_members
 from admin_api.organizations.routes import router as organizations
+from admin_api.overview.routes import router as overview
 from admin_api.passkeys.routes import router as passkeys
 from admin_api.policies.change_set_routes import router as policy_changes
 from admin_api.policies.check_routes import router as policy_checks
@@ -101,6 +102,7 @@ INTERFACE_VERSION: Final = "1.0.5"
 # Routes are tried in this order: the hot path first.
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_search,
+    overview,
     actions,
     action_outcomes,
     grants,

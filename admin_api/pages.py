@@ -69,6 +69,14 @@ def _json_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _lasted(seconds: float) -> str:
+    """In the largest unit that leaves a whole number of it."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -87,6 +95,7 @@ _TEMPLATES.filters |= {
     "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "iso": rfc3339,
+    "lasted": _lasted,
     "json_line": lambda value: json.dumps(value, ensure_ascii=False),
     "json_source": _json_source,
     "json_text": _json_text,

@@ -27,6 +27,7 @@ _FILTERS: Final = {
         "q=tool:tool_3", "q=tool:tool_40", "q=decision:deny", "q=status:pending_approval", f"q=agent:{OFTEN_AGENT}",
         f"q=agent:{RARE_AGENT}", "q=tool:tool_3+status:denied", "q=nowhere",
     ),
+    "/overview": ("range=1h", "range=7d", "range=30d"),
     "/audit": (f"agent_id={OFTEN_AGENT}",),
     "/inbox": (
         "view=mine", "view=decided", "tool=tool_3", "tool=tool_40", "risk=critical", "risk=low",

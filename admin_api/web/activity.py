@@ -9,8 +9,11 @@ from starlette.responses import Response
 
 from admin_api.actions.search_routes import FoundActionsAnswer, search
 from admin_api.identifiers import ActionId
+from admin_api.overview.routes import Period
+from admin_api.overview.routes import get as get_overview
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.call_filter import NAMES, CallFilter, parse_call_filter
+from admin_api.web.lanes import lanes_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.kernel.errors import HeadgateError
@@ -35,6 +38,9 @@ async def activity(
         found = await _search(api, wanted, cursor)
     except HeadgateError as error:
         message, status = error.message, error.http_status
+    hour = None
+    if cursor is None and not q:
+        hour = await api.call(get_overview, api.principal, api.dependencies, period=Period.HOUR)
     context = {
         "q": q,
         "chips": {name: value for name, value in asdict(wanted).items() if value is not None},
@@ -42,6 +48,8 @@ async def activity(
         "names": NAMES,
         "message": message,
         "is_first": cursor is None,
+        "lanes": lanes_of(hour, Period.HOUR) if hour is not None else (),
+        "hour": hour,
     }
     return await shell_page(api, "activity.html", "/activity", context, status=status)
 

@@ -15,6 +15,7 @@ from admin_api.web.inbox import router as inbox
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
 from admin_api.web.more import router as more
+from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
 from admin_api.web.reports import router as reports
 from admin_api.web.stop import router as stop
@@ -25,6 +26,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     decide,
     activity,
     call,
+    overview,
     audit,
     reports,
     account,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headgate.client.types import (
         AbsenceAnswer,
         ActionDetailAnswer,
+        AdminApiRetentionSchemasHoldsAnswer,
         AgentAnswer,
         ApprovalDetailAnswer,
         ApproveAndGrant,
@@ -95,7 +96,6 @@ if TYPE_CHECKING:
         HealthAnswer,
         HoldAnswer,
         HoldRequest,
-        HoldsAnswer,
         IndexAnswer,
         IntegrationTestAnswer,
         InvitationAnswer,
@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         OrganizationAnswer,
         OrganizationsAnswer,
         OutcomeBody,
+        OverviewAnswer,
         PageActionAnswerCursorPagination,
         PageAgentAnswerCursorPagination,
         PageExecutionItemCursorPagination,
@@ -550,7 +551,7 @@ def verify_audit(body: VerifyRequest | None = None) -> Call[VerificationAnswer]:
 
 
 def get_audit_event(id: str) -> Call[EventDetailAnswer]:
-    """Get. ``GET /admin/audit/{id}``"""
+    """Get audit event. ``GET /admin/audit/{id}``"""
     return Call("GET", f"/admin/audit/{_segment(id)}")
 
 
@@ -886,6 +887,11 @@ def put_organization_private_destinations(id: str, body: PrivateDestinations) ->
     return Call("PUT", f"/admin/organizations/{_segment(id)}/private-destinations", body=body)
 
 
+def get_overview(*, range: str | None = None) -> Call[OverviewAnswer]:
+    """Get overview. ``GET /admin/overview``"""
+    return Call("GET", "/admin/overview", parameters={"range": range})
+
+
 def list_policies(
     *,
     enabled: bool | None = None,
@@ -1181,7 +1187,7 @@ def create_retention_erasure(body: ErasureRequest) -> Call[ErasureAnswer]:
     return Call("POST", "/admin/retention/erasures", body=body)
 
 
-def get_retention_holds(*, in_force: bool | None = None) -> Call[HoldsAnswer]:
+def get_retention_holds(*, in_force: bool | None = None) -> Call[AdminApiRetentionSchemasHoldsAnswer]:
     """Legal holds. ``GET /admin/retention/holds``"""
     return Call("GET", "/admin/retention/holds", parameters={"in_force": in_force})
 

@@ -113,6 +113,16 @@ class AgentContext(TypedDict):
     name: str | None
 
 
+class AgentCountsAnswer(TypedDict):
+    agent_id: str
+    allowed: int
+    calls: int
+    denied: int
+    failed: int
+    held: int
+    name: str | None
+
+
 type AgentName = StorableText
 
 
@@ -600,6 +610,16 @@ class CountedPageUserAnswer(TypedDict):
     pagination: Pagination
 
 
+class CountsAnswer(TypedDict):
+    """By decision. ``failed``: of the allowed and held calls."""
+
+    allowed: int
+    calls: int
+    denied: int
+    failed: int
+    held: int
+
+
 class CoverageAnswer(TypedDict):
     """Rules that held in a case, or that a passed test depends on."""
 
@@ -772,6 +792,12 @@ class DeniedAnswer(TypedDict):
     reason: str
     required_approvals: int
     status: str
+
+
+class DeniedByAnswer(TypedDict):
+    calls: int
+    name: str | None
+    policy_id: str | None
 
 
 class DenyRequest(TypedDict):
@@ -1443,12 +1469,6 @@ class HoldRequest(TypedDict):
 
 
 type HoldScope = Literal["organization", "agent", "action"]
-
-
-class HoldsAnswer(TypedDict):
-    """The newest first."""
-
-    data: list[HoldAnswer]
 
 
 class HttpRequest(TypedDict):
@@ -2144,6 +2164,18 @@ class OutcomeBody(TypedDict):
     status: Literal["succeeded", "failed"]
 
 
+class OverviewAnswer(TypedDict):
+    agents: list[AgentCountsAnswer]
+    denied_by: list[DeniedByAnswer]
+    holds: AdminApiOverviewSchemasHoldsAnswer
+    is_minimum: bool
+    since: str
+    steps: list[AdminApiOverviewSchemasStepAnswer]
+    tools: list[ToolCountsAnswer]
+    total: CountsAnswer
+    until: str
+
+
 type Owner = StorableText
 
 
@@ -2225,6 +2257,9 @@ class PasskeysAnswer(TypedDict):
     """Oldest first."""
 
     data: list[PasskeyAnswer]
+
+
+type Period = Literal["1h", "24h", "7d", "30d"]
 
 
 class PersonAnswer(TypedDict):
@@ -2954,15 +2989,6 @@ class StatusesAnswer(TypedDict):
     data: list[dict[str, Any]]
 
 
-class StepAnswer(TypedDict):
-    """One of both: an exchange, or what was not captured until then."""
-
-    at: str
-    exchange: ExchangeAnswer | None
-    not_captured: LossAnswer | None
-    pause_seconds: float | None
-
-
 class StopAnswer(TypedDict):
     at: str
     reason: str
@@ -3097,6 +3123,16 @@ class TimelineAnswer(TypedDict):
     pagination: UncountedPagination
 
 
+class ToolCountsAnswer(TypedDict):
+    allowed: int
+    calls: int
+    denied: int
+    failed: int
+    held: int
+    operation: str
+    tool: str
+
+
 class ToolFigures(TypedDict):
     failed: int
     p50_ms: float
@@ -3141,7 +3177,7 @@ class TrafficPageAnswer(TypedDict):
 
 
 class TrafficTimelineAnswer(TypedDict):
-    data: list[StepAnswer]
+    data: list[AdminApiTrafficCompareRoutesStepAnswer]
     next_cursor: str | None
 
 
@@ -3372,6 +3408,41 @@ type Reason = StorableText
 
 
 type ScopeName = str
+
+
+class AdminApiOverviewSchemasHoldsAnswer(TypedDict):
+    """Of the newest 5,000 approval requests of the time."""
+
+    approved: int
+    denied: int
+    expired: int
+    median_seconds: float | None
+    open: int
+
+
+class AdminApiOverviewSchemasStepAnswer(TypedDict):
+    allowed: int
+    at: str
+    calls: int
+    denied: int
+    failed: int
+    held: int
+    is_minimum: bool
+
+
+class AdminApiRetentionSchemasHoldsAnswer(TypedDict):
+    """The newest first."""
+
+    data: list[HoldAnswer]
+
+
+class AdminApiTrafficCompareRoutesStepAnswer(TypedDict):
+    """One of both: an exchange, or what was not captured until then."""
+
+    at: str
+    exchange: ExchangeAnswer | None
+    not_captured: LossAnswer | None
+    pause_seconds: float | None
 
 
 type HeadgateKernelCanonicalJsonJsonValueInput = (

@@ -57,6 +57,8 @@ PAGES: Final = (
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     Page("/activity", Scope.ACTIONS_READ),
+    Page("/overview", Scope.ACTIONS_READ),
+    Page("/overview?range=30d", Scope.ACTIONS_READ),
     Page("/activity?q=decision:deny+github", Scope.ACTIONS_READ),
     Page("/activity?q=planet:mars", Scope.ACTIONS_READ, status=400),
     Page("/calls/{action_id}", Scope.ACTIONS_READ),

@@ -1,0 +1,89 @@
+"""Bodies of /admin/overview."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from headgate.actions.overview import Counts, Overview
+
+
+class CountsAnswer(BaseModel):
+    """By decision. ``failed``: of the allowed and held calls."""
+
+    calls: int
+    allowed: int
+    held: int
+    denied: int
+    failed: int
+
+
+class StepAnswer(CountsAnswer):
+    at: datetime
+    is_minimum: bool
+
+
+class AgentCountsAnswer(CountsAnswer):
+    agent_id: str
+    name: str | None
+
+
+class ToolCountsAnswer(CountsAnswer):
+    tool: str
+    operation: str
+
+
+class DeniedByAnswer(BaseModel):
+    policy_id: str | None = Field(description="Null: no policy allowed the calls.")
+    name: str | None
+    calls: int
+
+
+class HoldsAnswer(BaseModel):
+    """Of the newest 5,000 approval requests of the time."""
+
+    open: int
+    approved: int
+    denied: int
+    expired: int
+    median_seconds: float | None = Field(description="From a request to a person's decision; null: none was made.")
+
+
+class OverviewAnswer(BaseModel):
+    since: datetime
+    until: datetime
+    total: CountsAnswer
+    is_minimum: bool
+    steps: list[StepAnswer]
+    holds: HoldsAnswer
+    agents: list[AgentCountsAnswer] = Field(description="The eight with the most calls.")
+    tools: list[ToolCountsAnswer] = Field(description="The eight with the most calls.")
+    denied_by: list[DeniedByAnswer] = Field(description="The eight policies that denied the most calls.")
+
+
+def overview_answer(found: Overview, agents: Mapping[str, str], policies: Mapping[str, str]) -> OverviewAnswer:
+    return OverviewAnswer(
+        since=found.since,
+        until=found.until,
+        total=CountsAnswer(**asdict(found.total)),
+        is_minimum=any(one.is_minimum for one in found.steps),
+        steps=[StepAnswer(at=one.at, is_minimum=one.is_minimum, **_counts(one.counts)) for one in found.steps],
+        holds=HoldsAnswer(**asdict(found.holds)),
+        agents=[
+            AgentCountsAnswer(agent_id=agent_id, name=agents.get(agent_id), **_counts(counts))
+            for agent_id, counts in found.agents.items()
+        ],
+        tools=[
+            ToolCountsAnswer(tool=tool, operation=operation, **_counts(counts))
+            for (tool, operation), counts in found.tools.items()
+        ],
+        denied_by=[
+            DeniedByAnswer(policy_id=policy_id or None, name=policies.get(policy_id), calls=calls)
+            for policy_id, calls in found.denied_by.items()
+        ],
+    )
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    return asdict(counts)

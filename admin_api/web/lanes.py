@@ -1,0 +1,43 @@
+"""The four status lanes: how many calls, and when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from admin_api.overview.routes import Period
+from admin_api.overview.schemas import OverviewAnswer
+from admin_api.web.chart import Bars, bars
+
+_STEPS: Final = {Period.HOUR: "/min", Period.DAY: " in 30 min", Period.WEEK: " in 4 h", Period.MONTH: "/day"}
+_LANES: Final = (
+    ("allowed", "Allowed", "decision:allow"),
+    ("held", "Held", "decision:hold"),
+    ("denied", "Denied", "decision:deny"),
+    ("failed", "Failed", "status:failed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """``q`` is the filter of /activity that finds its calls. ``step``: what a bar stands for."""
+
+    kind: str
+    word: str
+    q: str
+    total: int
+    bars: Bars
+    step: str
+
+
+def lanes_of(found: OverviewAnswer, period: Period) -> Sequence[Lane]:
+    return [
+        Lane(
+            kind,
+            word,
+            q,
+            getattr(found.total, kind),
+            bars([getattr(one, kind) for one in found.steps]),
+            _STEPS[period],
+        )
+        for kind, word, q in _LANES
+    ]
