@@ -34,6 +34,7 @@ document.addEventListener("submit", async (event) => {
   if (!form || form.elements.response.value) return;
   event.preventDefault();
   if (location.origin !== form.dataset.origin) {
+    if (form.dataset.passkey === "get") return location.assign(form.dataset.origin + location.pathname + location.search);
     return say(form, `Passkeys work at ${form.dataset.origin} only. Open this page there.`);
   }
   if (!globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON) {
