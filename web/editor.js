@@ -84,7 +84,7 @@ for (const textarea of document.querySelectorAll("textarea[data-check]")) {
       linter(checks(textarea), { delay: 700 }),
       // Tab leaves the editor after Escape (https://codemirror.net/examples/tab/).
       keymap.of([{ key: "Tab", run: acceptCompletion }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": "Rego" }), typedOver,
+      EditorView.contentAttributes.of({ "aria-label": "Rego", tabindex: "0" }), typedOver,
       EditorView.updateListener.of((update) => { if (update.docChanged) textarea.value = view.state.doc.toString(); }),
     ],
   });

@@ -64,8 +64,8 @@ PAGES: Final = (
     Page("/calls/{action_id}", Scope.ACTIONS_READ),
     # policies
     Page("/policies", Scope.POLICIES_READ),
-    Page("/policies/new", Scope.POLICIES_WRITE),
-    Page("/policies/{policy_id}", Scope.POLICIES_READ),
+    Page("/policies/new", Scope.POLICIES_WRITE, has_editor=True),
+    Page("/policies/{policy_id}", Scope.POLICIES_READ, has_editor=True),
     Page("/policies/{policy_id}?version=1&since=1", Scope.POLICIES_READ),
     # agents, stop, settings, connections
     Page("/stop", Scope.ADMIN),

@@ -12,7 +12,7 @@ from tests.browser.window import DESKTOP, PHONE, PHONE_DARK
 from tests.browser.world import World
 
 _AT_MOST = 90 * 1024
-_EDITOR_AT_MOST = 400 * 1024
+_EDITOR_AT_MOST = 160 * 1024
 _FOREIGN = """() => {
   const attributes = [...document.querySelectorAll("*")].flatMap((one) => [...one.attributes]);
   const acting = attributes.filter(({name, value}) =>
