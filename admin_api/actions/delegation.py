@@ -1,6 +1,7 @@
 """Reading on whose behalf an action is asked for, and what was asked for on its behalf."""
 
 from admin_api.actions.delegation_schemas import DelegationAnswer, delegation_answer
+from admin_api.actions.policy_say import policy_says
 from admin_api.actions.schemas import ActionDetailAnswer, Expansion, action_detail_answer
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
@@ -24,8 +25,12 @@ async def shown_action(
     dependencies: Dependencies, principal: Principal, detail: ActionDetail, expand: Expansion
 ) -> ActionDetailAnswer:
     """The tree around it is looked for where it is shown."""
-    around = await delegation_of(dependencies, principal, detail) if expand == "all" else None
-    return action_detail_answer(detail, expand, around)
+    if expand != "all":
+        return action_detail_answer(detail, expand, None)
+    answer = action_detail_answer(detail, expand, await delegation_of(dependencies, principal, detail))
+    # What every policy says tells an agent how to get around them.
+    says = None if principal.agent_id else await policy_says(dependencies, principal.org_id, detail.action.decision)
+    return answer.model_copy(update={"policies": says})
 
 
 async def delegation_of(

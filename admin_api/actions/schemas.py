@@ -12,6 +12,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from admin_api.actions.delegation_schemas import DelegationAnswer
+from admin_api.actions.policy_say import PolicySayAnswer
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.gate.submit_action import SubmittedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -115,6 +116,9 @@ class ActionDetailAnswer(ActionAnswer):
     parent_action_id: str | None = Field(default=None, description=_EXPANDED)
     delegation: DelegationAnswer | None = Field(
         default=None, description=f"{_EXPANDED}; null: the action is part of no delegation."
+    )
+    policies: list[PolicySayAnswer] | None = Field(
+        default=None, description=f"{_EXPANDED}: what each rule policy said that spoke; null for an agent's key."
     )
 
 

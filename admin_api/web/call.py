@@ -88,7 +88,9 @@ def advice_of(answer: ActionDetailAnswer) -> str | None:
         return "Nobody decided in time. The agent can send the same call again, which opens a new request."
     if answer.status == "denied":
         if answer.decision.policy_id is not None:
-            return "A policy denies it. Change the call, or ask an administrator to change the policy."
+            name = next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
+            rule = f"The policy “{name}”" if name else "A policy"
+            return f"{rule} denies it. Change the call, or ask an administrator to change the policy."
         return "No policy allows it, or a stop or the list of destinations refuses it. Ask an administrator."
     if answer.status == "failed":
         return "It was allowed, and failed on its way or at its destination. The error names the cause."

@@ -61,6 +61,7 @@ class ActionDetailAnswer(TypedDict):
     is_duplicate: bool | None
     operation: str
     parent_action_id: NotRequired[str | None]
+    policies: NotRequired[list[PolicySayAnswer] | None]
     request: RequestAnswer
     status: str
     tool: str
@@ -2372,6 +2373,14 @@ class PolicyReplacement(TypedDict):
     rego_policy: NotRequired[str | None]
     rules: NotRequired[list[dict[str, Any]] | None]
     version: NotRequired[int | None]
+
+
+class PolicySayAnswer(TypedDict):
+    decision: str | None
+    name: str | None
+    policy_id: str
+    reason: str | None
+    version: int | None
 
 
 class PolicyToCheck(TypedDict):

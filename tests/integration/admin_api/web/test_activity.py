@@ -72,6 +72,26 @@ async def test_why_was_this_denied(gate) -> None:
     assert "proof-pack" not in shown
 
 
+async def test_each_policys_say_is_named_and_not_told_to_the_agent(gate) -> None:
+    wiped = await gate.as_agent.post("/v1/actions", json={"tool": "wipe", "operation": "line", "params": {}})
+    action_id = wiped.json()["id"]
+    [said] = (await gate.person().get(f"/v1/actions/{action_id}?expand=all")).json()["policies"]
+    assert (said["name"], said["version"], said["decision"]) == ("gate", 1, "deny")
+    assert (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()["policies"] is None
+    shown = html.unescape((await gate.person("vera", Role.VIEWER).get(f"/calls/{action_id}")).text)
+    assert "The policy “gate” denies it." in shown
+    assert f'<a href="/policies/{said["policy_id"]}">gate</a>' in shown
+
+
+async def test_delegation_leads_to_the_calls_around(gate) -> None:
+    parent = await _called(gate, text="parent")
+    body = {"tool": "write", "operation": "line", "params": {"text": "child"}, "parentActionId": parent}
+    child = (await gate.as_agent.post("/v1/actions", json=body)).json()["id"]
+    person = gate.person()
+    assert f'href="/calls/{child}"' in (await person.get(f"/calls/{parent}")).text
+    assert f'href="/calls/{parent}"' in (await person.get(f"/calls/{child}")).text
+
+
 async def test_the_api_finds_the_same_in_pages(gate) -> None:
     ids = [await _called(gate, text="many") for _ in range(5)]
     person, seen, cursor = gate.person(), [], None
