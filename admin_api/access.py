@@ -157,6 +157,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/connections/{}"): _page(Scope.ADMIN),
         ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports
+        ("GET", "/traffic"): _page(Scope.AUDIT_READ),
+        ("GET", "/traffic/{}"): _page(Scope.AUDIT_READ),
+        ("POST", "/traffic/{}/erase"): _page(Scope.ADMIN),
         ("GET", "/audit"): _page(Scope.AUDIT_READ),
         ("GET", "/audit/checkpoints"): _page(Scope.AUDIT_READ),
         ("POST", "/audit/checkpoints"): _page(Scope.AUDIT_READ),

@@ -16,6 +16,7 @@ from admin_api.web.call_filter import NAMES, CallFilter, parse_call_filter
 from admin_api.web.lanes import lanes_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -50,6 +51,7 @@ async def activity(
         "is_first": cursor is None,
         "lanes": lanes_of(hour, Period.HOUR) if hour is not None else (),
         "hour": hour,
+        "may_audit": api.may(Scope.AUDIT_READ),
     }
     return await shell_page(api, "activity.html", "/activity", context, status=status)
 

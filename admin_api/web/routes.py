@@ -19,6 +19,7 @@ from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
 from admin_api.web.reports import router as reports
 from admin_api.web.stop import router as stop
+from admin_api.web.traffic import router as traffic
 from admin_api.web.webhooks import router as webhooks
 
 PAGES: Final[tuple[APIRouter, ...]] = (
@@ -28,6 +29,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     call,
     overview,
     audit,
+    traffic,
     reports,
     account,
     stop,

@@ -80,6 +80,8 @@ PAGES: Final = (
     Page("/settings/keys", Scope.ADMIN),
     Page("/connections", Scope.ADMIN),
     # audit, traffic, reports
+    Page("/traffic", Scope.AUDIT_READ),
+    Page("/traffic/{exchange_id}", Scope.AUDIT_READ, status=404),
     Page("/audit", Scope.AUDIT_READ),
     Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),
     Page("/audit?tool=No+Tool", Scope.AUDIT_READ, status=404),

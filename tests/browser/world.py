@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headgate.kernel.ids import IdPrefix, new_id
 from tests.e2e.clients import Administrator
 from tests.e2e.instance import Instance
 
@@ -36,6 +37,7 @@ class World:
         self.names["event_id"] = administrator.get("/admin/audit")["data"][0]["id"]
         endpoint = {"url": "https://hooks.example.com/headgate"}
         self.names["webhook_id"] = administrator.api.post("/admin/webhooks", json=endpoint).json()["id"]
+        self.names["exchange_id"] = new_id(IdPrefix.EXCHANGE)  # nothing is captured here
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})

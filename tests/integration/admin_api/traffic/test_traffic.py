@@ -272,3 +272,30 @@ async def test_the_rules_are_a_setting(api: Any, organization: Any) -> None:
         assert event["data"]["name"] == "captures"
     async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
         assert (await auditor.put(address, json=rules)).status_code == 403
+
+
+async def test_the_pages_show_exchanges_side_by_side_and_run_nothing(api: Any, keep: Keep, organization: Any) -> None:
+    hostile = "<script>alert(1)</script>\u202e"
+    (kept,) = await keep(organization, {"body": hostile.encode(), "method": "POST"})
+    async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
+        listed = await auditor.get("/traffic")
+        assert f'href="/traffic/{kept.exchange_id}"' in listed.text
+        assert "No exchange matches" in (await auditor.get("/traffic?filter=~bq+nothing-says-this")).text
+        refused = await auditor.get("/traffic", params={"filter": "~m ("})
+        assert (refused.status_code, "This page cannot be shown" in refused.text) == (400, True)
+        shown = await auditor.get(f"/traffic/{kept.exchange_id}")
+        assert (shown.status_code, "<script>alert" in shown.text, "\u202e" in shown.text) == (200, False, False)
+        read = (await auditor.get("/admin/audit", params={"event_type": "traffic.read"})).json()["data"]
+        assert [one["data"]["exchange_id"] for one in read] == [kept.exchange_id]
+        assert (await auditor.post(f"/traffic/{kept.exchange_id}/erase")).status_code == 403
+    async with api.as_role(organization.org_id, Role.ADMIN) as administrator:
+        assert (await administrator.post(f"/traffic/{kept.exchange_id}/erase")).status_code == 303
+        assert "(erased)" in (await administrator.get("/traffic")).text
+    async with api.as_role(organization.org_id, Role.APPROVER) as approver:
+        assert (await approver.get("/traffic")).status_code == 403
+        assert (await approver.get(f"/traffic/{kept.exchange_id}")).status_code == 403
+
+
+async def test_without_captures_the_page_teaches_the_next_step(api: Any, organization: Any) -> None:
+    async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
+        assert "headgate traffic" in (await auditor.get("/traffic")).text
