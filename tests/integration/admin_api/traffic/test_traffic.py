@@ -286,7 +286,7 @@ async def test_the_pages_show_exchanges_side_by_side_and_run_nothing(api: Any, k
         shown = await auditor.get(f"/traffic/{kept.exchange_id}")
         assert (shown.status_code, "<script>alert" in shown.text, "\u202e" in shown.text) == (200, False, False)
         read = (await auditor.get("/admin/audit", params={"event_type": "traffic.read"})).json()["data"]
-        assert [one["data"]["exchange_id"] for one in read] == [kept.exchange_id]
+        assert [one["data"]["exchange_id"] for one in read if "exchange_id" in one["data"]] == [kept.exchange_id]
         assert (await auditor.post(f"/traffic/{kept.exchange_id}/erase")).status_code == 403
     async with api.as_role(organization.org_id, Role.ADMIN) as administrator:
         assert (await administrator.post(f"/traffic/{kept.exchange_id}/erase")).status_code == 303
