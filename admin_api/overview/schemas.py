@@ -41,13 +41,14 @@ class DeniedByAnswer(BaseModel):
 
 
 class HoldsAnswer(BaseModel):
-    """Of the newest 5,000 approval requests of the time."""
+    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
 
     open: int
     approved: int
     denied: int
     expired: int
     median_seconds: float | None = Field(description="From a request to a person's decision; null: none was made.")
+    is_minimum: bool
 
 
 class OverviewAnswer(BaseModel):

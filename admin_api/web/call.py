@@ -17,6 +17,7 @@ from admin_api.actions.schemas import ActionDetailAnswer
 from admin_api.agents.routes import get as get_agent
 from admin_api.identifiers import ActionId
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.approval import body_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
@@ -38,12 +39,14 @@ class Moment:
 @router.get("/calls/{action_id}", response_class=Response)
 async def call(api: CurrentApi, action_id: ActionId) -> Response:
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
+    params, http = answer.request.params, answer.request.http
     context: dict[str, object] = {
         "call": answer,
+        "fields": params if http is None else body_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": timeline_of(answer),
         "advice": advice_of(answer),
-        "curl": curl_of(answer.request.http),
+        "curl": curl_of(http),
         "may_audit": api.may(Scope.AUDIT_READ),
         "may_administer": api.may(Scope.ADMIN),
     }

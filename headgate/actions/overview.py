@@ -48,7 +48,8 @@ _APPROVALS: Final = """
            count(*) FILTER (WHERE n.status = 'expired'
                             OR n.status = 'pending' AND n.expires_at <= clock_timestamp()) AS expired,
            percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM n.decided_at - n.created_at))
-               FILTER (WHERE n.decided_by IS NOT NULL) AS median_seconds
+               FILTER (WHERE n.decided_by IS NOT NULL) AS median_seconds,
+           count(*) >= %(most)s AS is_minimum
     FROM (SELECT p.status, p.expires_at, p.created_at, p.decided_at, p.decided_by FROM approvals p
           WHERE p.org_id = %(org)s AND p.approval_id >= %(floor)s ORDER BY p.approval_id DESC LIMIT %(most)s) n
 """
@@ -77,13 +78,14 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Holds:
     """Of the approval requests that were opened in the time. ``median_seconds``: from the request to a person's
-    decision; None: nobody has decided."""
+    decision; None: nobody has decided. ``is_minimum``: more were opened than were looked at."""
 
     open: int
     approved: int
     denied: int
     expired: int
     median_seconds: float | None
+    is_minimum: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ async def overview(connection: Connection, org_id: str, *, until: datetime, step
         since=starts[0],
         until=until,
         steps=[Step(at, one, one.calls >= most) for at, one in zip(starts, found, strict=False)],
-        holds=Holds(0, 0, 0, 0, None) if held is None else Holds(**held),
+        holds=Holds(0, 0, 0, 0, None, False) if held is None else Holds(**held),
         agents=dict(list(agents.items())[:_LISTED_MAX]),
         tools=dict(list(tools.items())[:_LISTED_MAX]),
         denied_by=dict(list(denied_by.items())[:_LISTED_MAX]),

@@ -3420,11 +3420,12 @@ type ScopeName = str
 
 
 class AdminApiOverviewSchemasHoldsAnswer(TypedDict):
-    """Of the newest 5,000 approval requests of the time."""
+    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
 
     approved: int
     denied: int
     expired: int
+    is_minimum: bool
     median_seconds: float | None
     open: int
 

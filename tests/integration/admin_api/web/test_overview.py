@@ -54,7 +54,7 @@ async def test_equal_steps_cover_the_whole_time(gate, period: str, steps: int, s
 async def test_the_median_is_of_what_people_decided(gate) -> None:
     held = await _called(gate, "write", 2)
     assert (await _figures(gate))["holds"] == {
-        "open": 2, "approved": 0, "denied": 0, "expired": 0, "median_seconds": None
+        "open": 2, "approved": 0, "denied": 0, "expired": 0, "median_seconds": None, "is_minimum": False
     }  # fmt: skip
     await gate.person().post(f"/v1/approvals/{held[0]['approval_id']}/approve")
     holds = (await _figures(gate))["holds"]
@@ -69,6 +69,14 @@ async def test_where_there_are_more_calls_than_are_looked_at_it_says_so(gate, mo
     assert (found["total"]["calls"], found["is_minimum"]) == (2, True)
     shown = html.unescape((await gate.person().get("/overview")).text)
     assert "<b>2+</b>" in shown
+
+
+async def test_where_there_are_more_requests_than_are_looked_at_it_says_so(gate, monkeypatch) -> None:
+    monkeypatch.setattr(overview, "APPROVALS_MAX", 2)
+    await _called(gate, "write", 3)
+    holds = (await _figures(gate))["holds"]
+    assert (holds["open"], holds["is_minimum"]) == (2, True)
+    assert '<dd class="big">2+</dd>' in (await gate.person().get("/overview")).text
 
 
 async def test_the_page_shows_the_figures_and_the_health(gate) -> None:
