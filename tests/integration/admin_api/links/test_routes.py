@@ -88,10 +88,10 @@ async def test_the_page_lets_nothing_in_that_is_not_ours(gate, browser) -> None:
     assert (shown.headers["referrer-policy"], shown.headers["cache-control"]) == ("same-origin", "no-store")
     assert "style=" not in shown.text
     loaded = re.findall(r'(?:src|href)="([^"]+)"', shown.text)
-    assert len(loaded) == 3
+    assert len(loaded) == 4
     for address in loaded:
         answer = await browser.get(address)
-        assert answer.headers["content-type"].startswith(("text/css", "text/javascript"))
+        assert answer.headers["content-type"].startswith(("text/css", "text/javascript", "image/svg+xml"))
         assert "immutable" in answer.headers["cache-control"]
 
 
