@@ -32,7 +32,7 @@ _PLACES: Final = (
     _Place("Activity", "/activity", "activity", Scope.ACTIONS_READ, on_phone=True),
     _Place("Policies", "/policies", "policy", Scope.POLICIES_READ, on_phone=True),
     _Place("Agents", "/agents", "agents", Scope.ADMIN),
-    _Place("Tools & connections", "/connections", "tools", Scope.ADMIN),
+    _Place("Connections", "/connections", "tools", Scope.ADMIN),
     _Place("Audit", "/audit", "audit", Scope.AUDIT_READ),
     _Place("Reports", "/reports", "reports", Scope.AUDIT_READ),
     _Place("Overview", "/overview", "overview", Scope.ACTIONS_READ),
