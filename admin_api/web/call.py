@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -100,6 +101,15 @@ def advice_of(answer: ActionDetailAnswer) -> str | None:
     return None
 
 
+def _address_of(http: JsonObject) -> str:
+    port, query = http.get("port"), http.get("query")
+    origin = f"{http.get('scheme')}://{http.get('host')}"
+    if (http.get("scheme"), port) not in (("https", 443), ("http", 80)):
+        origin = f"{origin}:{port}"
+    asked = urlencode(query, doseq=True) if isinstance(query, dict) else ""
+    return f"{origin}{http.get('path')}" + (f"?{asked}" if asked else "")
+
+
 def curl_of(http: JsonObject | None) -> str | None:
     """The request line and the covered headers as a command; secrets are masked, and the body is not in it."""
     if http is None:
@@ -109,7 +119,7 @@ def curl_of(http: JsonObject | None) -> str | None:
         "curl",
         "-X",
         str(http.get("method", "GET")),
-        f"{http.get('scheme')}://{http.get('host')}{http.get('path')}",
+        _address_of(http),
     ]
     for name, value in (headers if isinstance(headers, dict) else {}).items():
         for one in value if isinstance(value, list) else [value]:
