@@ -2,6 +2,8 @@
 // seconds: <element id data-every="3">.
 // Each event fetches the page again; its parts replace those here. In a list (data-list) under the pointer or with the
 // focus, new rows wait behind a button. The page is parsed by XMLHttpRequest, so that no text becomes markup here
+// What somebody reads to decide about it (data-subject, data-version) is not changed under their eyes: another subject
+// does not take its place, and a notice says that it has changed.
 // (Trusted Types: there is no policy that could make any).
 const parts = () => [...document.querySelectorAll("[data-live], [data-every]")];
 const state = document.querySelector("[data-live-state]");
@@ -50,6 +52,11 @@ async function refresh() {
     const fresh = page.getElementById(part.id);
     if (!fresh || part.isEqualNode(fresh)) continue;
     if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
+    if (part.dataset.subject !== fresh.dataset.subject) continue;
+    if (part.dataset.version !== fresh.dataset.version) {
+      part.querySelector("[data-changed]").hidden = false;
+      continue;
+    }
     const known = keysOf(part);
     const added = [...keysOf(fresh)].filter((one) => !known.has(one)).length;
     if (added && part.matches("[data-list]") && busy(part)) offer(part, fresh, added);

@@ -119,3 +119,26 @@ def test_new_requests_arrive_without_moving_what_is_under_the_pointer(open_windo
     assert page.locator("[data-list] [data-row]").first.get_attribute("data-row") == before
     page.get_by_role("button", name="Show 1 new").click()
     expect(page.locator("[data-list] [data-row]").first).to_have_attribute("data-row", approval_id)
+
+
+def test_what_is_read_is_not_changed_under_the_eyes(open_window: OpenWindow, world: World) -> None:
+    approval_id = world.held({"repo": "acme/edited"})
+    page = open_window(Role.APPROVER).open(f"/inbox/{approval_id}")
+    # As after an edit by somebody else: the page that is fetched has another digest than this one.
+    page.locator("#request").evaluate("article => { article.dataset.version = 'sha256:' + '0'.repeat(64) }")
+    page.locator(".decide input[name=digest]").evaluate("field => { field.value = 'sha256:' + '0'.repeat(64) }")
+    world.held({"repo": "acme/another"})
+    expect(page.get_by_text("This request has been edited.")).to_be_visible()
+    assert page.locator(".decide input[name=digest]").input_value() == "sha256:" + "0" * 64
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+    assert page.locator(".decide.closed").count() == 0
+
+
+def test_another_request_does_not_take_the_place_of_the_one_that_is_read(open_window: OpenWindow, world: World) -> None:
+    approval_id = world.held({"repo": "acme/first"})
+    page = open_window(Role.APPROVER).open("/inbox")
+    shown = page.locator("#request").get_attribute("data-subject")
+    newer = world.held({"repo": "acme/second"})
+    expect(page.locator(f'[data-row="{newer}"]')).to_be_visible()
+    assert page.locator("#request").get_attribute("data-subject") == shown == approval_id
