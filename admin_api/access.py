@@ -147,6 +147,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/settings/members"): _page(Scope.ADMIN),
         ("POST", "/settings/members"): _page(Scope.ADMIN),
         ("POST", "/settings/members/{}"): _page(Scope.ADMIN),
+        ("GET", "/settings/destinations"): _page(Scope.ADMIN),
+        ("POST", "/settings/destinations"): _page(Scope.ADMIN),
         ("GET", "/settings/webhooks"): _page(Scope.ADMIN),
         ("POST", "/settings/webhooks"): _page(Scope.ADMIN),
         ("GET", "/settings/webhooks/{}"): _page(Scope.ADMIN),

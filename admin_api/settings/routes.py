@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.change import administer
-from admin_api.dependencies import dependencies_of, principal_of
+from admin_api.dependencies import Dependencies, dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
+from admin_api.principal import Principal
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import NotFoundError
 from headgate.organizations.model import Setting, SettingName
@@ -36,14 +37,21 @@ async def get_allowlist(request: Request) -> Response:
 @router.put("/admin/settings/allowlist", response_class=Response)
 async def set_allowlist(request: Request, if_match: IfMatch = None) -> Response:
     """Replace the allowlist; decisions in flight are made again with it. If-Match: only where it is still that one."""
-    dependencies, principal = dependencies_of(request), principal_of(request)
+    body = await request.body()
+    return _answer(await save_allowlist(principal_of(request), dependencies_of(request), body, if_match))
+
+
+async def save_allowlist(
+    principal: Principal, dependencies: Dependencies, body: bytes, if_match: str | None
+) -> Setting:
+    """``body`` is the document, as JSON. Raises ValidationError, ConflictError (another version is there)."""
     expected = expected_version(if_match, None)
-    document = parse_strict(await request.body())
+    document = parse_strict(body)
     async with administer(principal, dependencies) as change:
         setting = await put_allowlist(change, document)
         if expected is not None:
             expected.require(setting.version - 1)  # the row is locked by now; what this raises undoes the change
-    return _answer(setting)
+    return setting
 
 
 def _answer(setting: Setting) -> Response:

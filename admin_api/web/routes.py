@@ -11,6 +11,7 @@ from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
 from admin_api.web.connections import router as connections
 from admin_api.web.decide import router as decide
+from admin_api.web.destinations import router as destinations
 from admin_api.web.inbox import router as inbox
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
@@ -37,6 +38,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     agents,
     policies,
     members,
+    destinations,
     webhooks,
     keys,
     connections,

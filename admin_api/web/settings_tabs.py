@@ -10,6 +10,7 @@ from admin_api.web.shell import shell_page
 
 _TABS: Final = (
     ("Members", "/settings/members"),
+    ("Destinations", "/settings/destinations"),
     ("Webhooks", "/settings/webhooks"),
     ("Keys", "/settings/keys"),
 )

@@ -75,6 +75,7 @@ PAGES: Final = (
     Page("/more", Scope.APPROVALS_READ),
     Page("/settings", Scope.ADMIN, status=200),
     Page("/settings/members", Scope.ADMIN),
+    Page("/settings/destinations", Scope.ADMIN),
     Page("/settings/webhooks", Scope.ADMIN),
     Page("/settings/webhooks/{webhook_id}", Scope.ADMIN),
     Page("/settings/keys", Scope.ADMIN),

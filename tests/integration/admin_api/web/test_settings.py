@@ -97,3 +97,23 @@ async def test_no_key_opens_a_page(gate) -> None:
     for path in (*_PATHS, "/inbox", "/stop"):
         answer = await program.get(path)
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/auth/login")
+
+
+async def test_destinations_are_saved_and_a_stale_page_is_refused(gate) -> None:
+    person = gate.person()
+    shown = (await person.get("/settings/destinations")).text
+    assert 'name="version" value=""' in shown
+    document = '{"destinations": [{"host": "api.example.com"}], "tools": []}'
+    assert (await person.post("/settings/destinations", data={"document": document})).status_code == 303
+    saved = await person.get("/admin/settings/allowlist")
+    assert saved.json()["destinations"][0]["host"] == "api.example.com"
+    version = saved.headers["etag"]
+    form = {"document": '{"destinations": [], "tools": []}', "version": version}
+    assert (await person.post("/settings/destinations", data=form)).status_code == 303
+    stale = await person.post("/settings/destinations", data=form)
+    assert stale.status_code in (409, 412)
+    for wrong in ("{", '{"destinations": [{"host": "exa mple"}]}', '{"planets": []}'):
+        refused = await person.post("/settings/destinations", data={"document": wrong})
+        assert refused.status_code == 400
+        assert wrong in html.unescape(refused.text)
+    assert (await gate.person("vera", Role.VIEWER).post("/settings/destinations", data=form)).status_code == 403

@@ -1,0 +1,52 @@
+"""/settings/destinations: the allowlist, as the document that policies see as ``data.allowlist``."""
+
+import json
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.settings.routes import get_allowlist, save_allowlist
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from headgate.kernel.errors import HeadgateError, NotFoundError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/destinations"
+_NEVER_SET: Final = '{"destinations": [], "tools": []}'
+
+
+@router.get(_PATH, response_class=Response)
+async def destinations(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def save(api: CurrentApi) -> Response:
+    """Replaces the document, where it still is the one that was shown."""
+    form = await form_of(api.request)
+    document = form.text("document")
+    try:
+        await save_allowlist(api.principal, api.dependencies, document.encode(), form.optional("version"))
+    except HeadgateError as error:
+        return await _page(api, document, form.text("version"), error)
+    return back_to(_PATH)
+
+
+async def _page(api: Api, typed: str | None = None, version: str = "", error: HeadgateError | None = None) -> Response:
+    document, shown_version = _NEVER_SET, ""
+    try:
+        answer = await api.call(get_allowlist, api.request)
+        document, shown_version = bytes(answer.body).decode(), answer.headers["etag"]
+    except NotFoundError:
+        pass  # it was never set
+    context = {
+        "document": typed or json.dumps(json.loads(document), indent=2, ensure_ascii=False),
+        "version": shown_version if typed is None else version,
+        "message": None if error is None else error.message,
+    }
+    status = 200 if error is None else error.http_status
+    return await settings_page(api, "destinations.html", _PATH, context, status=status)
