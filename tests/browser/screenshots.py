@@ -22,6 +22,7 @@ _SHOTS: Final[tuple[tuple[str, str, Look], ...]] = (
     ("inbox", "/inbox/{open}", DESKTOP),
     ("inbox-dark", "/inbox/{open}", DESKTOP_DARK),
     ("inbox-phone", "/inbox/{open}", PHONE),
+    ("overview", "/overview", DESKTOP),
     ("activity", "/activity", DESKTOP),
     ("call", "/calls/{call}", DESKTOP_DARK),
     ("policy", "/policies/{policy}", DESKTOP),

@@ -74,8 +74,11 @@ class Window:
         return [_described(one) for one in found["violations"]]
 
     def overflow_pixels(self) -> int:
-        """By how much the page is wider than its window."""
-        wider: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        """By how much the page, or a part of it that scrolls down, is wider than it is shown."""
+        wider: int = self.page.evaluate(
+            "Math.max(...[document.documentElement, ...document.querySelectorAll('main, .pane')]"
+            ".map((one) => one.scrollWidth - one.clientWidth))"
+        )
         return wider
 
     def weight_bytes(self) -> int:

@@ -43,7 +43,7 @@ class World:
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
         self._make_hostile()
-        self.names["sign_in_path"] = urlsplit(self.sign_in_link("nobody@example.com", "viewer")).path
+        self.names["sign_in_path"] = urlsplit(self.sign_in_link(HOSTILE[1] + HOSTILE[3], "viewer")).path
 
     def held(self, params: Mapping[str, object], *, reason: str = "monthly run", key: str | None = None) -> str:
         """The approval that a new call waits for."""
@@ -70,12 +70,23 @@ class World:
         return self._instance.command("login", "--user", user, *words).strip().splitlines()[-1]
 
     def _make_hostile(self) -> None:
-        """An agent, calls of it, and decisions about them, all with hostile texts."""
+        """An agent, calls of it, decisions about them and a policy, all with hostile texts."""
         agent = self._administrator.new_agent(HOSTILE[1] + HOSTILE[3])
         key = agent["api_key"]["key"]
         params = {f"field {number}": text for number, text in enumerate(HOSTILE)} | {HOSTILE[1]: HOSTILE[0]}
         self.names["hostile_agent_id"] = agent["id"]
-        self.names["hostile_approval_id"] = self.held(params, reason=HOSTILE[0] + HOSTILE[3], key=key)
+        called = self.submit("merge_pull_request", params, reason=HOSTILE[0] + HOSTILE[3], key=key)
+        self.names["hostile_action_id"], self.names["hostile_approval_id"] = called["id"], called["approval_id"]
         self.names["hostile_decided_id"] = self.held({"repo": HOSTILE[0] + HOSTILE[3]}, key=key)
         denied = self._administrator.deny(self.names["hostile_decided_id"], HOSTILE[0] + HOSTILE[3])
         assert denied.status_code == 200, denied.text
+        policy = {
+            "name": HOSTILE[0] + HOSTILE[3],
+            "description": HOSTILE[1],
+            "rego_policy": f"package hostile\n\n# {HOSTILE[0]}\nallow if false\n",
+            "enabled": False,
+            "change_note": HOSTILE[1] + HOSTILE[3],
+        }
+        made = self._administrator.api.post("/admin/policies", json=policy)
+        assert made.status_code == 201, made.text
+        self.names["hostile_policy_id"] = made.json()["id"]
