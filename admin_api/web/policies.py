@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -18,7 +17,6 @@ from admin_api.policies.schemas import (
     PolicyAnswer,
     PolicyChange,
     PolicyReplacement,
-    PolicyToCheck,
     Restoration,
 )
 from admin_api.policies.suggest_routes import SuggestBody, suggest
@@ -28,7 +26,17 @@ from admin_api.policies.version_routes import list_all as list_versions
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.replay import ReplayShown, replayed
+from admin_api.web.policy_draft import (
+    Draft,
+    Said,
+    body_to_check,
+    draft_from,
+    draft_of,
+    said_of,
+    values_of,
+    whole_number,
+)
+from admin_api.web.replay import replayed
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -39,44 +47,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _PATH: Final = "/policies"
 _AT_ONCE: Final = 200
 _VERSIONS: Final = 20
-_FIELDS: Final = ("name", "description", "priority", "mode", "rego_policy", "change_note", "version")
-_START: Final = """package policies.my_policy
-
-# Held: payments of more than 100.
-require_approval contains reason if {
-	input.tool == "stripe"
-	input.params.amount > 100
-	reason := "payments of more than 100 need a person"
-}
-"""
-
 type _Version = Annotated[int | None, Query(ge=1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one."""
-
-    name: str = ""
-    description: str = ""
-    priority: str = "100"
-    mode: str = "enforce"
-    enabled: bool = True
-    rego_policy: str = _START
-    change_note: str = ""
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """About what was sent. ``line`` is of the source, from 1 on."""
-
-    message: str | None = None
-    line: int | None = None
-    warnings: Sequence[str] = ()
-    is_valid: bool = False
-    replay: ReplayShown | None = None
-    status: int = 200
 
 
 _NOTHING: Final = Said()
@@ -95,7 +66,7 @@ async def reorder(api: CurrentApi) -> Response:
         for one in await _all(api):
             given = form.optional(f"priority-{one.id}")
             if given is not None and given != str(one.priority):
-                body = checked(PolicyChange, {"priority": _whole(given), "change_note": "Priority"})
+                body = checked(PolicyChange, {"priority": whole_number(given), "change_note": "Priority"})
                 await api.call(update, one.id, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _list_page(api, message=error.message, status=error.http_status)
@@ -115,14 +86,14 @@ async def new(api: CurrentApi, suggested: bool = False) -> Response:
 @router.post("/policies/new", response_class=Response)
 async def save_new(api: CurrentApi) -> Response:
     form = await form_of(api.request)
-    draft = _draft(form)
+    draft = draft_from(form)
     if form.text("act") != "save":
         return await _edit_page(api, None, draft, await _tried(api, None, form, draft))
     try:
-        body = checked(NewPolicy, _values(draft) | {"version": None})
+        body = checked(NewPolicy, values_of(draft) | {"version": None})
         saved = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _edit_page(api, None, draft, _refused(error))
+        return await _edit_page(api, None, draft, said_of(error))
     return Response(status_code=303, headers={"Location": f"/policies/{saved.id}"})
 
 
@@ -130,9 +101,9 @@ async def save_new(api: CurrentApi) -> Response:
 async def check_while_typing(api: CurrentApi) -> Response:
     """What the editor asks: ``{message, line, column}``, null where the policy is valid."""
     form = await form_of(api.request)
-    draft = _draft(form)
+    draft = draft_from(form)
     try:
-        await api.call(check, _to_check(form.optional("policy_id"), draft), api.principal, api.dependencies)
+        await api.call(check, body_to_check(form.optional("policy_id"), draft), api.principal, api.dependencies)
     except HeadgateError as error:
         said = {"message": error.message} | {name: (error.details or {}).get(name) for name in ("line", "column")}
         return Response(json.dumps(said), media_type=JSON)
@@ -144,17 +115,17 @@ async def one(api: CurrentApi, policy_id: PolicyId, version: _Version = None, si
     """The version in force, or ``version``, with what has changed ``since`` another one."""
     if version is not None:
         old = await api.call(get_version, policy_id, version, api.principal, api.dependencies)
-        return await _edit_page(api, policy_id, _draft_of(old.policy), shown_version=version, since=since)
+        return await _edit_page(api, policy_id, draft_of(old.policy), shown_version=version, since=since)
     policy = await api.call(get, policy_id, Response(), api.principal, api.dependencies)
     assert isinstance(policy, PolicyAnswer)  # noqa: S101 - the camelCase shape was not asked for
-    return await _edit_page(api, policy_id, _draft_of(policy), since=since)
+    return await _edit_page(api, policy_id, draft_of(policy), since=since)
 
 
 @router.post("/policies/{policy_id}", response_class=Response)
 async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
     """Save, check, replay, enable, disable, restore or delete."""
     form = await form_of(api.request)
-    draft = _draft(form)
+    draft = draft_from(form)
     act = form.text("act")
     if act in ("check", "replay"):
         return await _edit_page(api, policy_id, draft, await _tried(api, policy_id, form, draft))
@@ -162,8 +133,8 @@ async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
         await _act(api, policy_id, act, form, draft)
     except HeadgateError as error:
         if act != "save":
-            return await _edit_page(api, policy_id, await _in_force(api, policy_id), _refused(error))
-        return await _edit_page(api, policy_id, draft, _refused(error))
+            return await _edit_page(api, policy_id, await _in_force(api, policy_id), said_of(error))
+        return await _edit_page(api, policy_id, draft, said_of(error))
     return Response(status_code=303, headers={"Location": _PATH if act == "delete" else f"/policies/{policy_id}"})
 
 
@@ -171,16 +142,16 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
     principal, dependencies = api.principal, api.dependencies
     match act:
         case "save":
-            body = checked(PolicyReplacement, _values(draft) | {"enabled": draft.enabled})
+            body = checked(PolicyReplacement, values_of(draft) | {"enabled": draft.enabled})
             await api.call(replace, policy_id, body, Response(), principal, dependencies)
         case "enable" | "disable":
             changed = checked(PolicyChange, {"enabled": act == "enable", "change_note": form.optional("change_note")})
             await api.call(update, policy_id, changed, Response(), principal, dependencies)
         case "restore":
-            restored = checked(Restoration, {"version": _whole(form.text("restore_version"))})
+            restored = checked(Restoration, {"version": whole_number(form.text("restore_version"))})
             await api.call(restore, policy_id, restored, Response(), principal, dependencies)
         case "delete":
-            await api.call(delete, policy_id, principal, dependencies, version=_whole(form.text("version")))
+            await api.call(delete, policy_id, principal, dependencies, version=whole_number(form.text("version")))
         case other:
             raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
 
@@ -188,78 +159,19 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
 async def _tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
     """What saving would say, and with ``replay`` what it would have changed. Nothing is stored."""
     try:
-        answer = await api.call(check, _to_check(policy_id, draft), api.principal, api.dependencies)
+        answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
         if form.text("act") != "replay":
             return Said(warnings=answer.warnings, is_valid=True)
-        shown = await replayed(api, policy_id, draft.rego_policy, _whole(draft.priority), form.text("hours"))
+        shown = await replayed(api, policy_id, draft.rego_policy, whole_number(draft.priority), form.text("hours"))
         return Said(warnings=answer.warnings, is_valid=True, replay=shown)
     except HeadgateError as error:
-        return _refused(error)
-
-
-def _to_check(policy_id: str | None, draft: Draft) -> PolicyToCheck:
-    """Raises ValidationError."""
-    return checked(
-        PolicyToCheck,
-        {
-            "rego_policy": draft.rego_policy or None,
-            "name": draft.name or None,
-            "priority": _whole(draft.priority),
-            "mode": draft.mode,
-            "policy_id": policy_id,
-        },
-    )
-
-
-def _refused(error: HeadgateError) -> Said:
-    line = (error.details or {}).get("line")
-    return Said(message=error.message, line=line if isinstance(line, int) else None, status=error.http_status)
-
-
-def _draft(form: Form) -> Draft:
-    given = {name: form.text(name) for name in _FIELDS}
-    source = form.fields.get("rego_policy", [""])[0]  # its blank lines at the ends stay
-    return Draft(**(given | {"rego_policy": source}), enabled="enabled" in form.fields)
-
-
-def _draft_of(policy: PolicyAnswer) -> Draft:
-    return Draft(
-        policy.name,
-        policy.description or "",
-        str(policy.priority),
-        policy.mode.value,
-        policy.enabled,
-        policy.rego_policy,
-        "",
-        str(policy.version),
-    )
+        return said_of(error)
 
 
 async def _in_force(api: Api, policy_id: str) -> Draft:
     policy = await api.call(get, policy_id, Response(), api.principal, api.dependencies)
     assert isinstance(policy, PolicyAnswer)  # noqa: S101 - as above
-    return _draft_of(policy)
-
-
-def _values(draft: Draft) -> dict[str, object]:
-    """Raises ValidationError."""
-    return {
-        "name": draft.name,
-        "description": draft.description or None,
-        "priority": _whole(draft.priority),
-        "mode": draft.mode,
-        "rego_policy": draft.rego_policy or None,
-        "enabled": draft.enabled,
-        "change_note": draft.change_note or None,
-        "version": _whole(draft.version) if draft.version else None,
-    }
-
-
-def _whole(text: str) -> int:
-    """Raises ValidationError."""
-    if not text.isascii() or not text.isdigit() or len(text) > len("999999999"):
-        raise ValidationError(f"{text[:32]!r} is not a whole number.", details={"field": "priority"})
-    return int(text)
+    return draft_of(policy)
 
 
 async def _all(api: Api) -> list[PolicyAnswer]:
