@@ -31,19 +31,19 @@ _HEADINGS: Final = {
     ApprovalStatus.PENDING: "Approval needed",
     ApprovalStatus.APPROVED: "Approved",
     ApprovalStatus.DENIED: "Denied",
-    ApprovalStatus.EXPIRED: "Nobody decided in time",
+    ApprovalStatus.EXPIRED: "Expired",
 }
 _STEPS: Final = {
-    HistoryVerb.REQUESTED: "asked for",
+    HistoryVerb.REQUESTED: "requested",
     HistoryVerb.APPROVED: "approved by",
     HistoryVerb.DENIED: "denied by",
-    HistoryVerb.EXPIRED: "time was over",
-    HistoryVerb.USED: "carried out",
-    HistoryVerb.REASSIGNED: "given to other people",
+    HistoryVerb.EXPIRED: "expired",
+    HistoryVerb.USED: "used",
+    HistoryVerb.REASSIGNED: "reassigned",
     HistoryVerb.ESCALATED: "escalated",
-    HistoryVerb.REMINDED: "people were reminded",
-    HistoryVerb.EDITED: "changed by a reviewer",
-    HistoryVerb.SUPERSEDED: "asked for anew",
+    HistoryVerb.REMINDED: "approvers were reminded",
+    HistoryVerb.EDITED: "edited by a reviewer",
+    HistoryVerb.SUPERSEDED: "superseded by a new request",
 }
 
 
@@ -98,7 +98,7 @@ async def open_link(database: Database, vault: Vault, now: datetime, token: str,
     if state_at(approval, now) is not ApprovalStatus.PENDING:
         voter, why_not = None, None
     elif voter is not None and any(vote.voter_id == voter.user_id for vote in votes):
-        voter, why_not = None, "You have voted. It takes more people to decide this."
+        voter, why_not = None, "You have voted. More approvals are required."
     return Opened(
         approval,
         about,
@@ -122,9 +122,12 @@ async def _person(connection: Connection, link: Link) -> User | None:
 def _voter(link: Link, user: User | None, now: datetime, trust: timedelta) -> tuple[Voter | None, str | None]:
     """The person's rights are those of now, not those of when the link was made."""
     if link.user_id is None:
-        return None, "This link went to a channel, so it only shows. Decide with: headgate approvals approve"
+        return (
+            None,
+            "This link was sent to a channel and only shows the request. Decide in the inbox.",
+        )
     if user is None:
-        return None, "The person whom this link names is not here any more."
+        return None, "The person whom this link names is not a member anymore."
     try:
         return mapped_voter(user, now=now, trust=trust), None
     except ForbiddenError as error:
@@ -161,13 +164,16 @@ def view_page(
 
 def no_link_page(error: HeadgateError) -> Response:
     """Whatever keeps a link from being shown, said to a person."""
-    heading, status = "This link leads nowhere", error.http_status
-    message = "It was not made by this gate, or what it was about is gone."
+    heading, status = "Unknown link", error.http_status
+    message = "This server did not make the link, or its approval request does not exist anymore."
     if isinstance(error, _ExpiredLinkError):
         heading, status = "This link has expired", 410
-        message = "Links are valid for a short time. Ask for the message again, or decide with: headgate approvals list"
+        message = "Links are valid for a short time. Open the inbox, or run: headgate approvals list"
     elif error.code is ErrorCode.SERVICE_UNAVAILABLE:
-        heading, message = "Not now", "A part that is needed for this is out of reach. Nothing was decided: try again."
+        heading, message = (
+            "Temporarily unavailable",
+            "A part of Headgate cannot be reached. Nothing was decided. Try again.",
+        )
     elif error.code is not ErrorCode.NOT_FOUND:
         heading, message = "Nothing was decided", error.message
     return page("no_link.html", {"heading": heading, "message": message}, status=status)
