@@ -19,7 +19,7 @@ class CountsAnswer(BaseModel):
     failed: int
 
 
-class StepAnswer(CountsAnswer):
+class OverviewStepAnswer(CountsAnswer):
     at: datetime
     is_minimum: bool
 
@@ -40,7 +40,7 @@ class DeniedByAnswer(BaseModel):
     calls: int
 
 
-class HoldsAnswer(BaseModel):
+class OverviewHoldsAnswer(BaseModel):
     """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
 
     open: int
@@ -56,8 +56,8 @@ class OverviewAnswer(BaseModel):
     until: datetime
     total: CountsAnswer
     is_minimum: bool
-    steps: list[StepAnswer]
-    holds: HoldsAnswer
+    steps: list[OverviewStepAnswer]
+    holds: OverviewHoldsAnswer
     agents: list[AgentCountsAnswer] = Field(description="The eight with the most calls.")
     tools: list[ToolCountsAnswer] = Field(description="The eight with the most calls.")
     denied_by: list[DeniedByAnswer] = Field(description="The eight policies that denied the most calls.")
@@ -69,8 +69,8 @@ def overview_answer(found: Overview, agents: Mapping[str, str], policies: Mappin
         until=found.until,
         total=CountsAnswer(**asdict(found.total)),
         is_minimum=any(one.is_minimum for one in found.steps),
-        steps=[StepAnswer(at=one.at, is_minimum=one.is_minimum, **_counts(one.counts)) for one in found.steps],
-        holds=HoldsAnswer(**asdict(found.holds)),
+        steps=[OverviewStepAnswer(at=one.at, is_minimum=one.is_minimum, **_counts(one.counts)) for one in found.steps],
+        holds=OverviewHoldsAnswer(**asdict(found.holds)),
         agents=[
             AgentCountsAnswer(agent_id=agent_id, name=agents.get(agent_id), **_counts(counts))
             for agent_id, counts in found.agents.items()

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from headgate.client.types import (
         AbsenceAnswer,
         ActionDetailAnswer,
-        AdminApiRetentionSchemasHoldsAnswer,
         AgentAnswer,
         ApprovalDetailAnswer,
         ApproveAndGrant,
@@ -96,6 +95,7 @@ if TYPE_CHECKING:
         HealthAnswer,
         HoldAnswer,
         HoldRequest,
+        HoldsAnswer,
         IndexAnswer,
         IntegrationTestAnswer,
         InvitationAnswer,
@@ -1187,7 +1187,7 @@ def create_retention_erasure(body: ErasureRequest) -> Call[ErasureAnswer]:
     return Call("POST", "/admin/retention/erasures", body=body)
 
 
-def get_retention_holds(*, in_force: bool | None = None) -> Call[AdminApiRetentionSchemasHoldsAnswer]:
+def get_retention_holds(*, in_force: bool | None = None) -> Call[HoldsAnswer]:
     """Legal holds. ``GET /admin/retention/holds``"""
     return Call("GET", "/admin/retention/holds", parameters={"in_force": in_force})
 

@@ -1472,6 +1472,12 @@ class HoldRequest(TypedDict):
 type HoldScope = Literal["organization", "agent", "action"]
 
 
+class HoldsAnswer(TypedDict):
+    """The newest first."""
+
+    data: list[HoldAnswer]
+
+
 class HttpRequest(TypedDict):
     """A request as an agent would send it through the gate."""
 
@@ -2168,13 +2174,34 @@ class OutcomeBody(TypedDict):
 class OverviewAnswer(TypedDict):
     agents: list[AgentCountsAnswer]
     denied_by: list[DeniedByAnswer]
-    holds: AdminApiOverviewSchemasHoldsAnswer
+    holds: OverviewHoldsAnswer
     is_minimum: bool
     since: str
-    steps: list[AdminApiOverviewSchemasStepAnswer]
+    steps: list[OverviewStepAnswer]
     tools: list[ToolCountsAnswer]
     total: CountsAnswer
     until: str
+
+
+class OverviewHoldsAnswer(TypedDict):
+    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
+
+    approved: int
+    denied: int
+    expired: int
+    is_minimum: bool
+    median_seconds: float | None
+    open: int
+
+
+class OverviewStepAnswer(TypedDict):
+    allowed: int
+    at: str
+    calls: int
+    denied: int
+    failed: int
+    held: int
+    is_minimum: bool
 
 
 type Owner = StorableText
@@ -2998,6 +3025,15 @@ class StatusesAnswer(TypedDict):
     data: list[dict[str, Any]]
 
 
+class StepAnswer(TypedDict):
+    """One of both: an exchange, or what was not captured until then."""
+
+    at: str
+    exchange: ExchangeAnswer | None
+    not_captured: LossAnswer | None
+    pause_seconds: float | None
+
+
 class StopAnswer(TypedDict):
     at: str
     reason: str
@@ -3186,7 +3222,7 @@ class TrafficPageAnswer(TypedDict):
 
 
 class TrafficTimelineAnswer(TypedDict):
-    data: list[AdminApiTrafficCompareRoutesStepAnswer]
+    data: list[StepAnswer]
     next_cursor: str | None
 
 
@@ -3417,42 +3453,6 @@ type Reason = StorableText
 
 
 type ScopeName = str
-
-
-class AdminApiOverviewSchemasHoldsAnswer(TypedDict):
-    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
-
-    approved: int
-    denied: int
-    expired: int
-    is_minimum: bool
-    median_seconds: float | None
-    open: int
-
-
-class AdminApiOverviewSchemasStepAnswer(TypedDict):
-    allowed: int
-    at: str
-    calls: int
-    denied: int
-    failed: int
-    held: int
-    is_minimum: bool
-
-
-class AdminApiRetentionSchemasHoldsAnswer(TypedDict):
-    """The newest first."""
-
-    data: list[HoldAnswer]
-
-
-class AdminApiTrafficCompareRoutesStepAnswer(TypedDict):
-    """One of both: an exchange, or what was not captured until then."""
-
-    at: str
-    exchange: ExchangeAnswer | None
-    not_captured: LossAnswer | None
-    pause_seconds: float | None
 
 
 type HeadgateKernelCanonicalJsonJsonValueInput = (

@@ -22,7 +22,7 @@ from headgate.protocols.draft import Source, make_draft
 
 _FAST = "package t\nimport rego.v1\nallow := true"
 _SLOW = _FAST.replace(":= true", "if not found") + (
-    "\nfound if { some a in numbers.range(1, 80); some b in numbers.range(1, 80); a * b < 0 }"
+    "\nfound if { some a in numbers.range(1, 120); some b in numbers.range(1, 120); a * b < 0 }"
 )
 _NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

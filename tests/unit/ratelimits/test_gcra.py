@@ -21,6 +21,7 @@ def test_the_quotas_are_the_specifications() -> None:
         "proxy": (1200, 60),
         "connect": (1200, 60),
         "public": (60, 60),
+        "pages": (600, 60),
     }
     assert set(DEFAULT_QUOTAS) == set(RateClass)
 

@@ -28,7 +28,9 @@ async def test_lines_of_json_are_the_list(gate, busy: list[dict]) -> None:
     answer = await admin.get("/admin/audit/export")
     assert answer.headers["content-type"] == "application/x-ndjson"
     assert answer.headers["content-disposition"] == 'attachment; filename="audit-events.jsonl"'
-    assert [json.loads(line) for line in answer.text.splitlines()] == listed
+    # But for the call, which the list takes from the table of actions and not from the event.
+    as_recorded = [{name: value for name, value in one.items() if name != "call"} for one in listed]
+    assert [json.loads(line) for line in answer.text.splitlines()] == as_recorded
 
 
 async def test_a_filter_and_a_search_are_exported_alone(gate, busy: list[dict]) -> None:
