@@ -27,7 +27,7 @@ _COMMANDS: Final = {
         "Exempt one denied action in an emergency; review such uses.",
     ),
     "policy": ("headgate.cli.policies:policy", "Rego policies: add, change, test, compare, restore."),
-    "nlp": ("headgate.cli.nlp:nlp", "Measure content policies on labeled texts."),
+    "nlp": ("headgate.cli.nlp:nlp", "List, create, test and measure content policies."),
     "tools": ("headgate.cli.tools:tools", "Tool catalogues: list, check, import OpenAPI documents."),
     "agents": ("headgate.cli.agents:agents", "List, create, change, suspend and end agents."),
     "keys": ("headgate.cli.keys:keys", "List, adopt and revoke API keys, leaked ones included."),

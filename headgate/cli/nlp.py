@@ -1,4 +1,4 @@
-"""``headgate nlp``: how well a policy about content does, on contents of your own."""
+"""``headgate nlp``: content policies, and how well a policy about content does, on contents of your own."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from typing import Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.nlp_policies import create, list_policies, nlp_policy_id_of, test
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -21,7 +22,11 @@ _WAIT_MAX_SECONDS: Final = 120
 
 @click.group()
 def nlp() -> None:
-    """Measure content policies on labeled texts."""
+    """List, create, test and measure content policies."""
+
+
+for command in (list_policies, create, test):
+    nlp.add_command(command)
 
 
 @nlp.command("eval")
@@ -48,7 +53,8 @@ def evaluate(
     if model is not None:
         ask = _asking_model(EmbeddedModel(model), threshold)
     else:
-        ask = _asking_policy(ApiClient(find_target(runtime_file)), policy or "")
+        client = ApiClient(find_target(runtime_file))
+        ask = _asking_policy(client, nlp_policy_id_of(client, policy or ""))
     report = Report(tuple(ask(one) for one in contents))
     if as_json:
         show_json(report.record())

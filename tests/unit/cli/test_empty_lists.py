@@ -14,6 +14,10 @@ from tests.http_server import http_server
         (("traffic", "list"), "none: headgate traffic rules says what is captured\n"),
         (("traffic", "timeline", "agt_17"), "none: headgate traffic rules says what is captured\n"),
         (("connections", "list"), "none: headgate connections add NAME makes one\n"),
+        (
+            ("nlp", "list"),
+            "none: headgate nlp create NAME --template pii_hold makes one\n",
+        ),
         (("integrations", "receipts", "jira"), "none\n"),
         (("notifications", "deliveries"), "none\n"),
     ],

@@ -13,6 +13,7 @@ from headgate.cli.main import headgate
 from headgate.cli.target import Target
 from headgate.kernel.secrets import Secret
 
+POLICY = "nlp_01a20ae4-509f-7a8c-84c1-d954549c6e85"
 _LINES = [
     {"content": "mail maria.keller@example.com", "expected": "match"},
     {"content": "call me on +49 30 901820", "expected": "match"},
@@ -61,10 +62,10 @@ def test_a_policy_is_asked_by_the_api_and_its_limit_is_kept_to(file: Path, monke
     monkeypatch.setattr(command, "ApiClient", lambda target: client)
     monkeypatch.setattr(command, "find_target", lambda runtime_file: None)
     monkeypatch.setattr(command.time, "sleep", waited.append)
-    done = CliRunner().invoke(headgate, ["nlp", "eval", str(file), "--policy", "nlp_1", "--json"])
+    done = CliRunner().invoke(headgate, ["nlp", "eval", str(file), "--policy", POLICY, "--json"])
 
     assert done.exit_code == 0, done.output
     assert waited == [7]
     report = json.loads(done.output)
     assert (report["recall"], report["cost_usd"], len(asked)) == (1 / 3, 1.0, 5)
-    assert asked[0].url.path == "/admin/nlp-policies/nlp_1/test"
+    assert asked[0].url.path == f"/admin/nlp-policies/{POLICY}/test"
