@@ -1,4 +1,4 @@
-"""/policies: the rule policies in the order in which they are asked, and one of them with its source and versions."""
+"""/policies/{id} and /policies/new: one rule policy with its source and versions."""
 
 import json
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from admin_api.errors import JSON
 from admin_api.identifiers import PolicyId
-from admin_api.pagination import PageRequest
+from admin_api.pagination import MAX_OFFSET, PageRequest
 from admin_api.policies.check_routes import check
-from admin_api.policies.routes import create, delete, get, list_all, replace, update
+from admin_api.policies.routes import create, delete, get, replace, update
 from admin_api.policies.schemas import (
     NewPolicy,
     PolicyAnswer,
@@ -23,6 +23,7 @@ from admin_api.policies.suggest_routes import SuggestBody, suggest
 from admin_api.policies.version_routes import diff, restore
 from admin_api.policies.version_routes import get as get_version
 from admin_api.policies.version_routes import list_all as list_versions
+from admin_api.policies.version_schemas import PolicyVersionAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
@@ -45,32 +46,12 @@ from headgate.policies.input_shape import input_paths
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/policies"
-_AT_ONCE: Final = 200
 _VERSIONS: Final = 20
 type _Version = Annotated[int | None, Query(ge=1)]
+type _Start = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 
 
 _NOTHING: Final = Said()
-
-
-@router.get(_PATH, response_class=Response)
-async def policies(api: CurrentApi) -> Response:
-    return await _list_page(api)
-
-
-@router.post(_PATH, response_class=Response)
-async def reorder(api: CurrentApi) -> Response:
-    """Priorities, of the policies whose number has changed."""
-    form = await form_of(api.request)
-    try:
-        for one in await _all(api):
-            given = form.optional(f"priority-{one.id}")
-            if given is not None and given != str(one.priority):
-                body = checked(PolicyChange, {"priority": whole_number(given), "change_note": "Priority"})
-                await api.call(update, one.id, body, Response(), api.principal, api.dependencies)
-    except HeadgateError as error:
-        return await _list_page(api, message=error.message, status=error.http_status)
-    return Response(status_code=303, headers={"Location": _PATH})
 
 
 @router.get("/policies/new", response_class=Response)
@@ -111,14 +92,17 @@ async def check_while_typing(api: CurrentApi) -> Response:
 
 
 @router.get("/policies/{policy_id}", response_class=Response)
-async def one(api: CurrentApi, policy_id: PolicyId, version: _Version = None, since: _Version = None) -> Response:
-    """The version in force, or ``version``, with what has changed ``since`` another one."""
+async def one(
+    api: CurrentApi, policy_id: PolicyId, version: _Version = None, since: _Version = None, start: _Start = 0
+) -> Response:
+    """The version in force, or ``version``, with what has changed ``since`` another one. ``start``: how many newer
+    versions the list leaves out."""
     if version is not None:
         old = await api.call(get_version, policy_id, version, api.principal, api.dependencies)
-        return await _edit_page(api, policy_id, draft_of(old.policy), shown_version=version, since=since)
+        return await _edit_page(api, policy_id, draft_of(old.policy), shown_version=version, since=since, start=start)
     policy = await api.call(get, policy_id, Response(), api.principal, api.dependencies)
     assert isinstance(policy, PolicyAnswer)  # noqa: S101 - the camelCase shape was not asked for
-    return await _edit_page(api, policy_id, draft_of(policy), since=since)
+    return await _edit_page(api, policy_id, draft_of(policy), since=since, start=start)
 
 
 @router.post("/policies/{policy_id}", response_class=Response)
@@ -145,11 +129,13 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
             body = checked(PolicyReplacement, values_of(draft) | {"enabled": draft.enabled})
             await api.call(replace, policy_id, body, Response(), principal, dependencies)
         case "enable" | "disable":
-            changed = checked(PolicyChange, {"enabled": act == "enable", "change_note": form.optional("change_note")})
+            version = whole_number(form.text("version"))
+            changed = checked(PolicyChange, {"enabled": act == "enable", "version": version})
             await api.call(update, policy_id, changed, Response(), principal, dependencies)
         case "restore":
             restored = checked(Restoration, {"version": whole_number(form.text("restore_version"))})
-            await api.call(restore, policy_id, restored, Response(), principal, dependencies)
+            read_at = f'"{whole_number(form.text("version"))}"'
+            await api.call(restore, policy_id, restored, Response(), principal, dependencies, read_at)
         case "delete":
             await api.call(delete, policy_id, principal, dependencies, version=whole_number(form.text("version")))
         case other:
@@ -174,17 +160,6 @@ async def _in_force(api: Api, policy_id: str) -> Draft:
     return draft_of(policy)
 
 
-async def _all(api: Api) -> list[PolicyAnswer]:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    found = await api.call(list_all, page, api.principal, api.dependencies)
-    return [one for one in found.data if isinstance(one, PolicyAnswer)]
-
-
-async def _list_page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
-    context = {"policies": await _all(api), "message": message, "may_write": api.may(Scope.POLICIES_WRITE)}
-    return await shell_page(api, "policies.html", _PATH, context, status=status)
-
-
 async def _edit_page(
     api: Api,
     policy_id: str | None,
@@ -193,12 +168,15 @@ async def _edit_page(
     *,
     shown_version: int | None = None,
     since: int | None = None,
+    start: int = 0,
 ) -> Response:
-    versions: Sequence[object] = ()
+    versions: Sequence[PolicyVersionAnswer] = ()
     difference = None
+    total = 0
     if policy_id is not None:
-        page = PageRequest(_VERSIONS, 0, exact_total=False, camel=False)
-        versions = (await api.call(list_versions, policy_id, page, api.principal, api.dependencies)).data
+        page = PageRequest(_VERSIONS, start, exact_total=True, camel=False)
+        found = await api.call(list_versions, policy_id, page, api.principal, api.dependencies)
+        versions, total = found.data, found.pagination.total
         if since is not None:
             to = shown_version or int(draft.version)
             difference = await api.call(diff, policy_id, api.principal, api.dependencies, since, to)
@@ -207,6 +185,10 @@ async def _edit_page(
         "draft": draft,
         "said": said,
         "versions": versions,
+        "version_count": total,
+        "newer": max(start - _VERSIONS, 0) if start else None,
+        "older": start + _VERSIONS if start + len(versions) < total else None,
+        "newest": versions[0].version if versions else None,
         "shown_version": shown_version,
         "difference": None if difference is None else difference.diff.splitlines(),
         "other_changes": {} if difference is None else difference.changes,

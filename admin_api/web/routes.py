@@ -18,6 +18,7 @@ from admin_api.web.members import router as members
 from admin_api.web.more import router as more
 from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
+from admin_api.web.policy_order import router as policy_order
 from admin_api.web.reports import router as reports
 from admin_api.web.stop import router as stop
 from admin_api.web.traffic import router as traffic
@@ -36,6 +37,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     stop,
     more,
     agents,
+    policy_order,
     policies,
     members,
     destinations,

@@ -153,13 +153,14 @@ async def _load(database: Database, org_id: str, changes: Sequence[RuleChange]) 
         around = await load_surroundings(connection, org_id)
         enabled = await load_enabled(connection, org_id)
         changed: dict[str, RulePolicy] = {}
-        for one in changes:
+        for number, one in enumerate(changes):
             if isinstance(one, PolicyUpdate | PolicyDeletion):
                 if one.policy_id in changed:
                     raise ValidationError(f"policy {one.policy_id} is changed twice", details={"field": "changes"})
-                changed[one.policy_id] = await get_policy(connection, org_id, one.policy_id)
+                found = changed[one.policy_id] = await get_policy(connection, org_id, one.policy_id)
                 if one.expected is not None:
-                    one.expected.require(changed[one.policy_id].version)
+                    with _numbered(number, f"policy {found.name}"):
+                        one.expected.require(found.version)
     return _Now(generation, around, enabled, changed)
 
 
@@ -205,7 +206,7 @@ async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) 
     drafts: dict[int, PolicyDraft] = {}
     texts: dict[int, str] = {}
     for number, one in enumerate(changes):
-        with _numbered(number, one, now):
+        with _numbered(number, _name(one, now)):
             match one:
                 case PolicyCreation(draft):
                     drafts[number] = draft
@@ -222,7 +223,7 @@ async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) 
     outcomes = await try_policies(list(texts.values()), after.data, after.libraries)
     for number, outcome in zip(texts, outcomes, strict=False):  # The results end with the first refusal.
         one = changes[number]
-        with _numbered(number, one, now):
+        with _numbered(number, _name(one, now)):
             if isinstance(outcome, PolicyRefusedError):
                 raise outcome
             if isinstance(one, DocumentChange):
@@ -233,12 +234,12 @@ async def _check(changes: Sequence[RuleChange], now: _Now, after: Surroundings) 
 
 
 @contextmanager
-def _numbered(number: int, change: RuleChange, now: _Now) -> Iterator[None]:
+def _numbered(number: int, name: str) -> Iterator[None]:
     try:
         yield
-    except ValidationError as error:
+    except (ValidationError, ConflictError) as error:
         details = {**(error.details or {}), "change": number}
-        raise ValidationError(f"{_name(change, now)}: {error.message}", details=details) from error
+        raise type(error)(f"{name}: {error.message}", details=details) from error
 
 
 def _name(change: RuleChange, now: _Now) -> str:

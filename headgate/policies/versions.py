@@ -52,7 +52,7 @@ class ExpectedVersion:
         """Raises ConflictError, or PreconditionFailedError for If-Match."""
         if self.version == current:
             return
-        message = f"version {self.version} is not the newest any more: version {current} is; read it, and change that"
+        message = f"version {self.version} is not the newest: version {current} is. Read it and repeat your change."
         details = {"field": "version", "reason": "not the newest", "expected": self.version, "version": current}
         raise (
             PreconditionFailedError(message, details=details)

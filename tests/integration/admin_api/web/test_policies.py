@@ -38,9 +38,9 @@ async def test_a_policy_from_its_form_to_its_end(gate) -> None:
     assert '-require_approval contains "ask" if input.tool == "stripe"' in compared
     assert '+require_approval contains "ask" if input.tool == "wise"' in compared
     assert "&lt;b&gt;moved" in (await person.get(path)).text
-    assert (await person.post(path, data={"act": "disable"})).status_code == 303
+    assert (await person.post(path, data={"act": "disable", "version": "2"})).status_code == 303
     assert (await person.get(f"/admin{path}")).json()["enabled"] is False
-    assert (await person.post(path, data={"act": "restore", "restore_version": "1"})).status_code == 303
+    assert (await person.post(path, data={"act": "restore", "restore_version": "1", "version": "3"})).status_code == 303
     restored = (await person.get(f"/admin{path}")).json()
     assert (restored["version"], restored["priority"], "stripe" in restored["rego_policy"]) == (4, 50, True)
     gone = await person.post(path, data={"act": "delete", "version": "4"})
@@ -83,13 +83,30 @@ async def test_the_version_that_it_was_read_at_counts(gate) -> None:
     assert 'value="52"' in late.text
 
 
-async def test_priorities_from_the_list(gate) -> None:
-    path = await _saved(gate)
-    field = f"priority-{path.removeprefix('/policies/')}"
-    assert (await gate.person().post("/policies", data={field: "7"})).status_code == 303
-    assert (await gate.person().get(f"/admin{path}")).json()["priority"] == 7
-    refused = await gate.person().post("/policies", data={field: "-1"})
-    assert (refused.status_code, "not a whole number" in refused.text) == (400, True)
+@pytest.mark.parametrize("act", ["disable", "enable", "restore", "delete"])
+async def test_a_button_of_an_old_page_changes_nothing(gate, act: str) -> None:
+    path, person = await _saved(gate), gate.person()
+    assert (await person.post(path, data=_form(version="1", priority="51"))).status_code == 303
+    late = await person.post(path, data={"act": act, "version": "1", "restore_version": "1"})
+    assert late.status_code in {409, 412}
+    assert "version 1 is not the newest: version 2 is" in late.text
+    kept = (await person.get(f"/admin{path}")).json()
+    assert (kept["version"], kept["enabled"], kept["priority"]) == (2, True, 51)
+    for unnamed in ({"act": act, "restore_version": "1"}, {"act": act, "restore_version": "1", "version": "x"}):
+        assert (await person.post(path, data=unnamed)).status_code == 400
+
+
+async def test_versions_page_by_page_and_any_two_compared(gate) -> None:
+    path, person = await _saved(gate), gate.person()
+    for version in range(1, 22):
+        assert (await person.post(path, data=_form(version=str(version), priority=str(version)))).status_code == 303
+    newest = (await person.get(path)).text
+    assert ("Version 22<" in newest, "Version 2<" in newest, f"{path}?start=20" in newest) == (True, False, True)
+    oldest = (await person.get(f"{path}?start=20")).text
+    assert ("Version 22<" in oldest, "Version 2<" in oldest, f"{path}?start=0" in oldest) == (False, True, True)
+    compared = (await person.get(f"{path}?version=20&since=3")).text
+    assert "Changes since version 3" in compared
+    assert "<dt>priority</dt>" in compared
 
 
 @pytest.mark.parametrize(
