@@ -125,6 +125,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),
+        ("GET", "/executions"): _page(Scope.ACTIONS_READ),
+        ("POST", "/executions"): _page(Scope.ADMIN),
+        ("GET", "/executions/{}"): _page(Scope.ACTIONS_READ),
+        ("POST", "/executions/{}"): _page(Scope.ADMIN),
         ("GET", "/overview"): _page(Scope.ACTIONS_READ),
         # - policies
         ("GET", "/policies"): _page(Scope.POLICIES_READ),

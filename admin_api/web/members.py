@@ -25,11 +25,6 @@ _ROLES: Final = ("admin", "approver", "auditor", "viewer")
 _AT_ONCE: Final = 200
 
 
-@router.get("/settings", response_class=Response)
-async def settings() -> Response:
-    return back_to(_PATH)
-
-
 @router.get(_PATH, response_class=Response)
 async def members(api: CurrentApi) -> Response:
     return await _page(api)

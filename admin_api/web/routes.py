@@ -12,6 +12,7 @@ from admin_api.web.call import router as call
 from admin_api.web.connections import router as connections
 from admin_api.web.decide import router as decide
 from admin_api.web.destinations import router as destinations
+from admin_api.web.executions import router as executions
 from admin_api.web.inbox import router as inbox
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
@@ -20,6 +21,7 @@ from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
 from admin_api.web.policy_order import router as policy_order
 from admin_api.web.reports import router as reports
+from admin_api.web.settings import router as settings
 from admin_api.web.stop import router as stop
 from admin_api.web.traffic import router as traffic
 from admin_api.web.webhooks import router as webhooks
@@ -29,6 +31,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     decide,
     activity,
     call,
+    executions,
     overview,
     audit,
     traffic,
@@ -39,6 +42,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     agents,
     policy_order,
     policies,
+    settings,
     members,
     destinations,
     webhooks,

@@ -1,6 +1,8 @@
-"""What the pages of the settings have in common: their tabs, and the answer to a form that was carried out."""
+"""What the pages of the settings have in common: the groups of their list, and the answer to a form that was carried
+out."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.responses import Response
@@ -8,11 +10,32 @@ from starlette.responses import Response
 from admin_api.web.api import Api
 from admin_api.web.shell import shell_page
 
-_TABS: Final = (
-    ("Members", "/settings/members"),
-    ("Destinations", "/settings/destinations"),
-    ("Webhooks", "/settings/webhooks"),
-    ("Keys", "/settings/keys"),
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """``what``: one sentence about what is set there, for somebody who looks for it."""
+
+    name: str
+    path: str
+    what: str
+
+
+_GROUPS: Final = (
+    (
+        "People",
+        (
+            Tab("Members", "/settings/members", "Who may sign in here, with which roles. Invite people."),
+            Tab("Keys", "/settings/keys", "Keys with which programs use the API."),
+        ),
+    ),
+    (
+        "Calls",
+        (Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),),
+    ),
+    (
+        "Messages",
+        (Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),),
+    ),
 )
 
 
@@ -20,7 +43,7 @@ async def settings_page(
     api: Api, template: str, path: str, context: Mapping[str, object], *, status: int = 200
 ) -> Response:
     """``path`` is the tab's."""
-    return await shell_page(api, template, "/settings", {"tabs": _TABS, "tab": path} | dict(context), status=status)
+    return await shell_page(api, template, "/settings", {"groups": _GROUPS, "tab": path} | dict(context), status=status)
 
 
 def back_to(path: str) -> Response:

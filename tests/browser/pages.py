@@ -57,6 +57,10 @@ PAGES: Final = (
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     Page("/activity", Scope.ACTIONS_READ),
+    Page("/executions", Scope.ACTIONS_READ),
+    Page("/executions?view=dead", Scope.ACTIONS_READ),
+    Page("/executions?view=none", Scope.ACTIONS_READ, status=404),
+    Page("/executions/{execution_id}", Scope.ACTIONS_READ),
     Page("/overview", Scope.ACTIONS_READ),
     Page("/overview?range=30d", Scope.ACTIONS_READ),
     Page("/activity?q=decision:deny+github", Scope.ACTIONS_READ),

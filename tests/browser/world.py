@@ -42,6 +42,8 @@ class World:
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
+        carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
+        self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
         self.names["sign_in_path"] = urlsplit(self.sign_in_link(HOSTILE[1] + HOSTILE[3], "viewer")).path
 
@@ -51,9 +53,15 @@ class World:
         return approval_id
 
     def submit(
-        self, operation: str, params: Mapping[str, object], *, reason: str = "monthly run", key: str | None = None
+        self,
+        operation: str,
+        params: Mapping[str, object],
+        *,
+        reason: str = "monthly run",
+        key: str | None = None,
+        tool: str = "github",
     ) -> dict[str, Any]:
-        body = {"tool": "github", "operation": operation, "params": params, "context": {"reason": reason}}
+        body = {"tool": tool, "operation": operation, "params": params, "context": {"reason": reason}}
         answer = httpx.post(
             self._instance.runtime["api_url"] + "/v1/actions",
             headers={"x-agent-key": key or self._agent_key},

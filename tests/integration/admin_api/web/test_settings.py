@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from admin_api.access import ACCESS
 from headgate.agents.scopes import Scope
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
@@ -12,9 +13,15 @@ from headgate.organizations.model import Role
 _PATHS = ("/settings/members", "/settings/webhooks", "/settings/keys", "/connections")
 
 
-async def test_settings_go_to_the_first_tab(gate) -> None:
-    answer = await gate.person().get("/settings")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/settings/members")
+async def test_settings_lead_to_every_page_of_them(gate) -> None:
+    person = gate.person()
+    paths = set(re.findall(r'<li><a href="(/settings/[^"]+)"', (await person.get("/settings")).text))
+    pages = {path for method, path in ACCESS if method == "GET" and re.fullmatch(r"/settings/[a-z-]+", path)}
+    assert paths == pages
+    for path in paths:
+        shown = await person.get(path)
+        assert shown.status_code == 200
+        assert f'<a href="{path}" aria-current="true">' in shown.text
 
 
 async def test_roles_are_given_and_people_deactivated(gate) -> None:

@@ -1,0 +1,128 @@
+"""/executions: what waits to be carried out, runs, has ended, and failed so that it can be tried again."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
+from admin_api.executions.schemas import DestinationItem, ProcessBody, RetryBody
+from admin_api.identifiers import ActionId, ExecutionId
+from admin_api.pagination import ListRequest
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to
+from admin_api.web.shell import shell_page
+from headgate.actions.model import ExecutionStatus
+from headgate.agents.scopes import Scope
+from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/executions"
+_PLACE: Final = "/activity"
+"""The entry of the navigation: executions stand beside the calls."""
+_AT_ONCE: Final = 50
+_WINDOW_SECONDS: Final = 3600
+_VIEWS: Final = {
+    "all": "All",
+    "queued": "Queued",
+    "running": "Running",
+    "succeeded": "Succeeded",
+    "failed": "Failed",
+    "dead": "Dead letters",
+}
+
+
+@router.get(_PATH, response_class=Response)
+async def executions(
+    api: CurrentApi,
+    view: Annotated[str, Query(max_length=16)] = "all",
+    tool: Annotated[str | None, Query(max_length=64)] = None,
+    action_id: ActionId | None = None,
+    cursor: ExecutionId | None = None,
+) -> Response:
+    if view not in _VIEWS:
+        raise NotFoundError(f"There is no view {view!r}. There are {', '.join(_VIEWS)}.")
+    return await _list_page(api, view, tool=tool, action_id=action_id, cursor=cursor)
+
+
+@router.post(_PATH, response_class=Response)
+async def run_all(api: CurrentApi) -> Response:
+    """Everything that waits for its next attempt is due now."""
+    form = await form_of(api.request)
+    if form.text("act") != "process-all":
+        raise ValidationError(f"The form asks for {form.text('act')[:32]!r}, which is none of its buttons.")
+    await api.call(process_all, api.principal, api.dependencies)
+    return back_to(f"{_PATH}?view=queued")
+
+
+@router.get("/executions/{execution_id}", response_class=Response)
+async def one(api: CurrentApi, execution_id: ExecutionId) -> Response:
+    return await _one_page(api, execution_id)
+
+
+@router.post("/executions/{execution_id}", response_class=Response)
+async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
+    """Try a failed one again, or run a queued one now."""
+    form = await form_of(api.request)
+    try:
+        match form.text("act"):
+            case "retry":
+                body = RetryBody(execution_id=execution_id, reset_attempts=form.text("reset_attempts") == "yes")
+                await api.call(retry, body, api.principal, api.dependencies)
+            case "process":
+                await api.call(process, api.principal, api.dependencies, ProcessBody(execution_id=execution_id))
+            case other:
+                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+    except NotFoundError:
+        raise
+    except HeadgateError as error:
+        return await _one_page(api, execution_id, message=error.message, status=error.http_status)
+    return back_to(f"{_PATH}/{execution_id}")
+
+
+async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None) -> Response:
+    found = await api.call(
+        list_all,
+        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+        api.principal,
+        api.dependencies,
+        status=None if view in ("all", "dead") else ExecutionStatus(view),
+        tool=tool,
+        action_id=action_id,
+        retryable=view == "dead",
+    )
+    context = {
+        "executions": found.data,
+        "next_cursor": getattr(found.pagination, "next_cursor", None),
+        "is_first": cursor is None,
+        "view": view,
+        "views": _VIEWS,
+        "tool": tool or "",
+        "action_id": action_id,
+        "figures": await api.call(stats, api.principal, api.dependencies, window_seconds=_WINDOW_SECONDS),
+        "broken": await _broken(api),
+        "may_act": api.may(Scope.ADMIN),
+        "api_url": api.dependencies.api_url,
+    }
+    return await shell_page(api, "executions.html", _PLACE, context)
+
+
+async def _broken(api: Api) -> list[DestinationItem]:
+    """Destinations to which nothing is sent now, or one call on trial."""
+    if not api.may(Scope.ADMIN):
+        return []
+    found = await api.call(destinations, api.principal, api.dependencies)
+    return [one for one in found.data if one.breaker != "closed"]
+
+
+async def _one_page(api: Api, execution_id: str, *, message: str | None = None, status: int = 200) -> Response:
+    context = {
+        "execution": await api.call(get, execution_id, api.principal, api.dependencies),
+        "may_act": api.may(Scope.ADMIN),
+        "may_audit": api.may(Scope.AUDIT_READ),
+        "message": message,
+    }
+    return await shell_page(api, "execution.html", _PLACE, context, status=status)
