@@ -174,7 +174,7 @@ class CallReading:
             self._reader.room.release(self._client, -more)
         elif not self._reader.room.reserve(self._client, more):
             raise UnavailableError(
-                "the gate holds as much of request bodies, of all agents or of this one, as it may: send it again",
+                "The proxy's memory for request bodies is in use (all agents, or this one). Send the request again.",
                 retry_after_seconds=1,
             )
         self._charged_bytes = size

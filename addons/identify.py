@@ -88,7 +88,7 @@ class Identify:
 
     async def _identify(self, flow: HTTPFlow, key: Secret | None) -> None:
         if key is None:
-            raise AgentUnauthorizedError(f"no agent key: {_HOW}")
+            raise AgentUnauthorizedError(f"This connection sent no agent key: {_HOW}")
         client = flow_state(flow).client
         known = client.caller
         if known is not None and known.key == key:

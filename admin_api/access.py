@@ -436,5 +436,7 @@ def access_of(method: str, path_template: str) -> Access:
     nobody has decided about."""
     key = (method, _PARAMETER.sub("{}", path_template))
     if key not in ACCESS:
-        raise LookupError(f"{method} {path_template} is not in admin_api.access.ACCESS: who may call it?")
+        raise LookupError(
+            f"{method} {path_template} is not in admin_api.access.ACCESS. Add it with its audience and scope."
+        )
     return ACCESS[key]

@@ -247,6 +247,6 @@ def _guarded(routers: Iterable[APIRouter]) -> list[BaseRoute]:
     for router in routers:
         for route in router.routes:
             if not isinstance(route, GuardedRoute):
-                raise TypeError(f"{route} is not a GuardedRoute: nobody would ask who calls it")
+                raise TypeError(f"{route} is not a GuardedRoute: its caller would not be authenticated")
             routes.append(route)
     return routes

@@ -94,7 +94,7 @@ class Authenticator:
         credential = credential_of(headers, access.audience)
         if credential.is_key and access.audience in (Audience.PEOPLE, Audience.PAGES):
             AUTHENTICATION_FAILURES.labels("key").inc()
-            raise UnauthorizedError("this is a person's: it takes a session or a person's token, and no API key")
+            raise UnauthorizedError("This route takes a person's session or token, not an API key.")
         try:
             if credential.is_key:
                 return await self._by_key(credential.secret, fresh=not access.recorded)

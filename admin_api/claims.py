@@ -80,7 +80,7 @@ def require_audience(claims: JsonObject, audience: str, parties: frozenset[str])
         raise UnauthorizedError("the token is for another audience (aud)")
     party = claims.get("azp", claims.get("client_id") if parties else None)
     if (parties or len(audiences) > 1) and not (isinstance(party, str) and party in parties | {audience}):
-        raise UnauthorizedError("the token was given to somebody who may not present it here (azp)")
+        raise UnauthorizedError("The token was issued to another client (azp).")
 
 
 def _words(value: JsonValue) -> list[str]:

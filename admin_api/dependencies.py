@@ -112,7 +112,7 @@ def principal_of(request: Request) -> Principal:
     """Who calls. Raises UnauthorizedError on a public route, which has nobody to ask about."""
     principal = request_state(request.scope).principal
     if principal is None:
-        raise UnauthorizedError("this needs a credential")
+        raise UnauthorizedError("A credential is required.")
     return principal
 
 

@@ -33,12 +33,12 @@ def ended_at_provider(claims: JsonObject, issuer: str, now: datetime) -> EndedAt
     """Of a token that is authentic, for us, and not over. Raises UnauthorizedError."""
     events = claims.get("events")
     if not isinstance(events, dict) or not isinstance(events.get(_EVENT), dict):
-        raise UnauthorizedError("this is no logout token (events)")
+        raise UnauthorizedError("not a logout token (events)")
     if "nonce" in claims:
-        raise UnauthorizedError("this is an ID token, and no logout token (nonce)")
+        raise UnauthorizedError("an ID token, not a logout token (nonce)")
     issued_at = instant_of(claims, "iat")
     if issued_at is None or issued_at < (now - _MOST_AGE).timestamp():
-        raise UnauthorizedError("the logout token is too old, or does not say when it was made (iat)")
+        raise UnauthorizedError("the logout token is too old or has no time of issue (iat)")
     subject, sid = text_of(claims, "sub"), text_of(claims, "sid")
     if not subject and not sid:
         raise UnauthorizedError("the logout token names neither a person nor a session (sub, sid)")

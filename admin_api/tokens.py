@@ -102,7 +102,7 @@ class TokenVerifier:
         """Raises UnauthorizedError; UnavailableError where the issuer's keys are out of reach."""
         claims, issuer = await self._authentic(token.reveal())
         if "events" in claims:
-            raise UnauthorizedError("this tells of an event, and lets nobody in (RFC 8417)")
+            raise UnauthorizedError("This is a security event token (RFC 8417), not a credential.")
         return check_claims(claims, issuer, self._clock())
 
     async def verify_login(self, token: Secret, *, issuer: str, client_id: str, nonce: str) -> VerifiedLogin:
@@ -123,7 +123,7 @@ class TokenVerifier:
         sign in. Raises as ``verify`` does."""
         claims, trusted = await self._authentic(token.reveal())
         if (client_id := clients.get(trusted.issuer)) is None:
-            raise UnauthorizedError("nobody signs in at this issuer")
+            raise UnauthorizedError("People do not sign in at this issuer.")
         now = self._clock()
         check_time(claims, now)
         require_audience(claims, client_id, frozenset())
@@ -136,7 +136,7 @@ class TokenVerifier:
         """
         trusted = self._issuers.get(issuer)
         if trusted is None:
-            raise UnauthorizedError("whoever vouched for this session is not trusted here any more: sign in again")
+            raise UnauthorizedError("The identity provider of this session is no longer trusted here. Sign in again.")
         _require_spoken_for(org_id, trusted)
         return roles if trusted.names_operators else roles - {Role.OPERATOR}
 
@@ -168,7 +168,7 @@ def check_validity(claims: JsonObject, issuer: TrustedIssuer, now: datetime) -> 
     expires_at = check_time(claims, now)
     require_audience(claims, issuer.audience, issuer.authorized_parties)
     if not text_of(claims, "sub"):
-        raise UnauthorizedError("the token names nobody (sub)")
+        raise UnauthorizedError("the token names no subject (sub)")
     return expires_at
 
 
@@ -217,7 +217,7 @@ def _token(claims: JsonObject, issuer: TrustedIssuer, org_id: str, expires_at: f
 def _read(text: str) -> tuple[JsonObject, JsonObject]:
     parts = text.split(".")
     if len(text) > _LIMIT_CHARACTERS or len(parts) != 3:
-        raise UnauthorizedError("this is neither an API key nor a signed token")
+        raise UnauthorizedError("Invalid credential: expected an API key or a JWT.")
     _decoded(parts[2])  # the library reads a signature in forms that are not canonical, too
     return _object(parts[0]), _object(parts[1])
 

@@ -136,5 +136,5 @@ class Gate:
     def stop(self) -> None:
         """Thread-safe."""
         if self._master is None:
-            raise UnavailableError("the gate does not run")
+            raise UnavailableError("the proxy is not running")
         self._master.shutdown()  # type: ignore[no-untyped-call] # untyped in mitmproxy

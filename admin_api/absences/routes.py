@@ -81,7 +81,7 @@ async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: Cur
 
 def _check_person(agent_id: str | None) -> None:
     if agent_id is not None:
-        raise ForbiddenError("an agent's key never decides an approval, in nobody's place")
+        raise ForbiddenError("An agent's key cannot decide approvals, and cannot name a delegate.")
 
 
 def _answer(absence: Absence) -> AbsenceAnswer:

@@ -74,7 +74,7 @@ async def cancel(
 
 def _agent(principal: Principal) -> Actor:
     if principal.agent_id is None:
-        raise ForbiddenError("only an agent's key does this: the action is its agent's")
+        raise ForbiddenError("This route takes an agent's key: the action belongs to its agent.")
     return agent_actor(principal.agent_id, None if principal.identity is None else principal.identity.agent_name)
 
 

@@ -88,7 +88,7 @@ async def submit(request: Request) -> Response:
     # A plain endpoint: the hot path, read by parse_submission rather than by FastAPI (admin_api.guarded_route).
     principal, dependencies = principal_of(request), dependencies_of(request)
     if principal.key is None or principal.identity is None or principal.agent_id is None:
-        raise ForbiddenError("only an agent's key proposes actions: they are its agent's")
+        raise ForbiddenError("Only an agent's key submits actions.")
     submit_action, identity = dependencies.submit_action, principal.identity
     body = await request.body()
     submission = await submit_action.read(identity, len(body), parse_submission, body)
@@ -179,5 +179,5 @@ def _answer(body: SubmittedAnswer, status: int, help_url: str | None = None) -> 
 def _visible_agent(principal: Principal, wanted: str | None) -> str | None:
     """Whose actions are listed; None: everybody's."""
     if principal.agent_id is not None and wanted not in (None, principal.agent_id):
-        raise NotFoundError(f"there is no agent {wanted}")
+        raise NotFoundError(f"No agent {wanted}")
     return principal.agent_id or wanted

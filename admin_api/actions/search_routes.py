@@ -74,7 +74,7 @@ async def search(
     agent_id = principal.agent_id
     if named is not None:
         if not named or (agent_id is not None and agent_id not in named):
-            raise NotFoundError(f"there is no agent {agent}")
+            raise NotFoundError(f"No agent {agent}")
         agent_id = agent_id or named[0]
     wanted = ActionSearch(
         ActionFilter(agent_id, wanted_status(status), tool, operation), decision, host, method, path, text

@@ -56,7 +56,7 @@ class OpenStreams:
         """Raises RateLimitedError."""
         if self._open.total() >= self._most or self._open[org_id] >= self._most_of_one:
             raise RateLimitedError(
-                "too many streams of approvals are open: close some, or ask with ?wait= instead",
+                "Too many event streams are open. Close some, or poll with ?wait= instead.",
                 details={"streams": self._open[org_id]},
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )

@@ -52,7 +52,8 @@ async def _names(
         return frozenset({assignee.casefold()})
     if principal.user_id is None:
         raise ValidationError(
-            "a key that no user created is nobody", details={"field": "assignee", "reason": "me is no user"}
+            "This key belongs to no user, so it has no approvals of its own.",
+            details={"field": "assignee", "reason": "not a user's key"},
         )
     voter = await approver_of_now(connection, principal.org_id, voter_of(principal), now)
     return voter.named.names.union(*(absent.names for absent in voter.stands_in_for))

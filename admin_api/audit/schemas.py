@@ -137,7 +137,7 @@ class FaultAnswer(BaseModel):
 
 
 class DifferenceAnswer(BaseModel):
-    """Where a table does not say what the events say. ``column`` null: the row is there and no event tells of it, or
+    """Where a table does not agree with the events. ``column`` null: the row is there and no event tells of it, or
     the other way round; in the table ``audit_events`` it is the type of a missing event. Secrets are masked."""
 
     table: str

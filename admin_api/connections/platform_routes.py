@@ -62,10 +62,10 @@ async def initiate(
 
 def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
     if ConnectionKind.OAUTH2 not in platform.kinds:
-        raise invalid("platform", f"{platform.name} is not connected by consent here")
+        raise invalid("platform", f"{platform.name} is not connected by OAuth consent here")
     bound, addresses = body.bound(), body.addresses()
     if not body.client_id:
-        raise invalid("client_id", "is required: the platform gives it to whom it knows as an application")
+        raise invalid("client_id", "is required: the platform issues it to registered applications")
     for name, value in addresses.items():
         if name == "check_path":
             parse_check_path(value)

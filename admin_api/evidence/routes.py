@@ -53,7 +53,7 @@ async def own_signing_keys(principal: CurrentPrincipal, dependencies: CurrentDep
 
 def _keys_of(dependencies: Dependencies, org_id: str) -> KeysAnswer:
     if dependencies.signing_keys.is_missing:
-        raise UnavailableError("nothing has been signed here yet: the key is made with the first checkpoint")
+        raise UnavailableError("No checkpoint has been signed yet. The key is created with the first checkpoint.")
     return keys_answer(dependencies.signing_keys.load(), org_id)
 
 

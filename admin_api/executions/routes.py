@@ -157,5 +157,5 @@ async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: Curr
 def _visible_agent(own: str | None, wanted: str | None) -> str | None:
     """Whose executions are listed; None: everybody's."""
     if own is not None and wanted not in (None, own):
-        raise NotFoundError(f"there is no agent {wanted}")
+        raise NotFoundError(f"No agent {wanted}")
     return own or wanted

@@ -91,7 +91,7 @@ async def take_over(id: KeyId, principal: CurrentPrincipal, dependencies: Curren
     """Answer for a program's key oneself, in place of who made it: one that stopped with them goes on. It votes as the
     person who answers for it."""
     if principal.identity is not None:
-        raise ForbiddenError("a person answers for a key: this takes a token or a session of theirs, and no key")
+        raise ForbiddenError("A person must own a key. Use a person's token or session, not an API key.")
     async with administer(principal, dependencies) as change:
         key = await take_over_key(change, id)
     return key_answer(key, change.at)

@@ -83,9 +83,9 @@ async def _opened(request: Request) -> Opened:
 async def _vote(dependencies: Dependencies, opened: Opened, decision: VoteDecision, reason: str | None) -> None:
     state = state_at(opened.approval, opened.now)
     if state is not ApprovalStatus.PENDING:
-        raise ConflictError(f"It is {state.value} already: nothing was changed.")
+        raise ConflictError(f"It is already {state.value}. Nothing was changed.")
     if opened.voter is None:
-        raise ForbiddenError(opened.why_not or "this link does not let anybody decide")
+        raise ForbiddenError(opened.why_not or "This link only shows the request. It cannot decide.")
     await dependencies.decide_approval.decide(
         opened.approval.org_id, opened.approval.approval_id, opened.voter, decision, reason
     )

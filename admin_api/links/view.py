@@ -74,7 +74,7 @@ class _ShownStep:
 
 
 class _ExpiredLinkError(NotFoundError):
-    """It was a link, and its time is over."""
+    """The link was valid and has expired."""
 
 
 async def open_link(database: Database, vault: Vault, now: datetime, token: str, trust: timedelta) -> Opened:
@@ -88,7 +88,7 @@ async def open_link(database: Database, vault: Vault, now: datetime, token: str,
             raise NotFoundError("there is no such link")
         link = verify(token, key)
         if now >= link.expires_at:
-            raise _ExpiredLinkError("its time is over")
+            raise _ExpiredLinkError("This link has expired.")
         approval, about = await get_approval(connection, org_id, link.approval_id)
         votes = tuple(await votes_of(connection, org_id, link.approval_id))
         steps = tuple(await steps_of(connection, org_id, link.approval_id))

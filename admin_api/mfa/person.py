@@ -20,13 +20,11 @@ async def person_of(request: Request) -> Person:
     """Raises ForbiddenError, UnauthorizedError, UnavailableError."""
     principal = principal_of(request)
     if principal.identity is not None or principal.user_id is None:
-        raise ForbiddenError(
-            "second factors are a person's own business: a token or a session of theirs is needed, not a key"
-        )
+        raise ForbiddenError("Second factors belong to a person. Use that person's token or session, not an API key.")
     async with dependencies_of(request).database.transaction(principal.org_id) as connection:
         user = (await find_users(connection, principal.org_id, [principal.user_id])).get(principal.user_id)
     if user is None:
-        raise UnauthorizedError("the person of this token is not here any more")
+        raise UnauthorizedError("The user of this token no longer exists.")
     token, session_id = None, None
     if principal.session_id is None:
         token = credential_of(request.scope["headers"], Audience.ADMINISTRATORS).secret

@@ -79,7 +79,7 @@ class DryRunBody(BaseModel):
     @model_validator(mode="after")
     def _one_call(self) -> "DryRunBody":
         if [self.action, self.input, self.http].count(None) != 2:
-            raise ValueError("exactly one of action, input and http says what the call would be")
+            raise ValueError("Give exactly one of action, input and http.")
         return self
 
     def call(self) -> HypotheticalCall:

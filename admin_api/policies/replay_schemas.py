@@ -59,7 +59,7 @@ class ReplayBody(BaseModel):
     @model_validator(mode="after")
     def _something(self) -> "ReplayBody":
         if self.policy_id is None and self.rego_policy is None:
-            raise ValueError("policy_id or rego_policy says which policy")
+            raise ValueError("Give policy_id or rego_policy.")
         return self
 
     @property

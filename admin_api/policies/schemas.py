@@ -47,7 +47,7 @@ class _Body(BaseModel):
 
 def _not_null(value: Any) -> Any:
     if value is None:
-        raise ValueError("must not be null: leave it out to keep what it is")
+        raise ValueError("must not be null: leave it out to keep the current value")
     return value
 
 

@@ -48,7 +48,7 @@ async def ca_certificate(request: Request) -> Response:
     """The certificate of the proxy's own authority: what agents must trust, and public for that."""
     path = dependencies_of(request).ca_certificate
     if path is None or not path.is_file():
-        raise NotFoundError("there is no proxy beside this API, or it has not made its certificate yet")
+        raise NotFoundError("No proxy runs beside this API, or its certificate authority does not exist yet.")
     return Response(
         path.read_bytes(),
         media_type="application/x-pem-file",

@@ -102,10 +102,10 @@ class BrowserLogin:
         """Raises NotFoundError (nobody signs in there), UnavailableError."""
         provider = self.providers.get(issuer)
         if provider is None:
-            raise NotFoundError("nobody signs in at this issuer")
+            raise NotFoundError("People do not sign in at this issuer.")
         metadata = await provider.metadata.metadata()
         if metadata.authorization_endpoint is None or metadata.token_endpoint is None:
-            raise UnavailableError(f"the identity provider {issuer} does not say where people sign in")
+            raise UnavailableError(f"the identity provider {issuer} has no authorization endpoint")
         redirect_uri = self._redirect_uri(provider, metadata)
         state, browser, nonce, verifier = (new_secret() for _ in range(4))
         attempt = LoginAttempt(
@@ -149,13 +149,13 @@ class BrowserLogin:
             raise UnauthorizedError("this login was begun in another browser")
         provider = self.providers.get(attempt.issuer)
         if provider is None:
-            raise UnauthorizedError("nobody signs in at this issuer any more")
+            raise UnauthorizedError("People no longer sign in at this issuer.")
         if redirect_name != provider.client.redirect_name:
-            raise UnauthorizedError("another provider answers than the one that was asked")
+            raise UnauthorizedError("The answer came from another identity provider than the one that was asked.")
         metadata = await provider.metadata.metadata()
         redirect_uri = self._redirect_uri(provider, metadata)
         if answer.get("iss", None if metadata.names_itself_in_answers else attempt.issuer) != attempt.issuer:
-            raise UnauthorizedError("another provider answers than the one that was asked")
+            raise UnauthorizedError("The answer came from another identity provider than the one that was asked.")
         if "error" in answer:
             raise ForbiddenError(f"{provider.name} refused: {answer['error'][:100]}")
         if not answer.get("code") or metadata.token_endpoint is None:
@@ -197,10 +197,10 @@ class BrowserLogin:
         try:
             answer: object = json.loads(await self._documents.post_form(url, form, basic=basic))
         except httpx.HTTPError as error:
-            raise UnavailableError(f"{provider.name} is out of reach: nobody was signed in") from error
+            raise UnavailableError(f"{provider.name} cannot be reached. You are not signed in.") from error
         except ValueError as error:
             _log.warning("login_code_refused", issuer=provider.issuer, error=str(error))
-            raise UnauthorizedError(f"{provider.name} did not accept its own code: begin again") from error
+            raise UnauthorizedError(f"{provider.name} did not accept its authorization code. Sign in again.") from error
         token = answer.get("id_token") if isinstance(answer, dict) else None
         if not isinstance(token, str):
             raise UnauthorizedError(f"{provider.name} answered without an ID token")

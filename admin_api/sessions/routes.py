@@ -95,7 +95,7 @@ async def _end_one(
 ) -> EndedAnswer:
     answer = await _end(request, dependencies, principal, user_id, only=session_id)
     if not answer.ended:
-        raise NotFoundError(f"there is no session {session_id} that works")
+        raise NotFoundError(f"No active session {session_id}")
     return answer
 
 

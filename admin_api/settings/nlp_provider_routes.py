@@ -110,7 +110,7 @@ async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependenci
         raise NotFoundError(f"the provider {body.provider[:64]} is not set: PUT /admin/settings/nlp-providers sets it")
     model = body.model or next(iter(setting.models), None)
     if model is None:
-        raise ValidationError("model: which one? none is set for this provider", details={"field": "model"})
+        raise ValidationError("model: required, because this provider has no default model", details={"field": "model"})
     async with administer(principal, dependencies) as change:
         tried: JsonObject = {"name": "nlp_providers", "provider": body.provider, "model": model}
         await change.record(EventType.SETTING_TESTED, tried)

@@ -19,7 +19,7 @@ async def end_sessions_of_provider(dependencies: Dependencies, body: bytes) -> N
     for then is not done, and the provider is told so by 400 (OpenID Connect Back-Channel Logout 1.0, section 2.8)."""
     login = dependencies.browser_login
     if login is None or not login.providers:
-        raise NotFoundError("nobody signs in here with a provider")
+        raise NotFoundError("No identity provider is configured.")
     clients = {issuer: provider.client.client_id for issuer, provider in login.providers.items()}
     try:
         over = await login.tokens.verify_logout(_token(body), clients)

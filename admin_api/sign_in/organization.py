@@ -25,10 +25,13 @@ async def organization_of(dependencies: Dependencies, finished: FinishedLogin) -
     named = login.organization
     if wanted.organization is not None:
         if wanted.organization != named and wanted.organization not in member_of:
-            raise ForbiddenError("you are no member of this organization")
+            raise ForbiddenError("You are not a member of this organization.")
         return wanted.organization
     if named is not None:
         return named
     if not member_of:
-        raise ForbiddenError("your provider does not say which organization you belong to, and nobody has invited you")
+        raise ForbiddenError(
+            "Your identity provider names no organization for you, and you have "
+            "no invitation. Ask an administrator for one."
+        )
     return next(iter(member_of)) if len(member_of) == 1 else member_of

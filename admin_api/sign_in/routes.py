@@ -100,7 +100,7 @@ async def callback(request: Request) -> Response:
     try:
         cookies = cookies_for(dependencies)
         if dependencies.browser_login is None:
-            raise UnauthorizedError("nobody signs in here with a browser")
+            raise UnauthorizedError("Browser sign-in is not configured here.")
         finished = await dependencies.browser_login.finish(
             one_of_each(request),
             cookie_of(request.scope["headers"], cookies.login),

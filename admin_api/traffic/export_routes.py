@@ -72,7 +72,7 @@ async def _matching(
 ) -> list[Opened]:
     searched = await search(principal, dependencies, wanted, limit=limit, cursor=None)
     if not searched.found:
-        raise NotFoundError("nothing that was captured fits")
+        raise NotFoundError("No captured exchange matches.")
     return list(searched.found)[::-1]
 
 

@@ -196,7 +196,7 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
     if found.agent_status is AgentStatus.SUSPENDED:
         raise UnauthorizedError("this API key's agent is suspended until an administrator resumes it")
     if found.stopped_at is not None:
-        raise UnauthorizedError("this API key has stopped: the person who answers for it was deactivated")
+        raise UnauthorizedError("This API key is disabled because its owner was deactivated.")
     return KeyIdentity(
         org_id=found.org_id,
         key_id=found.key_id,

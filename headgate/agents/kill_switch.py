@@ -66,7 +66,7 @@ async def lift(change: OrganizationChange, scope: StopScope, target: str | None,
         raise ConflictError(f"the {scope}{'' if target is None else f' {target}'} is not stopped")
     if reason.strip().casefold() == lifted.reason.strip().casefold():
         raise ValidationError(
-            "reason: say why it may go on; this is why it was stopped",
+            "reason: give the reason for resuming; this is the reason of the stop",
             details={"field": "reason", "reason": "the same as the stop's"},
         )
     await put_setting(change.connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)

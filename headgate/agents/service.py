@@ -121,7 +121,7 @@ async def rotate_key(
     usable = await usable_keys_of_agent(change.connection, change.org_id, agent_id, change.at)
     replaced = [key for key in usable if key_id is None or key.key_id == key_id]
     if key_id is not None and not replaced:
-        raise NotFoundError(f"this agent has no key {key_id} that works")
+        raise NotFoundError(f"This agent has no active key {key_id}")
     newest = replaced[0] if replaced else None
     issued = await _issue(
         change,
@@ -162,9 +162,9 @@ async def take_over_key(change: OrganizationChange, key_id: str) -> ApiKey:
     if key is None or change.user_id is None:
         raise NotFoundError(f"there is no key {key_id}")
     if key.agent_id is not None:
-        raise ConflictError(f"the key {key_id} is its agent's: nobody has to answer for it for it to go on")
+        raise ConflictError(f"The key {key_id} belongs to its agent and needs no owner.")
     if key.revoked_at is not None:
-        raise ConflictError(f"the key {key_id} is revoked, for ever: make a new one")
+        raise ConflictError(f"The key {key_id} is revoked. Create a new one.")
     if key.user_id == change.user_id:
         return key
     await change.raise_generation()
@@ -177,7 +177,7 @@ async def take_over_key(change: OrganizationChange, key_id: str) -> ApiKey:
 async def _active_agent(connection: Connection, org_id: str, agent_id: str) -> Agent:
     agent = await get_agent(connection, org_id, agent_id)
     if agent.status is not AgentStatus.ACTIVE:
-        raise ConflictError(f"the agent {agent_id} is {agent.status}: it gets no keys")
+        raise ConflictError(f"The agent {agent_id} is {agent.status}. Keys are created for active agents only.")
     return agent
 
 

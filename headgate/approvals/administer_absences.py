@@ -64,7 +64,7 @@ async def announce_absence(change: OrganizationChange, request: AbsenceRequest, 
     other = await overlapping(change.connection, change.org_id, user_id, absence.starts_at, absence.ends_at)
     if other is not None:
         raise ConflictError(
-            f"{other.stand_in} stands in from {rfc3339(other.starts_at)} until {rfc3339(other.ends_at)} already",
+            f"{other.stand_in} is the delegate from {rfc3339(other.starts_at)} until {rfc3339(other.ends_at)} already",
             details={"absence_id": other.absence_id, "stand_in": other.stand_in},
         )
     await insert_absence(change.connection, change.org_id, absence)

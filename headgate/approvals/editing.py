@@ -30,8 +30,8 @@ def check_still_a_call(*, was_call: bool, is_call: bool, operation: str) -> None
     Otherwise the agent would have to send what the reviewer believes Headgate sends."""
     if was_call and not is_call:
         raise ValidationError(
-            f"params: they do not make a call of {operation}; send all of the action's params, not only"
-            " those that change",
+            f"params: they do not make a valid call of {operation}. Send all params of the action, not only"
+            " the changed ones.",
             details={"field": "params", "reason": "no call"},
         )
 
@@ -42,7 +42,8 @@ def check_shown(params: JsonObject, shown: JsonObject) -> None:
     for path, value in _texts(params, "params"):
         if MASK in value:
             raise ValidationError(
-                f"{path} is masked: an action with a secret in it cannot be edited; deny it, and say what to change",
+                f"{path} is masked. An action that contains a secret cannot be "
+                "edited. Deny it and state what to change.",
                 details={"field": path, "reason": "masked"},
             )
     if params != shown:
@@ -61,7 +62,7 @@ def edited(
     if approvals:
         who = ", ".join(vote.voter_id for vote in approvals)
         raise ConflictError(
-            f"{who} approved the action already: it can no longer be edited; deny it and state what to change",
+            f"{who} has already approved the action, so it cannot be edited. Deny it and state what to change.",
             details={"approval_id": approval.approval_id, "status": approval.status.value, "approved_by": who},
         )
     return replace(approval, edit=Edit(digest, params, by, now))

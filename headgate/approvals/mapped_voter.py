@@ -24,10 +24,13 @@ def mapped_voter(user: User, *, now: datetime, trust: timedelta) -> Voter:
     if not scopes & {Scope.APPROVALS_WRITE, Scope.ADMIN}:
         raise ForbiddenError("You may not decide approvals.")
     if user.last_seen_at is None or now - user.last_seen_at > trust:
-        since = "never" if user.last_seen_at is None else f"last on {user.last_seen_at:%Y-%m-%d}"
+        last = (
+            "You have never signed in to Headgate"
+            if user.last_seen_at is None
+            else f"Your last sign-in to Headgate, on {user.last_seen_at:%Y-%m-%d}, is too long ago to decide from here"
+        )
         raise ForbiddenError(
-            f"You have signed in to Headgate {since}, which is too long ago to decide from here: sign in"
-            " (/auth/login), and then decide.",
+            f"{last}. Sign in at /auth/login, then decide.",
             details={"user_id": user.user_id},
         )
     return Voter(user_id=user.user_id, email=user.email, name=user.name, is_admin=Scope.ADMIN in scopes)

@@ -68,7 +68,7 @@ def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
     if approval.edit is not None:
         details |= {"edited_by": approval.edit.by, "edited_at": rfc3339(approval.edit.at)}
         by = f": {approval.edit.by} edited it at {rfc3339(approval.edit.at)}"
-    raise ConflictError(f"look at the action as it is now, and say so with its digest {digest}{by}", details=details)
+    raise ConflictError(f"The action has changed. Look at it again and send its digest {digest}{by}", details=details)
 
 
 def checked_reason(reason: str | None, *, is_required: bool) -> str | None:
@@ -85,5 +85,7 @@ def checked_reason(reason: str | None, *, is_required: bool) -> str | None:
             details={"field": "reason", "max_length": REASON_MAX_CHARACTERS, "length": len(reason)},
         )
     if reason is not None and "\0" in reason:
-        raise ValidationError("NUL is not text", details={"field": "reason", "reason": "holds a NUL character"})
+        raise ValidationError(
+            "a NUL character cannot be stored", details={"field": "reason", "reason": "holds a NUL character"}
+        )
     return reason or None

@@ -29,7 +29,7 @@ async def break_glass(
     Raises ForbiddenError, NotFoundError, ConflictError (it was not a policy that denied it), ValidationError.
     """
     if person.user_id is None or person.agent_id is not None or person.key_id is not None:
-        raise ForbiddenError("only a person breaks the glass, with a token of their own: no key does")
+        raise ForbiddenError("Break-glass takes a person's token or session, not an API key.")
     if not 1 <= lifetime_seconds <= SECONDS_MAX:
         raise ValidationError(
             f"at most {SECONDS_MAX} seconds", details={"field": "expires_in_seconds", "max": SECONDS_MAX}
@@ -40,18 +40,19 @@ async def break_glass(
     denied = await find_denied(change.connection, change.org_id, action_id)
     if denied.approval_id is not None:
         raise ConflictError(
-            f"action {action_id} was put before a reviewer (approval {denied.approval_id}): a person's decision is not"
-            " overridden so; the agent may ask anew when it has run out"
+            f"action {action_id} was sent to a reviewer (approval {denied.approval_id}). Break-glass does not"
+            " override a person's decision. The agent may submit the action again after the approval has expired."
         )
     if denied.status != "denied":
         raise ConflictError(
-            f"action {action_id} is {denied.status}: there is nothing to break", details={"status": denied.status}
+            f"action {action_id} is {denied.status}. Break-glass applies to denied actions only.",
+            details={"status": denied.status},
         )
     waiting = await waiting_glasses(change.connection, change.org_id)
     if any((one.agent_id, one.digest) == (denied.agent_id, denied.digest) for one in waiting):
-        raise ConflictError("the glass is broken for this call already")
+        raise ConflictError("A break-glass exemption for this call is already in force.")
     if len(waiting) >= WAITING_MAX:
-        raise ConflictError(f"{WAITING_MAX} wait already: change the policy instead")
+        raise ConflictError(f"{WAITING_MAX} unused break-glass exemptions exist already. Change the policy instead.")
     glass = BrokenGlass(
         org_id=change.org_id,
         pass_id=new_id(IdPrefix.BREAK_GLASS),
@@ -86,13 +87,15 @@ async def review_glass(
     """What somebody else makes of it. Raises NotFoundError, ForbiddenError, ConflictError, ValidationError."""
     glass = await find_glass(change.connection, change.org_id, pass_id, lock=True)
     if person.user_id is None or person.agent_id is not None:
-        raise ForbiddenError("only a person reviews a broken glass")
+        raise ForbiddenError("Only a person can review a break-glass use.")
     if glass.opened_by in person.also | {person.user_id}:
-        raise ForbiddenError("somebody else reviews it than who opened it")
+        raise ForbiddenError("A second person must review this break-glass use.")
     if glass.review is not None:
-        raise ConflictError(f"{glass.review.by} has reviewed it already", details={"outcome": glass.review.outcome})
+        raise ConflictError(f"{glass.review.by} has already reviewed it", details={"outcome": glass.review.outcome})
     if outcome is ReviewOutcome.NOT_JUSTIFIED and not (note or "").strip():
-        raise ValidationError("say why it was not justified", details={"field": "note"})
+        raise ValidationError(
+            "A reason is required when a break-glass use was not justified.", details={"field": "note"}
+        )
     review = Review(person.user_id, person.email, change.at, outcome, None if note is None else _checked(note, "note"))
     await save_review(change.connection, change.org_id, pass_id, review)
     if glass.used_at is None:
@@ -109,6 +112,6 @@ def _checked(text: str, field: str) -> str:
     text = text.strip()
     if not text or len(text) > REASON_MAX_CHARACTERS or "\0" in text:
         raise ValidationError(
-            f"{field} is needed, of at most {REASON_MAX_CHARACTERS} characters", details={"field": field}
+            f"{field} is required, with at most {REASON_MAX_CHARACTERS} characters", details={"field": field}
         )
     return text

@@ -89,7 +89,7 @@ async def find_glass(connection: Connection, org_id: str, pass_id: str, *, lock:
     )
     row = await (await connection.execute(query, [org_id, pass_id])).fetchone()
     if row is None:
-        raise NotFoundError(f"there is no broken glass {pass_id}")
+        raise NotFoundError(f"No break-glass use {pass_id}")
     return _glass(row)
 
 

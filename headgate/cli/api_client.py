@@ -151,7 +151,9 @@ def _value[Answer](call: Call[Answer], answer: "httpx.Response") -> Answer:
     except UnreachableError as error:
         raise UnavailableError(str(error)) from error
     if call.reads == "json" and not isinstance(value, dict | None):
-        raise UnavailableError(f"{answer.request.url} did not answer with an object: is that Headgate's API?")
+        raise UnavailableError(
+            f"{answer.request.url} did not answer with a JSON object. Is this the address of Headgate's API?"
+        )
     return value
 
 

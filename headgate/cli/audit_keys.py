@@ -69,7 +69,7 @@ def _source() -> SigningKeySource:
     source = signing_key_source(read_settings())
     if source.is_missing:
         raise UnavailableError(
-            f"there are no signing keys at {source.file}: say where the workers have theirs, with"
+            f"No signing keys at {source.file}. Name those of the workers: set"
             " HEADGATE_SIGNING_KEYS_FILE or HEADGATE_DATA_DIR (after make up: HEADGATE_DATA_DIR=.headgate)"
         )
     return source

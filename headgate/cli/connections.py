@@ -145,7 +145,7 @@ def add(
         "needs_placeholder": needs_placeholder,
     }
     if platform is not None and as_json:
-        raise click.UsageError("--json and --platform: the consent is a dialog")
+        raise click.UsageError("--json cannot be combined with --platform: OAuth consent is interactive")
     if platform is not None:
         _consent(client, body, platform, client_id, scopes, hosts, redirect_uri)
         return

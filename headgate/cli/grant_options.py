@@ -59,7 +59,7 @@ def conditions_body(conditions: Sequence[str]) -> list[dict[str, object]]:
 def _split(text: str) -> tuple[str, str, str]:
     match = _CONDITION.fullmatch(text)
     if match is None:
-        raise click.UsageError(f"{text!r} is no condition: PARAM=VALUE, or with ^= ~= <= >=")
+        raise click.UsageError(f"{text!r} is not a condition. Write PARAM=VALUE, or use ^=, ~=, <= or >=.")
     return match["param"].strip(), match["sign"], match["value"]
 
 
@@ -74,12 +74,12 @@ def _json_or_text(value: str) -> object:
 def _number(value: str) -> int | float:
     number = _json_or_text(value)
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise click.UsageError(f"{value!r} is no number")
+        raise click.UsageError(f"{value!r} is not a number")
     return number
 
 
 def _seconds(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise click.UsageError(f"{text!r} is no length of time: 90s, 30m, 8h, 2d")
+        raise click.UsageError(f"{text!r} is not a duration. Write it as 90s, 30m, 8h or 2d.")
     return int(match[1]) * _SECONDS[match[2]]

@@ -120,7 +120,7 @@ def create(
 ) -> None:
     """Permit one agent's calls of one operation beforehand."""
     if bool(conditions) == any_params:
-        raise click.UsageError("say which calls with --where, or all of this operation with --any-params")
+        raise click.UsageError("Name the calls with --where, or grant all of this operation with --any-params.")
     bounds = bounds_body(uses, duration, reason, sum_bound)
     client = ApiClient(find_target(runtime_file))
     body = {

@@ -66,7 +66,7 @@ def put(name: str, document: TextIO, as_json: bool, runtime_file: Path | None) -
     try:
         body = json.load(document)
     except ValueError as error:
-        raise ApiError(f"the document is no JSON: {error}") from error
+        raise ApiError(f"the document is not JSON: {error}") from error
     answer = ApiClient(find_target(runtime_file)).send(operation("put", name), body)
     if as_json:
         show_json(answer)
@@ -84,7 +84,7 @@ def test(name: str, as_json: bool, runtime_file: Path | None) -> None:
     answer = ApiClient(find_target(runtime_file)).send(operation("test", name))
     if not answer["ok"]:
         status = "" if answer["status_code"] is None else f" {answer['status_code']}"
-        raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'it said nothing')}")
+        raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'no message')}")
     if as_json:
         show_json(answer)
         return

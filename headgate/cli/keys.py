@@ -59,7 +59,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
     """Revoke one key by its id, or every key that matches what has leaked; they stop working at once."""
     if key_id is not None and matching is None:
         if only_show:
-            raise click.UsageError("--only-show belongs to --matching")
+            raise click.UsageError("--only-show requires --matching")
         deleted = ApiClient(find_target(runtime_file)).send(operations.delete_key, key_id)
         answer: RevokedKeysAnswer = {"data": [deleted], "revoked": 1}
     elif matching is not None and key_id is None:
@@ -67,7 +67,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
         body: Leaked = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
         answer = client.send(operations.revoke_matching_keys, body)
     else:
-        raise click.UsageError("name one key, or say what it must match: --matching TEXT")
+        raise click.UsageError("Name one key, or give --matching TEXT.")
     if as_json:
         show_json(answer)
         return
@@ -91,7 +91,7 @@ def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
 def _known(text: str) -> str:
     """Of a text with keys in it, only the keys: the rest of a log is nobody's business."""
     if not text.strip():
-        raise ValidationError("there is nothing to match")
+        raise ValidationError("The text to match is empty.")
     return "\n".join(keys_in(text)) or text.strip()
 
 

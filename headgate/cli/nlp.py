@@ -48,7 +48,7 @@ def evaluate(
     With --policy the API's limit of requests is kept to: a long file takes its time. --threshold is for --model.
     """
     if (policy is None) == (model is None):
-        raise click.UsageError("say which to ask: --policy or --model")
+        raise click.UsageError("Give --policy or --model.")
     contents = parse_labelled(file.read())
     if model is not None:
         ask = _asking_model(EmbeddedModel(model), threshold)

@@ -49,7 +49,7 @@ def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
     try:
         body = json.load(document)
     except ValueError as error:
-        raise ApiError(f"the document is no JSON: {error}") from error
+        raise ApiError(f"the document is not JSON: {error}") from error
     answer = ApiClient(find_target(runtime_file)).send(operations.put_settings_notifications, body)
     if as_json:
         show_json(answer)

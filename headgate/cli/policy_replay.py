@@ -44,7 +44,7 @@ def replay(
     Interrupt it to cancel it.
     """
     if policy is None and file is None:
-        raise click.UsageError("say what to replay: a POLICY, or --file for a draft")
+        raise click.UsageError("Name a POLICY to replay, or give a draft with --file.")
     client = ApiClient(find_target(runtime_file))
     fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None} | {"enabled": not disabled}

@@ -181,7 +181,7 @@ def _written(client: ApiClient, report: ReportAnswer, output: Path | None) -> Pa
                 digest.update(piece)
                 file.write(piece)
         if f"sha256:{digest.hexdigest()}" != report["sha256"]:
-            raise ApiError("what was received is not the report: its SHA-256 is another")
+            raise ApiError("The received file is not the report: its SHA-256 differs.")
         Path(draft).replace(path)
     finally:
         Path(draft).unlink(missing_ok=True)

@@ -82,7 +82,7 @@ def remove(name: str, as_json: bool, runtime_file: Path | None) -> None:
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:
-        raise NotFoundError(f"there is no destination {name}: headgate siem list")
+        raise NotFoundError(f"No SIEM destination {name}. headgate siem list shows all.")
     changed = client.send(operations.put_settings_siem, {"destinations": destinations}, if_match=tag)
     if as_json:
         show_json(changed)

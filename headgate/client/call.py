@@ -68,7 +68,9 @@ class Call[Answer]:
         try:
             return cast("Answer", answer.json())
         except ValueError as error:
-            raise UnreachableError(f"{answer.request.url} did not answer with JSON: is that Headgate's API?") from error
+            raise UnreachableError(
+                f"{answer.request.url} did not answer with JSON. Is this the address of Headgate's API?"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ UNDECIDED: Final = frozenset({"pending_approval"})
 def connection_arguments(url: str, token: str | None, agent_key: str | None, timeout_seconds: float) -> dict[str, Any]:
     """For httpx. Raises ValueError: exactly one credential is needed, or none for what is public."""
     if token is not None and agent_key is not None:
-        raise ValueError("a token or an agent's key, not both: the API refuses two credentials")
+        raise ValueError("Give a token or an agent's key, not both. The API refuses two credentials.")
     headers = {"accept": "application/json"}
     if token is not None:
         headers["authorization"] = f"Bearer {token}"

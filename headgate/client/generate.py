@@ -1,7 +1,7 @@
 """Writes ``types.py`` and ``operations.py`` from docs/openapi.json: ``python -m headgate.client.generate``.
 
 A test compares what is committed with what this makes. Why not a generator from elsewhere:
-docs/decisions/0029-a-client-of-two-thin-halves.md.
+docs/decisions/0029-a-generated-and-a-written-client.md.
 """
 
 import json
@@ -73,7 +73,7 @@ def operations_module(document: Json) -> str:
                 continue
             name = operation["operationId"]
             if name in names:
-                raise ValueError(f"{method} {path} and {names[name]} would both be called {name}")
+                raise ValueError(f"{method} {path} and {names[name]} would both be named {name}")
             names[name] = f"{method} {path}"
             functions += ["", "", *_function_lines(name, method, path, operation, document, used)]
     head = [

@@ -842,7 +842,7 @@ DiffAnswer = TypedDict("DiffAnswer", {"changes": "dict[str, Any]", "diff": "str"
 
 
 class DifferenceAnswer(TypedDict):
-    """Where a table does not say what the events say. ``column`` null: the row is there and no event tells of it, or the other way round; in the table ``audit_events`` it is the type of a missing event. Secrets are masked."""
+    """Where a table does not agree with the events. ``column`` null: the row is there and no event tells of it, or the other way round; in the table ``audit_events`` it is the type of a missing event. Secrets are masked."""
 
     column: str | None
     expected: str | None

@@ -99,7 +99,7 @@ class AuthorizeConnection:
         async with begin_change(self._database, by) as change:
             connection = await get_connection(change.connection, change.org_id, connection_id)
             if connection.kind is not ConnectionKind.OAUTH2 or connection.platform != platform.name:
-                raise ConflictError(f"the connection {connection.name} is no OAuth connection to {platform.name}")
+                raise ConflictError(f"The connection {connection.name} is not an OAuth connection to {platform.name}.")
             return await self._begin(change, connection, platform, redirect_uri)
 
     async def _begin(
@@ -136,7 +136,9 @@ class AuthorizeConnection:
         async with self._database.transaction(by.org_id) as db:
             flow = await use_flow(db, by.org_id, state_hash(returned.state), started_by=_session_of(by), at=by.at)
             if flow is None:
-                raise invalid("state", "is not one that you began, was used already, or is too old: begin again")
+                raise invalid(
+                    "state", "is unknown, used or expired, or belongs to another person. Start the connection again."
+                )
             verifier = (await self._vault.open(db, by.org_id, [flow.vault_name])).get(flow.vault_name)
             await self._vault.forget(db, by.org_id, flow.vault_name)
             connection = await get_connection(db, by.org_id, flow.connection_id)
@@ -146,7 +148,7 @@ class AuthorizeConnection:
         try:
             code = _code_of(returned, flow)
             if verifier is None:
-                raise UnavailableError("what this consent was begun with is not kept any more: begin again")
+                raise UnavailableError("The data of this consent is no longer stored. Start the connection again.")
             request = code_request(
                 oauth_client(connection, secrets), code=code, redirect_uri=flow.redirect_uri, verifier=verifier
             )
@@ -217,14 +219,14 @@ def _session_of(by: Change) -> str:
 def _code_of(returned: Returned, flow: Flow) -> str:
     """Raises ValidationError."""
     if returned.redirect_uri is not None and returned.redirect_uri != flow.redirect_uri:
-        raise invalid("redirect_uri", "is not, to the letter, the one that this began with")
+        raise invalid("redirect_uri", "differs from the redirect URI with which this consent began")
     if flow.issuer is not None and returned.issuer is not None and returned.issuer != flow.issuer:
         # Mix-up: another server's answer for this one's question (RFC 9207, section 2.4).
-        raise invalid("iss", "the answer is another issuer's")
+        raise invalid("iss", "the answer came from another issuer")
     if returned.error is not None:
         said = " ".join(one for one in (returned.error, returned.error_description) if one)
         shown = "".join(one for one in said[:_ERROR_MAX] if one.isascii() and one.isprintable())
-        raise ValidationError(f"the platform gave no consent: {shown}", details={"field": "error", "reason": shown})
+        raise ValidationError(f"the platform refused consent: {shown}", details={"field": "error", "reason": shown})
     if returned.code is None:
         raise invalid("code", "is required, where error is not there")
     return returned.code

@@ -63,7 +63,7 @@ def choose(book: ConnectionBook, draft: ActionDraft, agent_id: str, *, asks: boo
     if len(serving) > 1:
         shown = ", ".join(sorted(one.placeholder for one in serving))
         raise NoConnectionError(
-            f"more than one connection serves {call.host}: say which by its placeholder ({shown})",
+            f"More than one connection serves {call.host}. Name one by its placeholder ({shown}).",
             details={"host": call.host, "port": call.port, "connections": sorted(one.name for one in serving)},
         )
     return _working(serving[0]) if serving else None

@@ -32,7 +32,7 @@ def check_fillable(connection: Connection, draft: ActionDraft) -> None:
     """
     call = draft.call
     if call is None:
-        raise NoConnectionError("there is no call that a placeholder could be filled in")
+        raise NoConnectionError("The request has no place for a placeholder.")
     standing, found = _standing(call, connection), find_placeholders(draft)
     if standing != 1 or found.literal != 1 or found.names != {connection.name}:
         place = connection.place

@@ -77,7 +77,7 @@ class OpenCredentials:
             raise broken(now_is, "its credential has expired, and no new one could be had")
         secrets = (await self._vault.open(db, connection.org_id, [connection.vault_name])).get(connection.vault_name)
         if secrets is None:
-            raise broken(now_is, "it keeps no secret")
+            raise broken(now_is, "it has no stored secret")
         carried = carried_of(now_is, read_kept_secrets(secrets))
         if isinstance(carried.credential, CertificateCredential) and not is_usable(carried.credential):
             raise broken(now_is, "its certificate and its key cannot be used together")

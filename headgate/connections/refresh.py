@@ -85,7 +85,9 @@ class RefreshConnection:
                 if await take_lease(db, org_id, connection_id, lease, seen_version=seen_version, at=now, held=_LEASE):
                     break
             if asyncio.get_running_loop().time() > deadline:
-                raise UnavailableError("another process is getting its credential; look again", retry_after_seconds=5)
+                raise UnavailableError(
+                    "Another process is refreshing this credential. Try again.", retry_after_seconds=5
+                )
             await asyncio.sleep(_LOOK_SECONDS)
         try:
             answer = await self._ask(connection, secrets, rules)
@@ -240,9 +242,9 @@ async def break_connection(change: OrganizationChange, connection: Connection, r
 
 def _require_refreshable(connection: Connection, secrets: KeptSecrets) -> None:
     if connection.kind not in _REFRESHED:
-        raise ConflictError(f"a credential of kind {connection.kind.value} is not refreshed: give it another one")
+        raise ConflictError(f"A credential of kind {connection.kind.value} cannot be refreshed. Replace it.")
     if connection.kind is ConnectionKind.OAUTH2 and secrets.get("refresh_token") is None:
-        raise ConflictError("the platform gave no refresh token: connect it again when it expires")
+        raise ConflictError("The platform issued no refresh token. Connect it again when it expires.")
 
 
 def is_due(moment: datetime | None, at: datetime) -> bool:

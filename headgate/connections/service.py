@@ -57,7 +57,7 @@ async def create_connection(
 ) -> Connection:
     """Raises ValidationError, ConflictError, UnavailableError (the secret cannot be encrypted)."""
     if await name_is_taken(change.connection, change.org_id, draft.name):
-        raise ConflictError(f"there is a connection {draft.name} already", details={"field": "name"})
+        raise ConflictError(f"A connection named {draft.name} exists already.", details={"field": "name"})
     if await count_there(change.connection, change.org_id) >= MAX_CONNECTIONS:
         raise ConflictError(f"an organization has at most {MAX_CONNECTIONS} connections")
     await _require_agents(change.connection, change.org_id, draft.agents)
@@ -104,7 +104,9 @@ async def rebind_connection(
     """Raises NotFoundError, ValidationError, PreconditionFailedError, UnavailableError."""
     before = await get_connection(change.connection, change.org_id, connection_id, lock=True)
     if binding.seen_revision not in (None, before.revision):
-        raise PreconditionFailedError(f"the connection {before.name} has changed: it is at {before.revision} by now")
+        raise PreconditionFailedError(
+            f"the connection {before.name} has changed meanwhile: its revision is now {before.revision}"
+        )
     agents = before.agents if binding.agents is None else binding.agents
     await _require_agents(change.connection, change.org_id, agents - before.agents)
     after = replace(
@@ -152,7 +154,7 @@ async def kept_secrets(db: database.Connection, connection: Connection, vault: V
     name = connection.vault_name
     found = (await vault.open(db, connection.org_id, [name])).get(name)
     if found is None:
-        raise UnavailableError(f"the connection {connection.name} keeps no secret: connect it again")
+        raise UnavailableError(f"the connection {connection.name} has no stored secret. Connect it again.")
     return read_kept_secrets(found)
 
 

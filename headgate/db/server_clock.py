@@ -9,6 +9,6 @@ from headgate.kernel.errors import UnavailableError
 async def server_now(connection: Connection) -> datetime:
     row = await (await connection.execute("SELECT clock_timestamp() AS now")).fetchone()
     if row is None:
-        raise UnavailableError("the database did not say what time it is", retry_after_seconds=1)
+        raise UnavailableError("the database returned no time", retry_after_seconds=1)
     now: datetime = row["now"]
     return now

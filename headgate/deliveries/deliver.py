@@ -57,7 +57,7 @@ class Deliver:
         """Raises RetryLater where it is to be tried again, UnavailableError."""
         self._organizations.add(job.org_id)
         if len(self._organizations) > 1 and self._running[job.org_id] >= self.most_of_one_organization:
-            raise RetryLater("its organization is busy with others", after_seconds=self._wait_seconds())
+            raise RetryLater("the organization's delivery slots are in use", after_seconds=self._wait_seconds())
         self._running[job.org_id] += 1
         try:
             await self._in_turn(job)
@@ -71,7 +71,7 @@ class Deliver:
         if target is None:
             return
         if not await self.turns.take(target):
-            raise RetryLater("its receiver is busy with others", after_seconds=self._wait_seconds())
+            raise RetryLater("the receiver's delivery slots are in use", after_seconds=self._wait_seconds())
         succeeded = False
         try:
             succeeded = await self._attempt(job)

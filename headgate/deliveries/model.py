@@ -134,5 +134,6 @@ def require_move(current: DeliveryStatus, target: DeliveryStatus) -> None:
     """Raises ConflictError."""
     if target not in TRANSITIONS[current]:
         raise ConflictError(
-            f"the delivery is {current}: only what has ended is sent again", details={"status": current.value}
+            f"the delivery is {current}: only a delivery that has ended is sent again",
+            details={"status": current.value},
         )

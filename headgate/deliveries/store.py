@@ -187,7 +187,7 @@ async def reopen(connection: Connection, delivery: Delivery, now: datetime, give
     forgotten with the action that it told of."""
     if delivery.payload == FORGOTTEN:
         raise ConflictError(
-            f"what {delivery.delivery_id} said was erased, or is no longer kept: it cannot be sent again"
+            f"The content of {delivery.delivery_id} was erased or has expired. It cannot be sent again."
         )
     await connection.execute(
         "UPDATE deliveries SET status = 'pending', finished_at = NULL, give_up_at = %s, next_attempt_at = %s,"

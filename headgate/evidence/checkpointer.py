@@ -137,7 +137,7 @@ class Checkpointer:
                 if await has_checkpoints(connection):
                     raise _NoKeyError(
                         f"the signing key is missing ({self.keys.file}), and checkpoints were signed with it before:"
-                        " restore the file; a new key in its place would be another log's"
+                        " restore the file; a new key would start another log"
                     )
         try:
             keys = self.keys.create() if is_missing else self.keys.load()
@@ -183,7 +183,7 @@ async def _require_whole_chain(connection: Connection, org_id: str, tree: Tree) 
     length = await chain_length(connection, org_id)
     if length < tree.frontier.size:
         raise InconsistentRecordError(
-            f"the chain ends at event {length}, and its tree has {tree.frontier.size}: events at the end are gone"
+            f"the chain ends at event {length}, and its tree has {tree.frontier.size}: events at the end are missing"
         )
     if length > tree.frontier.size:
         raise InconsistentRecordError(f"event {tree.frontier.size + 1} is missing, and later ones are there")

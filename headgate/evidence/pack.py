@@ -87,7 +87,7 @@ async def _request(connection: Connection, org_id: str, action_id: str, vault: V
         return state, text
     bodies = await open_bodies(connection, org_id, action_id, vault) if state is BodyState.KEPT else None
     if state is BodyState.KEPT and bodies is None:
-        raise UnavailableError("the action's bodies were put away, and are not where they should be")
+        raise UnavailableError("the stored bodies of the action are missing")
     return state, None if bodies is None else bodies.request
 
 

@@ -474,7 +474,7 @@ def _verify_policies(members: Mapping[str, bytes], events: Sequence[Json], decis
     for name, which in wanted.items():
         if which is None:
             if members[name] != policy_note(decision).encode():
-                raise InvalidError(f"{name}: no policy spoke, and here is one")
+                raise InvalidError(f"{name}: no policy decided, but a policy is included")
         elif recorded.get(which) != _digest(members[name]):
             raise InvalidError(f"{name} is not the text of policy {which[0]}, version {which[1]}, that was recorded")
 
@@ -520,9 +520,9 @@ def _verify_pack(pack: bytes, keys: Sequence[Key], check_stamp: StampCheck | Non
     submitted = _first([one for one in events if one["header"]["action"] == action_id], "action.submitted")
     for name, content in views(action_id, events).items():
         if members.get(name) != content:
-            raise InvalidError(f"{name} does not say what the events say")
+            raise InvalidError(f"{name} does not agree with the events")
     if "approval.json" in members and "approval.json" not in views(action_id, events):
-        raise InvalidError("approval.json: the events tell of no approval")
+        raise InvalidError("approval.json: the events record no approval")
     data = submitted["data"] or {}
     gone = forgotten(action_id, events)
     _verify_forgotten([one for one in events if one["header"]["action"] == action_id], gone)
@@ -585,7 +585,7 @@ def read_json(text: str, what: str) -> Json:
         return dict(pairs)
 
     def never(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     try:
         document = json.loads(text, object_pairs_hook=once, parse_constant=never)

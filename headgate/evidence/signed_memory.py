@@ -24,7 +24,9 @@ class SignedMemory:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise UnavailableError(f"what was signed last cannot be read: {self._file(org_id)}") from error
+            raise UnavailableError(
+                f"the note of the last signed checkpoint cannot be read: {self._file(org_id)}"
+            ) from error
 
     def remember(self, org_id: str, note: str) -> None:
         """Raises UnavailableError."""
@@ -33,7 +35,7 @@ class SignedMemory:
             replace_file(self._file(org_id), note.encode(), mode=0o600)
         except OSError as error:
             raise UnavailableError(
-                f"what was signed cannot be noted: {self._file(org_id)}: {error.strerror}"
+                f"the note of the signed checkpoint cannot be written: {self._file(org_id)}: {error.strerror}"
             ) from error
 
     def _file(self, org_id: str) -> Path:

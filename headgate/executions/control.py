@@ -69,8 +69,8 @@ class ControlExecutions:
             if outcome == "forgotten":
                 raise _wrong_state(
                     found,
-                    "its call is no longer kept (it failed too long ago, was cancelled, or its agent carried it out);"
-                    " submit the action again",
+                    "its request is no longer stored: it failed too long ago, was cancelled, or its agent carried it"
+                    " out. Submit the action again.",
                 )
             if outcome != "queued":
                 raise _wrong_state(found, "only a failed execution can be retried")
@@ -105,11 +105,11 @@ class ControlExecutions:
                 payload=payload_text(agent, ended),
             )
         if outcome == "ours":
-            raise ConflictError("Headgate carries this action out itself, and knows how it ended")
+            raise ConflictError("Headgate executes this action itself and records its outcome.")
         if outcome != "reported":
             raise ConflictError(
-                f"action {action_id} is {detail.action.status}: an outcome is reported once, of what is allowed or"
-                " approved and may still be used",
+                f"action {action_id} is {detail.action.status}: an outcome is reported once, for an action that"
+                " is allowed or approved and not yet used",
                 details={"status": detail.action.status.value},
             )
 
@@ -136,8 +136,8 @@ class ControlExecutions:
             )  # fmt: skip
         if not cancelled:
             raise ConflictError(
-                f"action {action_id} is {detail.action.status}: only what waits for approval, or in the queue, is"
-                " cancelled",
+                f"action {action_id} is {detail.action.status}: only an action that waits for"
+                " approval or is queued can be cancelled",
                 details={"status": detail.action.status.value},
             )
 
@@ -149,9 +149,9 @@ class ControlExecutions:
 
 def _require_ours(found: ListedExecution) -> None:
     if found.source == "proxy":
-        raise ConflictError("this was an agent's own call, forwarded once: the agent must send it again")
+        raise ConflictError("The proxy forwarded this call once for its agent. The agent must send it again.")
     if found.execution.status is ExecutionStatus.QUEUED and found.queued_at is None:
-        raise _wrong_state(found, "its call is no longer kept")
+        raise _wrong_state(found, "its request is no longer stored")
 
 
 def _wrong_state(found: ListedExecution, reason: str) -> ValidationError:

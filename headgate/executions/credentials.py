@@ -61,5 +61,5 @@ def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
         elif isinstance(value, str) and 1 <= len(value) <= _VALUE_MAX and value.isascii() and value.isprintable():
             found[name] = Secret(value)
         else:
-            raise ValidationError(f"{field}: must be visible ASCII, or null to forget it", details={"field": field})
+            raise ValidationError(f"{field}: must be visible ASCII, or null to remove it", details={"field": field})
     return found

@@ -141,7 +141,7 @@ class DryRun:
                 return interpret(call.http, self._catalogue)
             except AmbiguousRequestError as error:
                 raise ValidationError(
-                    f"the gate refuses such a request before any policy is asked: {error.message}",
+                    f"The proxy refuses such a request before policies are evaluated: {error.message}",
                     details=error.details,
                 ) from error
         submission = parse_submission(canonical_bytes(call.action or {}))

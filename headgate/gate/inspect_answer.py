@@ -1,7 +1,7 @@
 """Applies content policies to a response before the agent receives it.
 
 A response cannot be held: the call was made. Any result other than "clear" (a match or an error, ``deny`` or
-``require_approval``) withholds it (docs/decisions/0012-an-answer-is-withheld-not-held.md). The policies are those that
+``require_approval``) withholds it (docs/decisions/0012-withhold-unsafe-responses.md). The policies are those that
 decided the call.
 """
 

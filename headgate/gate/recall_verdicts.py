@@ -1,4 +1,4 @@
-"""Reads what judges decided when an approval was opened (docs/decisions/0013-a-verdict-holds-until-its-use.md)."""
+"""Reads what judges decided when an approval was opened (docs/decisions/0013-validity-of-a-judges-verdict.md)."""
 
 from headgate.approvals.gate_store import held_decision
 from headgate.approvals.model import RetryAnswer, answer_for_retry

@@ -71,7 +71,7 @@ async def grant_calls(
     enabled = {policy.policy_id for policy in await load_enabled(change.connection, change.org_id)}
     if unknown := sorted(set(policy_ids or ()) - enabled):
         raise ValidationError(
-            f"{unknown[0][:64]} is no rule policy that is enabled",
+            f"{unknown[0][:64]} is not an enabled rule policy",
             details={"field": "policy_ids", "reason": "no such rule policy"},
         )
     answered = enabled if policy_ids is None else set(policy_ids)
@@ -108,11 +108,11 @@ async def grant_approved(
 def refuse_unanswered(grant: Grant, requirements: Sequence[Requirement]) -> None:
     """Raises ConflictError where the policies that asked would not be answered by this grant."""
     if not requirements:
-        raise ConflictError("no policy of this approval says who may approve: it cannot be granted")
+        raise ConflictError("No policy of this approval names its approvers, so it cannot be granted.")
     for one in requirements:
         if one.policy_id.startswith(f"{IdPrefix.NLP_POLICY}_"):
             raise ConflictError(
-                "a policy about content asked for this approval: what is said is judged each time, and never granted",
+                "A content policy held this request. Content is judged for each request and cannot be granted.",
                 details={"policy_id": one.policy_id},
             )
     if (reason := why_not_answered(grant, requirements)) is not None:
@@ -124,7 +124,7 @@ def checked_reason(reason: str) -> str:
     reason = reason.strip()
     if not reason or len(reason) > REASON_MAX_CHARACTERS or "\0" in reason:
         raise ValidationError(
-            f"a reason is needed, of at most {REASON_MAX_CHARACTERS} characters", details={"field": "reason"}
+            f"A reason is required, with at most {REASON_MAX_CHARACTERS} characters", details={"field": "reason"}
         )
     return reason
 
@@ -132,7 +132,7 @@ def checked_reason(reason: str) -> str:
 def granter_of(granter: Voter, at: datetime) -> Granter:
     """Raises ForbiddenError."""
     if granter.agent_id is not None or granter.user_id is None:
-        raise ForbiddenError("only a person gives grants: this credential is a program's")
+        raise ForbiddenError("Only a person can give grants. Use a person's token or session, or a key with an owner.")
     return Granter(granter.user_id, granter.email, granter.is_admin, at, granter.groups)
 
 
@@ -162,9 +162,9 @@ async def _save(change: OrganizationChange, grant: Grant, max_seconds: int) -> N
     await change.raise_generation()
     agent = await get_agent(change.connection, change.org_id, grant.agent_id)
     if agent.status is not AgentStatus.ACTIVE:
-        raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: it gets no grants")
+        raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: grants are given to active agents only")
     if await count_in_force(change.connection, change.org_id) >= IN_FORCE_MAX:
-        raise ConflictError(f"{IN_FORCE_MAX} grants are in force already: revoke some that nobody needs")
+        raise ConflictError(f"{IN_FORCE_MAX} grants are in force already. Revoke grants that are not needed.")
     await insert_grant(change.connection, grant)
     data: JsonObject = {
         "grant_id": grant.grant_id,

@@ -22,7 +22,7 @@ async def confirm_grant(change: OrganizationChange, grant_id: str, granter: Vote
         raise ConflictError(f"grant {grant_id} is {status}", details={"status": status.value})
     person = granter_of(granter, change.at)
     if any(one.voter_id in granter.also | {person.voter_id} for one in grant.granters):
-        raise ConflictError(f"{person.voter_id} stands for grant {grant_id} already")
+        raise ConflictError(f"{person.voter_id} has already confirmed grant {grant_id}")
     await change.raise_generation()
     confirmed = replace(grant, granters=(*grant.granters, person))
     await save_granters(change.connection, confirmed)

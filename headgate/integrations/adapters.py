@@ -67,7 +67,7 @@ def tracker_of(
         case GitHubSettings():
             return GitHubChecks(client, settings, required(secrets, "private_key"), rules, clock)
         case _:
-            raise NotFoundError("this integration asks nobody")
+            raise NotFoundError("This integration has no channel for approval requests.")
 
 
 async def account_of(

@@ -66,7 +66,7 @@ class DecideFromDiscord:
             linked = settings.people.get(interaction.account)
             users = {} if linked is None else await find_users(connection, org_id, [linked])
         if item is None:
-            raise NotFoundError("this was not asked here")
+            raise NotFoundError("This approval request was not sent to this channel.")
         user = users.get(linked or "")
         if user is None:
             raise ForbiddenError("This account is not linked to a Headgate user. An administrator can link it.")

@@ -97,9 +97,7 @@ class DecideFromTracker:
         except HeadgateError as error:
             return await self._refuse(connected, transition, item, decision, error)
         except PlatformError as error:
-            raise UnavailableError(
-                f"{integration} did not say who that is, or what the ticket says: {error}"
-            ) from error
+            raise UnavailableError(f"{integration} did not return the user or the ticket: {error}") from error
         return ReceiptOutcome.DECIDED
 
     async def _vote(

@@ -175,7 +175,9 @@ async def _with_text(tracker: Tracker, opened: Opened) -> Opened:
         digest = await text_digest(tracker, opened.external_id)
     except PlatformError as error:
         raise PlatformError(
-            "broken", excerpt=f"opened, and then: {error}", retry_after_seconds=error.retry_after_seconds
+            "broken",
+            excerpt=f"The ticket was created, then this failed: {error}",
+            retry_after_seconds=error.retry_after_seconds,
         ) from error
     return _with_digest(opened, digest)
 

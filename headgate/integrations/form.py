@@ -144,7 +144,7 @@ def _secret(name: str, value: JsonValue) -> Secret | None:
     if value is None:
         return None
     if not isinstance(value, str) or not 0 < len(value) <= SECRET_MAX_CHARACTERS or "\0" in value:
-        raise _fault(name, f"a text of at most {SECRET_MAX_CHARACTERS} characters, or null to forget it")
+        raise _fault(name, f"a text of at most {SECRET_MAX_CHARACTERS} characters, or null to remove it")
     return Secret(value)
 
 

@@ -26,10 +26,10 @@ def require_mac(secret: Secret, signed: bytes, given: str | None, platform: str)
 def require_fresh(seconds: float | None, now: datetime, most: timedelta, platform: str) -> None:
     """``seconds`` since the epoch, as signed. Raises UnauthorizedError."""
     if seconds is None:
-        raise UnauthorizedError(f"what {platform} signed says no time")
+        raise UnauthorizedError(f"{platform}'s signature has no time")
     age = now.timestamp() - seconds
     if not -_AHEAD.total_seconds() <= age <= most.total_seconds():
-        raise UnauthorizedError(f"what {platform} signed is too old, or from the future")
+        raise UnauthorizedError(f"{platform}'s signature is too old, or its time is in the future")
 
 
 def digest_of(signed: bytes) -> str:

@@ -55,7 +55,7 @@ async def refuse_edited(tracker: Tracker, item: Item) -> None:
     known = item.opened.detail.get(TEXT_DIGEST)
     if known is None:
         raise ConflictError(
-            "It is not known whether this ticket still says what was written when it was made. Look at the action in"
+            "Headgate could not check whether this ticket was edited after it was created. Look at the action in"
             " Headgate."
         )
     if known != await text_digest(tracker, item.opened.external_id):

@@ -1,1 +1,1 @@
-"""The journal and its applier (docs/decisions/0057-the-record-is-appended-then-applied.md)."""
+"""The journal and its applier (docs/decisions/0057-append-the-record-then-apply-it.md)."""

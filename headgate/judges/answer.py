@@ -60,7 +60,7 @@ def _issues(value: JsonValue) -> tuple[str, ...]:
     issues: list[str] = []
     for one in value:
         if not isinstance(one, str) or not 0 < len(one) <= _ISSUE_MAX_CHARACTERS:
-            raise _malformed("detected_issues holds what is no short text")
+            raise _malformed("detected_issues contains an entry that is not a short text")
         issues.append(one)
     return tuple(dict.fromkeys(issues))
 

@@ -128,7 +128,7 @@ class Judges:
             async with asyncio.timeout(self._deadline_seconds), slots:
                 return await self._ask_all_parts(question)
         except TimeoutError as error:
-            raise JudgeError(Failure.TIMEOUT, f"no judgement within {self._deadline_seconds:g} s") from error
+            raise JudgeError(Failure.TIMEOUT, f"no answer within {self._deadline_seconds:g} s") from error
 
     async def _ask_all_parts(self, question: Question) -> Verdict:
         system, parts = system_message(question), user_messages(question)
@@ -170,7 +170,9 @@ class Judges:
             self._forms[_address(provider), question.model] = form
             return adapter.answer(document), requests
         self._forms.pop((_address(provider), question.model), None)
-        raise JudgeError(Failure.REFUSED, f"the provider answered {status} in every form: does the model exist?")
+        raise JudgeError(
+            Failure.REFUSED, f"The provider answered {status} to every request format. Check that the model exists."
+        )
 
 
 def _left_alone() -> JudgeError:

@@ -116,7 +116,7 @@ class ClosedSessions:
         if closure is None:
             return False
         if closure.refuses(issued_at, token):
-            raise UnauthorizedError("this session was closed: sign in again")
+            raise UnauthorizedError("This session has ended. Sign in again.")
         return closure.keeps(token)
 
     async def _closure(self, org_id: str, user_id: str) -> Closure | None:

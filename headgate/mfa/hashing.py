@@ -54,7 +54,7 @@ class Hasher:
     async def hash_codes(self, codes: Sequence[Secret], salt: bytes) -> list[bytes]:
         """Raises UnavailableError where too many wait already."""
         if self._waiting + len(codes) > self._most_waiting:
-            raise UnavailableError("too many codes are being checked at this moment: try again", retry_after_seconds=2)
+            raise UnavailableError("Too many codes are being checked. Try again.", retry_after_seconds=2)
         self._waiting += len(codes)
         try:
             loop = asyncio.get_running_loop()

@@ -81,7 +81,7 @@ class LocalTotp:
             factors = await lock_factors(connection, person.org_id, person.user_id)
             pending = next((one for one in factors if not one.is_active), None)
             if pending is None or now - pending.created_at >= _PENDING_LASTS:
-                raise ConflictError("no enrolment is under way: begin one (POST /v1/mfa/totp/enrol)")
+                raise ConflictError("No enrolment has been started. Start one with POST /v1/mfa/totp/enrol.")
             if any(one.is_active for one in factors):
                 person.require_level(AssuranceLevel.AAL2)
             secret = await self._open(connection, person, pending=True)
@@ -103,7 +103,7 @@ class LocalTotp:
             factors = await find_factors(connection, person.org_id, person.user_id)
             active = next((one for one in factors if one.is_active), None)
             if active is None:
-                raise ConflictError("there is no second factor: enrol one (POST /v1/mfa/totp/enrol)")
+                raise ConflictError("No second factor is enrolled. Enrol one with POST /v1/mfa/totp/enrol.")
             secret = await self._open(connection, person)
             step = None if secret is None else matching_step(secret, code, now, active.last_step)
             if step is not None and await use_step(connection, person.org_id, person.user_id, step):
@@ -160,4 +160,4 @@ class LocalTotp:
 def _require_local(person: Person) -> None:
     """Raises ForbiddenError."""
     if person.issuer != LOCAL_ISSUER:
-        raise ForbiddenError(f"the second factor of this person is kept by {person.issuer}: it is enrolled there")
+        raise ForbiddenError(f"{person.issuer} manages the second factor of this person. Enroll it there.")

@@ -19,7 +19,7 @@ async def unlock_codes(change: OrganizationChange, user_id: str) -> list[Attempt
     user = await get_user(change.connection, change.org_id, user_id)
     same = [] if user.email is None else await find_users_by_email(change.connection, change.org_id, user.email)
     if change.user_id in {user_id, *(one.user_id for one in same)}:
-        raise ConflictError("nobody unlocks themselves: another administrator can")
+        raise ConflictError("You cannot unlock yourself. Another administrator can.")
     forgotten = await forget_all_attempts(change.connection, change.org_id, user_id)
     if forgotten:
         told: JsonObject = {"user_id": user_id, "email": user.email, "attempted": [one.value for one in forgotten]}

@@ -164,7 +164,7 @@ class Evaluator:
         async with self._turns.turn(policy.org_id, policy.policy_id):
             masked, gaps = await asyncio.to_thread(mask_secrets, content.value)
         if gaps:
-            raise JudgeError(Failure.NOT_INSPECTED, "secrets could not be looked for everywhere")
+            raise JudgeError(Failure.NOT_INSPECTED, "the secret scan was incomplete")
         question = Question(
             provider=provider,
             model=policy.model,

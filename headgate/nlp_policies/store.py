@@ -45,7 +45,7 @@ async def update_nlp_policy(connection: Connection, policy: NlpPolicy, changed_b
          policy.org_id, policy.policy_id, policy.version - 1],
     )  # fmt: skip
     if cursor.rowcount != 1:
-        raise ConflictError(f"NLP policy {policy.policy_id} was changed meanwhile: read it again")
+        raise ConflictError(f"NLP policy {policy.policy_id} has changed meanwhile. Read it again.")
     await _insert_version(connection, policy, changed_by)
 
 

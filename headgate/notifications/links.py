@@ -68,7 +68,7 @@ def claimed(token: str) -> Link:
         if user_id is not None and not isinstance(user_id, str):
             raise ValueError("not its form")
         if "\0" in str(texts[0]):
-            raise ValueError("no organization is called so")
+            raise ValueError("no organization has this name")
         return Link(str(texts[0]), str(texts[1]), str(texts[2]), user_id, datetime.fromtimestamp(expires, UTC))
     except (ValueError, KeyError, OverflowError, OSError, ValidationError) as error:
         raise _unknown() from error

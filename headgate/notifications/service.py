@@ -112,7 +112,7 @@ async def redeliver(change: OrganizationChange, delivery_id: str) -> Delivery:
     delivery = await get_delivery(change.connection, change.org_id, TargetKind.CHANNEL, delivery_id, lock=True)
     require_move(delivery.status, DeliveryStatus.PENDING)
     if delivery.target_id not in (await load_settings(change.connection, change.org_id)).channels:
-        raise ValidationError(f"there is no channel {delivery.target_id} any more", details={"field": "channel"})
+        raise ValidationError(f"The channel {delivery.target_id} no longer exists.", details={"field": "channel"})
     await reopen(change.connection, delivery, change.at, change.at + GIVE_UP_AFTER)
     await defer(change.connection, NOTIFY, change.org_id, delivery_id)
     data: JsonObject = {"channel": delivery.target_id, "delivery_id": delivery_id}

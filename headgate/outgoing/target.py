@@ -62,7 +62,7 @@ def _host(given: str) -> str:
     try:
         address = ip_address(given)
         if isinstance(address, IPv6Address) and address.scope_id is not None:
-            raise _invalid("an address with a zone is this machine's affair")
+            raise _invalid("an address with a zone identifier is local to this machine")
         return str(address)
     except ValueError:
         pass

@@ -132,7 +132,7 @@ def presented(response: JsonValue) -> Presented:
 
 def _object(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
-        raise TypeError("no object")
+        raise TypeError("not an object")
     return value
 
 

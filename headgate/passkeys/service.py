@@ -157,7 +157,7 @@ class Passkeys:
 
     async def _require_may_add(self, person: Person) -> list[Passkey]:
         if person.issuer != LOCAL_ISSUER:
-            raise ForbiddenError(f"Passkeys of this person are kept by {person.issuer}. Register one there.")
+            raise ForbiddenError(f"{person.issuer} manages this person's passkeys. Register one there.")
         async with self._database.transaction(person.org_id) as connection:
             known = await list_passkeys(connection, person.org_id, person.user_id)
             factors = await find_factors(connection, person.org_id, person.user_id)
@@ -181,7 +181,7 @@ class Passkeys:
         if begun is None or begun.expires_at <= self._clock():
             raise UnauthorizedError("This attempt has expired, or was used already. Try again.")
         if (begun.purpose, begun.about) != (purpose, about):
-            raise UnauthorizedError("The passkey answers another question. Try again.")
+            raise UnauthorizedError("The passkey answered another challenge. Try again.")
         return begun
 
     async def _tell(

@@ -270,7 +270,7 @@ async def _apply(
             policy = await delete_policy(change, policy_id, note, expected=expected)
             return Applied(policy.policy_id, policy.version)
     if checked is None:
-        raise ValueError("only what was checked is stored")
+        raise ValueError("the change set was not checked")
     if isinstance(wanted, PolicyCreation):
         saved = await create_policy(change, checked, note)
     else:

@@ -41,7 +41,7 @@ class ReplayChild:
             self._process.stdin.write(len(content).to_bytes(4) + content)
             await self._process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise UnavailableError("the replay ended before its time: a policy made its process fail") from error
+            raise UnavailableError("The replay ended early: a policy made its process fail.") from error
 
     async def receive(self) -> list[list[JsonValue]]:
         assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
@@ -50,7 +50,7 @@ class ReplayChild:
                 size = int.from_bytes(await self._process.stdout.readexactly(4))
                 content = await self._process.stdout.readexactly(size)
         except (asyncio.IncompleteReadError, TimeoutError) as error:
-            raise UnavailableError("the replay ended before its time: a policy made its process fail") from error
+            raise UnavailableError("The replay ended early: a policy made its process fail.") from error
         return cast("list[list[JsonValue]]", json.loads(content))
 
 

@@ -111,13 +111,14 @@ def parse_rules(value: JsonValue) -> tuple[list[ShapedRule], list[JsonValue]]:
     for position, one in enumerate(value):
         if not isinstance(one, dict):
             raise ValidationError(
-                f"rules[{position}] must be an object", details={"field": f"rules[{position}]", "reason": "no object"}
+                f"rules[{position}] must be an object",
+                details={"field": f"rules[{position}]", "reason": "not an object"},
             )
         section = Section(f"rules[{position}]", one)
         rules.append(_rule(section))
         rule_id = section.text("id", f"rule_{position + 1}")
         if rule_id in ids:
-            raise section.fail("id", f"{rule_id} is another rule's")
+            raise section.fail("id", f"{rule_id} is the id of another rule")
         ids.add(rule_id)
         whole: JsonObject = {**one, "id": rule_id, "enabled": one.get("enabled", True)}
         kept.append(whole)
@@ -154,7 +155,9 @@ def _names(section: Section, key: str) -> tuple[str, ...]:
     names = section.strings(key)
     for name in names:
         if _TOOL.fullmatch(name) is None:
-            raise section.fail(key, f"{name[:64]!r} is no name: lower-case letters, digits, _, and * at the end")
+            raise section.fail(
+                key, f"{name[:64]!r} is not a valid name: use lower-case letters, digits and _, with * only at the end"
+            )
     return () if "*" in names else tuple(names)
 
 
@@ -201,5 +204,5 @@ def _path(section: Section, field: str) -> tuple[str, ...]:
     path = tuple(field.removeprefix("input.").split("."))
     unknown = unknown_part(path)
     if unknown is not None:
-        raise section.fail(field, f"no call has it; there are {', '.join(unknown[1]) or 'no members'}")
+        raise section.fail(field, f"no request has this member; known: {', '.join(unknown[1]) or 'none'}")
     return path

@@ -77,7 +77,7 @@ async def update_policy(
     after = edit(before)
     if after.rego_policy != checked.draft.rego_policy:
         raise ConflictError(
-            f"policy {policy_id} was changed by somebody else at the same moment: read it, and change that",
+            f"policy {policy_id} was changed by another request at the same time. Read it and repeat your change.",
             details={"field": "version", "reason": "changed meanwhile", "version": before.version},
         )
     if not changed_fields(before, after) and before.quarantine == after.quarantine:

@@ -117,7 +117,10 @@ def _hold_seconds(name: str, value: JsonValue) -> float:
 def _remind_after_seconds(name: str, value: JsonValue) -> int:
     seconds = whole_number(name, value, EXPIRY_MAX_SECONDS)
     if seconds < REMINDER_LEAST_SECONDS:
-        raise AnswerError(f"{name} must be at least {REMINDER_LEAST_SECONDS}, not {seconds}: reminders are for people")
+        raise AnswerError(
+            f"{name} must be at least {REMINDER_LEAST_SECONDS}, not {seconds}: "
+            "reminders must leave people time to answer"
+        )
     return seconds
 
 

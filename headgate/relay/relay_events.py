@@ -48,7 +48,7 @@ async def relay_due(database: Database, followers: Mapping[Consumer, Follower]) 
             failed += 1
             _log.exception("relay_failed", org_id=one.org_id, consumer=one.consumer)
     if failed and failed == len(due):
-        raise UnavailableError("nobody could be told of anything: relay_failed")
+        raise UnavailableError("no event could be relayed: relay_failed")
     return looked_at
 
 

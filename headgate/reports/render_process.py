@@ -84,7 +84,7 @@ class RenderProcess:
             async with asyncio.timeout(_FEED_SECONDS):
                 await stdin.drain()
         except TimeoutError as error:
-            raise RenderError("the report's process takes no more events") from error
+            raise RenderError("the report process accepts no more events") from error
         except (BrokenPipeError, ConnectionResetError) as error:
             raise RenderError(await self._ending()) from error
 

@@ -36,11 +36,11 @@ async def request_report(change: OrganizationChange, request: ReportRequest) -> 
     unfinished, kept_bytes = await kept(change.connection, change.org_id)
     if unfinished >= MOST_UNFINISHED:
         raise ConflictError(
-            f"{unfinished} reports are being made: wait for one of them", details={"limit": MOST_UNFINISHED}
+            f"{unfinished} reports are being produced. Wait until one is finished.", details={"limit": MOST_UNFINISHED}
         )
     if kept_bytes >= MOST_KEPT_BYTES:
         raise ConflictError(
-            f"the reports that are kept take {kept_bytes >> 20} MiB: delete some first",
+            f"The stored reports take {kept_bytes >> 20} MiB. Delete some first.",
             details={"limit_bytes": MOST_KEPT_BYTES},
         )
     report_id = new_id(IdPrefix.REPORT)

@@ -151,7 +151,7 @@ async def keep_file(connection: Connection, report: Report, result: Result, file
         ],
     )  # fmt: skip
     if cursor.rowcount != 1:
-        raise ConflictError("another attempt makes this report, or it was deleted")
+        raise ConflictError("Another attempt is producing this report, or it was deleted.")
     await connection.execute(
         "DELETE FROM report_pieces WHERE org_id = %s AND report_id = %s", [report.org_id, report.report_id]
     )

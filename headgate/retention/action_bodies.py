@@ -87,7 +87,7 @@ async def _put_later_results_away(connection: Connection, org_id: str, action_id
     for action_id, results in (await lock_later_results(connection, org_id, action_ids)).items():
         bodies = await open_bodies(connection, org_id, action_id, vault)
         if bodies is None:
-            raise UnavailableError(f"the bodies of {action_id} were put away and are not there")
+            raise UnavailableError(f"the bodies of {action_id} are missing from storage")
         joined = replace(bodies, results={**bodies.results, **results})
         envelope = vault.seal(org_id, envelope_name(action_id), joined.text())
         moved += await put_results_away(connection, org_id, action_id, envelope)

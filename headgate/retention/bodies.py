@@ -48,5 +48,5 @@ def parse_bodies(text: Secret) -> ActionBodies:
     """Raises UnavailableError for a text of another version."""
     document: Any = json.loads(text.reveal())
     if document.get("v") != _VERSION:
-        raise UnavailableError("this body was put away by another version of Headgate")
+        raise UnavailableError("This body was stored by another version of Headgate.")
     return ActionBodies(document["request"], document["results"], document["edited_request"])

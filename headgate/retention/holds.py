@@ -40,7 +40,7 @@ async def lift_hold(change: OrganizationChange, hold_id: str, reason: str) -> Le
         raise NotFoundError(f"there is no legal hold {hold_id}")
     if reason.strip().casefold() == hold.reason.strip().casefold():
         raise ValidationError(
-            "reason: say why the hold may go; this is why it was placed",
+            "reason: give the reason for lifting the hold; this is the reason for which it was placed",
             details={"field": "reason", "reason": "the same as the hold's"},
         )
     by = change.actor.name or change.actor.id

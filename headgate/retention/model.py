@@ -1,7 +1,7 @@
 """What an organization lets be kept, for how long, and what stops its being forgotten. Pure.
 
 "Body" is what agents sent and got: requests, answers, messages made of them. Events are no bodies: they hold digests,
-and stay for ever in the chain (docs/decisions/0022-what-is-kept-can-be-forgotten.md).
+and stay for ever in the chain (docs/decisions/0022-erase-bodies-keep-the-hash-chain.md).
 """
 
 from collections.abc import Mapping, Sequence

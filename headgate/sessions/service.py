@@ -77,7 +77,7 @@ async def signed_in(database: Database, secret: Secret, *, clock: Clock, limits:
     async with database.across_organizations() as connection:
         found = await find_signed_in(connection, hash_secret(secret), now, limits)
     if found is None:
-        raise UnauthorizedError("this session has ended: sign in again at /auth/login")
+        raise UnauthorizedError("This session has ended. Sign in again at /auth/login.")
     who, last_seen_at = found
     if now - last_seen_at >= SEEN_EVERY:
         async with database.transaction(who.user.org_id) as connection:

@@ -101,7 +101,7 @@ class Senders:
 
     def _append(self, org_id: str, destination: Destination, lines: bytes) -> None:
         if self.folder is None:
-            raise StreamError("the operator of this instance has set no folder aside (HEADGATE_SIEM_FOLDER)")
+            raise StreamError("The operator of this instance has not configured a folder (HEADGATE_SIEM_FOLDER).")
         folder = self.folder / org_id
         folder.mkdir(mode=0o750, parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

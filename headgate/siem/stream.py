@@ -61,7 +61,7 @@ class StreamEvents:
             for result in await asyncio.gather(*(self._guarded(one) for one in due[first : first + _AT_ONCE])):
                 taken, failed = taken + (result or 0), failed + (result is None)
         if failed and failed == len(due):
-            raise UnavailableError("no destination could be streamed to: event_stream_not_run")
+            raise UnavailableError("no destination could be reached: event_stream_not_run")
         return taken
 
     async def _guarded(self, one: Due) -> int | None:

@@ -32,7 +32,8 @@ def explicit_draft(
         raise ValidationError(f"params: {error.message}", details=error.details) from error
     if (read.tool, read.operation) != (tool, operation):
         raise ValidationError(
-            f"these params make the call {read.tool}.{read.operation}, not {tool}.{operation}: submit it as that",
+            f"These params make the call {read.tool}.{read.operation}, not {tool}.{operation}. "
+            f"Submit it as {read.tool}.{read.operation}.",
             details={"field": "operation", "tool": read.tool, "operation": read.operation},
         )
     return replace(read, source=Source.API, context=context, delegation=delegation)

@@ -107,11 +107,11 @@ class OpenApiDocument:
             if not isinstance(reference, str):
                 return _object(value)
             if not reference.startswith("#/"):
-                raise ValidationError(f"{reference[:200]} leads out of the document")
+                raise ValidationError(f"{reference[:200]} points outside the document")
             value = self._document
             for piece in reference[2:].split("/"):
                 value = _object(value).get(piece.replace("~1", "/").replace("~0", "~"))
-        raise ValidationError("references lead in a circle")
+        raise ValidationError("references are circular")
 
 
 def _object(value: JsonValue) -> JsonObject:

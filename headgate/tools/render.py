@@ -60,9 +60,9 @@ def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -
         name = None if host_index is None else host_index.catalogue.host_param
         account = None if name is None else left.pop(name, None)
         if account is None:
-            raise invalid(name or "host", f"is missing: it says whose {host} is meant")
+            raise invalid(name or "host", f"is missing: it completes the host name {host}")
         if not isinstance(account, str) or _ACCOUNT.fullmatch(account) is None:
-            raise invalid(name or "host", "is no part of a host name in lower case")
+            raise invalid(name or "host", "is not a lower-case label of a host name")
         host = account + host[1:]
     path = _path(entry, left)
     headers = [(name.encode(), value.encode()) for name, value in sending.headers.items()]

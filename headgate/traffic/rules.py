@@ -97,7 +97,7 @@ def _rule(field: str, value: JsonValue) -> CaptureRule:
         raise _invalid(f"{field}.capture", f"one of {', '.join(CaptureLevel)} is expected")
     agents, tools, operations, hosts = (_names(f"{field}.{name}", value.get(name, [])) for name in _LISTS)
     if not all(one.startswith(f"{IdPrefix.AGENT}_") for one in agents):
-        raise _invalid(f"{field}.agents", "an agent's id is expected (agt_…): a name would fit nobody")
+        raise _invalid(f"{field}.agents", "an agent's id is expected (agt_…): a name matches no agent")
     return CaptureRule(agents, tools, operations, tuple(host.lower() for host in hosts), CaptureLevel(str(capture)))
 
 

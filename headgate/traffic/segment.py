@@ -132,7 +132,7 @@ def _key(vault: Vault, name: str, data: bytes) -> tuple[bytes, int]:
         return vault.unseal_bytes(envelope, org_id="", name=_sealed_as(name)), at
     except UnavailableError as error:
         if isinstance(error.__cause__, InvalidTag | ValueError):
-            raise DamagedError(f"{name} does not open") from error
+            raise DamagedError(f"{name} cannot be decrypted") from error
         raise
 
 

@@ -55,7 +55,7 @@ def read_segment(path: Path, vault: Vault) -> Contents:
         loss_id = f"{name}/{frame.org_id}/{frame.number}"
         try:
             if frame.content is None:
-                raise ValueError("it does not open")
+                raise ValueError("it cannot be decrypted")
             if frame.kind is FrameKind.EXCHANGE:
                 contents.exchanges.append(_owned(decode_captured(frame.content), frame.org_id))
             else:

@@ -110,7 +110,7 @@ async def erase_exchange(connection: Connection, org_id: str, exchange_id: str, 
         [at, org_id, exchange_id],
     )
     if erased.rowcount == 0 and (await get_exchange(connection, org_id, exchange_id)).erased_at is None:
-        raise ConflictError(f"{exchange_id} is under a legal hold: nothing of it is erased until that is lifted")
+        raise ConflictError(f"{exchange_id} is under a legal hold: lift the hold before you erase it")
     return erased.rowcount == 1
 
 

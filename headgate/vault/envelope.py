@@ -85,5 +85,5 @@ def _decrypt(key: bytes, sealed: bytes, context: bytes) -> bytes:
         return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], context)
     except (InvalidTag, ValueError) as error:
         raise UnavailableError(
-            "a stored secret does not open: its row was changed, or it was sealed under another key"
+            "A stored secret cannot be decrypted: its row was changed, or it was encrypted under another key."
         ) from error

@@ -120,7 +120,7 @@ def parse_master_keys(text: str) -> MasterKeys:
     for key_id, key in keys.items():
         if (marked := _MARKED.fullmatch(key_id)) and marked[1] != _mark(key):
             raise UnavailableError(
-                f"the master key {key_id!r} is not the one that was made under this name: restore it"
+                f"the master key {key_id!r} is not the key that was created under this name. Restore it."
             )
     return MasterKeys(current, keys)
 

@@ -102,14 +102,14 @@ async def retire_key(database: Database, path: Path, key_id: str, *, spooled: Ma
         needed = {one.key_id: one.secrets for one in await used_keys(connection)}
     if key_id in needed:
         raise ConflictError(
-            f"{needed[key_id]} secrets or bodies are still under {key_id}: headgate secrets rotate, and the worker"
-            " brings bodies along",
+            f"{needed[key_id]} secrets or bodies are still encrypted under {key_id}. Run headgate secrets"
+            " rotate; the worker re-encrypts the bodies.",
             details={"secrets": needed[key_id]},
         )
     if spooled.get(key_id):
         raise ConflictError(
-            f"{spooled[key_id]} files of captured traffic are still under {key_id}: try again when they are recorded,"
-            " which the proxy's masker does",
+            f"{spooled[key_id]} files of captured traffic are still encrypted under {key_id}. Try again when"
+            " the proxy has recorded them.",
             details={"captures": spooled[key_id]},
         )
     store_master_keys(path, remaining)

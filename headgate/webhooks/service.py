@@ -144,7 +144,7 @@ async def redeliver(change: OrganizationChange, endpoint_id: str, delivery_id: s
         raise NotFoundError(f"there is no delivery {delivery_id}")
     if not endpoint.enabled and delivery.event_id is not None:
         raise ConflictError(
-            f"the endpoint {endpoint_id} is disabled, and is sent nothing but tests: enable it first",
+            f"the endpoint {endpoint_id} is disabled and receives only tests. Enable it first.",
             details={"endpoint_id": endpoint_id, "disabled_reason": endpoint.disabled_reason},
         )
     require_move(delivery.status, DeliveryStatus.PENDING)

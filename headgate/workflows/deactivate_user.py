@@ -42,7 +42,7 @@ async def deactivate_user(change: OrganizationChange, user_id: str) -> Standing:
     """As every user that the person is. Again is no change. Raises NotFoundError, ConflictError (oneself)."""
     user, also = await _person(change.connection, change.org_id, user_id)
     if change.user_id in {user.user_id, *(one.user_id for one in also)}:
-        raise ConflictError("nobody shuts themselves out: another administrator can")
+        raise ConflictError("You cannot deactivate yourself. Another administrator can.")
     keys = await keys_of_person(change.connection, change.org_id, [user_id, *(one.user_id for one in also)], change.at)
     stopping = [key.key_id for key in keys if key.agent_id is None and key.stopped_at is None]
     for one in (user, *also):
@@ -54,7 +54,7 @@ async def reactivate_user(change: OrganizationChange, user_id: str) -> Standing:
     """As this user. Again is no change. Raises NotFoundError, ConflictError (oneself, also as another user)."""
     user, also = await _person(change.connection, change.org_id, user_id)
     if change.user_id in {user.user_id, *(one.user_id for one in also)}:
-        raise ConflictError("nobody lets themselves in again: another administrator can")
+        raise ConflictError("You cannot reactivate yourself. Another administrator can.")
     await _set(change, user, None, [])
     return await _standing(change, user_id)
 

@@ -88,7 +88,10 @@ async def revoke_invitation(change: OrganizationChange, invitation_id: str) -> I
     if invitation is None:
         raise NotFoundError(f"there is no invitation {invitation_id}")
     if invitation.accepted_at is not None:
-        raise ConflictError("it was accepted: take the roles away instead", details={"user_id": invitation.accepted_by})
+        raise ConflictError(
+            "The invitation was accepted. Remove the person's roles instead.",
+            details={"user_id": invitation.accepted_by},
+        )
     if invitation.revoked_at is not None:
         return invitation
     await close_invitation(change.connection, change.org_id, invitation_id, change.at, accepted_by=None)
@@ -147,7 +150,9 @@ async def accept_invitation(
     one that the provider has not verified; or who invited may not do that any more.
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
-        raise ForbiddenError("this invitation is for another address than the one that your provider vouches for")
+        raise ForbiddenError(
+            "This invitation is for another e-mail address than the one that your identity provider confirms."
+        )
     by = Change(invitation.org_id, SYSTEM, None, clock())
     async with begin_change(database, by) as change:
         # Before the invitation's row, as who is shutting its maker out: in the other order each waits for the other.
@@ -218,7 +223,7 @@ def _grantable(roles: Iterable[Role]) -> frozenset[Role]:
     wanted = frozenset(roles)
     if wanted - GRANTABLE_ROLES:
         raise ValidationError(
-            "roles: nobody is made an operator here, or somebody who breaks the glass; that is an issuer's word",
+            "roles: operator and break-glass roles cannot be assigned here. They come from the identity provider.",
             details={"field": "roles", "reason": "not granted", "known": sorted(GRANTABLE_ROLES)},
         )
     return wanted

@@ -73,7 +73,7 @@ class ReplayPolicy:
         Raises ConflictError where another replay runs, UnavailableError.
         """
         if self._running.locked():
-            raise ConflictError("another replay is running in this process: wait for its end, or cancel it")
+            raise ConflictError("Another replay is running in this process. Wait until it ends, or cancel it.")
         async with self._running:
             tally = ReplayTally(replay.examples_of_each)
             await apply_before_reading(self._database, replay.org_id)

@@ -87,7 +87,7 @@ def test_a_test_message_that_arrives_and_one_that_does_not(run: Run, set_channel
 def test_what_is_wrong_is_said(run: Run, set_channels: Any, tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{", "utf-8")
     broken = run("set", str(tmp_path / "broken.json"))
-    assert (broken.returncode, "headgate: the document is no JSON" in broken.stderr) == (1, True)
+    assert (broken.returncode, "headgate: the document is not JSON" in broken.stderr) == (1, True)
     unknown = set_channels(channels={"on-call": {"kind": "pigeon"}})
     assert (unknown.returncode, "channels.on-call" in unknown.stderr) == (1, True)
     missing = run("test", "nobody-set-it")

@@ -1,4 +1,4 @@
--- Executions, and the calls that Headgate makes itself (docs/decisions/0016-the-queue-and-executions.md).
+-- Executions, and the calls that Headgate makes itself (docs/decisions/0016-executions-from-a-postgresql-queue.md).
 
 CREATE TABLE executions (
     org_id       text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
--- Request and response bodies, kept as long as needed (docs/decisions/0022-what-is-kept-can-be-forgotten.md). The chain
+-- Request and response bodies, kept as long as needed (docs/decisions/0022-erase-bodies-keep-the-hash-chain.md). The chain
 -- stays. A kept body is encrypted with a key of its own, and erased with that key.
 
 -- One data key per body, wrapped by a master key that is not in the database. Small, so that long-term backups can leave it

@@ -54,11 +54,11 @@ class WorkflowTokens:
         """Returns the claims. Raises UnauthorizedError; UnavailableError if the issuer's keys are unreachable."""
         text = token.reveal()
         if len(text) > _LIMIT_CHARACTERS or not text.isascii():
-            raise UnauthorizedError("this is no workflow's token")
+            raise UnauthorizedError("not a GitHub Actions token")
         try:
             header = jwt.get_unverified_header(text)
         except PyJWTError as error:
-            raise UnauthorizedError("this is no workflow's token") from error
+            raise UnauthorizedError("not a GitHub Actions token") from error
         key_id = header.get("kid")
         if header.get("alg") != "RS256" or "crit" in header or not isinstance(key_id, str):
             raise UnauthorizedError("a workflow's token is signed with RS256, and names its key")

@@ -27,12 +27,13 @@ async def ask(
         answer = await client.request(method, url, headers=dict(headers), timeout=TIMEOUT_SECONDS, **rest)
     except httpx.HTTPError as error:
         raise UnavailableError(
-            f"the identity provider ({provider}) does not answer: nothing was used up; try again", retry_after_seconds=5
+            f"the identity provider ({provider}) does not answer. Nothing was consumed. Try again.",
+            retry_after_seconds=5,
         ) from error
     if not answer.is_success and answer.status_code not in accepted:
         raise UnavailableError(
-            f"the identity provider ({provider}) answered {answer.status_code} to {method}: nothing was used up;"
-            " an administrator can look at the settings HEADGATE_MFA_PROVIDER_*",
+            f"the identity provider ({provider}) answered {answer.status_code} to {method}. Nothing was"
+            " consumed. An administrator can check the settings HEADGATE_MFA_PROVIDER_*.",
             retry_after_seconds=5,
         )
     return answer
@@ -54,5 +55,5 @@ def segment(text: object) -> str:
     """An identifier as one segment of a path, whatever it holds. Raises UnavailableError for none, and for dots, which
     would make it another address (RFC 3986, section 5.2.4)."""
     if text in (None, "", ".", ".."):
-        raise UnavailableError("the identity provider's name of somebody or something of theirs is none")
+        raise UnavailableError("the identity provider returned an invalid identifier")
     return quote(str(text), safe="")

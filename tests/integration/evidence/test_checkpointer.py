@@ -108,8 +108,8 @@ async def test_a_checkpoint_that_the_database_lost_after_signing_is_signed_again
 @pytest.mark.parametrize(
     ("tampering", "reason"),
     [
-        ("DELETE FROM audit_chain WHERE org_id = %s AND seq > 8", "events at the end are gone"),
-        ("DELETE FROM audit_chain WHERE org_id = %s", "events at the end are gone"),
+        ("DELETE FROM audit_chain WHERE org_id = %s AND seq > 8", "events at the end are missing"),
+        ("DELETE FROM audit_chain WHERE org_id = %s", "events at the end are missing"),
         (
             "UPDATE audit_trees SET head_hash = sha256('x'::bytea) WHERE org_id = %s",
             "event 11 does not follow event 10 as it was",

@@ -150,7 +150,7 @@ async def test_what_there_is_no_room_for_is_refused_and_nothing_stays_charged(ga
     gate.whole.reader.room.limit_bytes = 8 << 20
     refused = answer(await gate.post("/allowed", _grown(0)))
     assert refused.status == 503
-    assert b"as much of request bodies" in refused.body
+    assert b"memory for request bodies" in refused.body
     assert answer(await gate.post("/allowed", b"{}", coding=False)).status == 200
     await gate.running.settled()
     assert gate.running.gate.budget.used_bytes == 0

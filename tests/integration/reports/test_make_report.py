@@ -250,5 +250,5 @@ async def test_one_that_is_deleted_meanwhile_is_left(record, ask, maker, api_dat
 async def test_many_that_wait_are_refused(ask) -> None:
     for _ in range(20):
         await ask()
-    with pytest.raises(ConflictError, match="20 reports are being made"):
+    with pytest.raises(ConflictError, match="20 reports are being produced"):
         await ask()

@@ -149,7 +149,7 @@ async def test_missing_and_wrong_keys_are_told_apart(api_database: Database, kep
         await rotate(api_database, keys_file, settle_seconds=0)
     another = "A" * 43 + "="
     for name, said in (
-        (key_id, "not the one that was made"),
+        (key_id, "is not the key that was created"),
         ("k9", "is not in the file"),
         ("k1", "is not in the file"),
     ):

@@ -23,7 +23,7 @@ def test_a_person_votes_with_the_rights_of_their_newest_token() -> None:
 @pytest.mark.parametrize(
     ("user", "says"),
     [
-        (replace(ADA, last_seen_at=NOW - DEFAULT_TRUST - timedelta(seconds=1)), "last on 2026-10-21"),
+        (replace(ADA, last_seen_at=NOW - DEFAULT_TRUST - timedelta(seconds=1)), "sign-in to Headgate, on 2026-10-21"),
         (replace(ADA, last_seen_at=None), "never"),
         (replace(ADA, roles=frozenset({Role.VIEWER})), "may not decide"),
         (replace(ADA, deactivated_at=NOW), "was deactivated"),

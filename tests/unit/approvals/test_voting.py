@@ -109,7 +109,7 @@ def test_what_votes_make_of_an_approval(
 @pytest.mark.parametrize(
     ("requirements", "before", "voter", "error", "says"),
     [
-        ([], [], AGENT_KEY, ForbiddenError, "an agent's key never decides"),
+        ([], [], AGENT_KEY, ForbiddenError, "An agent's key cannot decide"),
         ([_needs(2)], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
         ([_needs(1, "usr_bob"), _needs(2, policy="pol_2")], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
         ([_needs(1, "usr_bob")], [], ALICE, ForbiddenError, "only the assignees"),

@@ -191,7 +191,7 @@ def test_reassigning_takes_the_place_of_the_assignees_and_of_nothing_else() -> N
         (BOB, ["usr_sam"], "away", None, ForbiddenError, "only the assignees"),
         (ALICE, ["usr_sam"], "x" * 501, None, ValidationError, "at most 500"),
         (ALICE, ["usr_sam"], "away", "pol_9", NotFoundError, "no requirement of policy pol_9"),
-        (replace(ALICE, agent_id="agt_1"), ["usr_sam"], "away", None, ForbiddenError, "an agent's key"),
+        (replace(ALICE, agent_id="agt_1"), ["usr_sam"], "away", None, ForbiddenError, "An agent's key"),
     ],
 )
 def test_what_reassigning_refuses(

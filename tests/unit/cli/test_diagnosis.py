@@ -69,7 +69,7 @@ def test_an_instance_that_was_killed_is_one_finding() -> None:
     ("status", "body", "verdict", "says"),
     [
         (200, {"data": []}, Verdict.OK, "answers"),
-        (200, [], Verdict.WRONG, "is that Headgate's API?"),
+        (200, [], Verdict.WRONG, "Is this the address of Headgate's API?"),
         (
             401,
             {"error": {"code": "UNAUTHORIZED", "message": "expired"}},

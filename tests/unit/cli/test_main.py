@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_written_is_named_without_a_traceback(tmp_path: Pa
 def test_keys_that_are_not_here_are_looked_for_where_the_workers_have_them(tmp_path: Path) -> None:
     done = _headgate("audit", "key", "rotate", HOME=str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"headgate: there are no signing keys at {tmp_path}")
+    assert done.stderr.startswith(f"headgate: No signing keys at {tmp_path}")
     assert "HEADGATE_DATA_DIR=.headgate" in done.stderr
 
 

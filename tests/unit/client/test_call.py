@@ -110,7 +110,7 @@ def test_a_defect_is_not_repeated_and_text_is_not_json() -> None:
         _client(transport, []).send(Call("GET", "/x"))
     assert len(seen) == 1
     transport, _ = _answers(httpx.Response(200, text="<html>"))
-    with pytest.raises(UnreachableError, match="is that Headgate's API"):
+    with pytest.raises(UnreachableError, match="Is this the address of Headgate's API"):
         _client(transport, []).send(Call("GET", "/x"))
 
 

@@ -123,9 +123,9 @@ def _changed(made: MadePack, name: str, old: str, new: str) -> bytes:
 @pytest.mark.parametrize(
     ("name", "old", "new", "reason"),
     [
-        ("action.json", '"tool":"mail"', '"tool":"note"', "action.json does not say what the events say"),
-        ("decision.json", '"high"', '"low"', "decision.json does not say"),
-        ("approval.json", "ann@example.com", "bob@example.com", "approval.json does not say"),
+        ("action.json", '"tool":"mail"', '"tool":"note"', "action.json does not agree with the events"),
+        ("decision.json", '"high"', '"low"', "decision.json does not agree"),
+        ("approval.json", "ann@example.com", "bob@example.com", "approval.json does not agree"),
         ("events.json", "“fine”", "“nope”", "the payload is not the one that was recorded"),
         ("events.json", "execution.completed", "execution.failed", "not in the tree that was signed"),
         ("events.json", "index 42", "index 41", "proved as number 42"),
@@ -273,7 +273,7 @@ def test_both_ways_to_call_it_agree(made_pack: MadePack, tmp_path: Path, command
     assert json.loads(as_json.stdout)["cosigned_by"][0]["name"] == "witness.example/w1"
     found = call(bad, "--key", key_file)
     assert (found.returncode, found.stdout) == (1, "")
-    assert "NOT VALID: action.json does not say" in found.stderr
+    assert "NOT VALID: action.json does not agree" in found.stderr
     for arguments in ((key_file, "--key", key_file), (tmp_path / "none", "--key", key_file), (good, "--key", "x")):
         assert call(*arguments).returncode == 2
     assert json.loads(call(bad, "--key", key_file, "--json").stdout)["valid"] is False

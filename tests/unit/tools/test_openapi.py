@@ -132,8 +132,8 @@ def test_what_the_document_does_not_say_is_chosen_carefully(catalogue) -> None:
         ({"servers": []}, "does not say where the API is"),
         ({"servers": [{"url": "/v2"}]}, "does not say where the API is"),
         ({"paths": {}}, "no operation"),
-        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "http://elsewhere/x"}]}}}}, "leads out of the document"),
-        ({"paths": {"/a": {"$ref": "#/paths/~1a"}}}, "circle"),
+        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "http://elsewhere/x"}]}}}}, "points outside the document"),
+        ({"paths": {"/a": {"$ref": "#/paths/~1a"}}}, "circular"),
     ],
 )
 def test_documents_that_are_refused(change: JsonObject, says: str) -> None:

@@ -117,7 +117,7 @@ async def test_two_people_approve_one_action(new_gate) -> None:
     error = unseen.json()["error"]
     assert (unseen.status_code, error["details"]["edited_by"]) == (409, first.json()["approved_by"]["id"])
     over = await approve(gate, approval_id, "bob", params={"to": "ACME", "amount": 2})
-    assert (over.status_code, "it can no longer be edited" in over.json()["error"]["message"]) == (409, True)
+    assert (over.status_code, "so it cannot be edited" in over.json()["error"]["message"]) == (409, True)
     assert (await approve(gate, approval_id, "bob", digest=error["details"]["digest"])).json()["status"] == "approved"
 
     another = (await asked(gate))["approval_id"]

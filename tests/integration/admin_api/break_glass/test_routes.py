@@ -62,7 +62,7 @@ async def test_somebody_else_reviews_it(gate) -> None:
 
     frida_approves = gate.person("frida", Role.APPROVER)
     refused = await frida_approves.post(f"{path}/review", json={"outcome": "justified"})
-    assert (refused.status_code, "somebody else" in refused.json()["error"]["message"]) == (403, True)
+    assert (refused.status_code, "second person" in refused.json()["error"]["message"]) == (403, True)
     # Who comes through another issuer with the same address is the same person.
     token = gate.api.token(gate.org_id, Role.APPROVER, subject="frida elsewhere", email="Frida@example.com")
     elsewhere = gate.client(Authorization=f"Bearer {token}")

@@ -132,4 +132,4 @@ async def test_a_credential_that_cannot_be_refreshed_says_so(gate) -> None:
     person = gate.person()
     made = await make(person)
     answer = await person.post(f"/v1/connections/{made['id']}/refresh", json={})
-    assert answer.status_code == 409 and "not refreshed" in answer.json()["error"]["message"]
+    assert answer.status_code == 409 and "cannot be refreshed" in answer.json()["error"]["message"]

@@ -150,7 +150,7 @@ async def test_a_body_that_was_put_away_and_is_gone_refuses_the_pack(gate, check
     assert (await gate.person().post("/admin/audit/verify")).json()["valid"], "verifying opens no body"
     refused = await gate.person().get(f"/admin/audit/actions/{action['id']}/proof-pack")
     assert refused.status_code == 503
-    assert "are not where they should be" in refused.json()["error"]["message"]
+    assert "the stored bodies of the action are missing" in refused.json()["error"]["message"]
 
 
 async def test_checkpoints_are_listed_and_shown_to_be_consistent(gate, checkpointer) -> None:

@@ -259,7 +259,7 @@ async def test_the_provider_is_gone(house: House) -> None:
         address = await house.sent_back(browser)
         house.provider.stop()
         answer = await browser.get(address)
-        assert (answer.status_code, "out of reach" in answer.text) == (503, True)
+        assert (answer.status_code, "cannot be reached" in answer.text) == (503, True)
         assert COOKIE not in browser.cookies
 
 

@@ -52,7 +52,7 @@ async def test_set_shown_tested_and_looked_at(world, board: Board) -> None:
 async def test_what_fails_says_why(world, board: Board) -> None:
     linear = await start(world, FakeLinear)
     code, _, err = await _headgate(board, "set", "linear", "-", given="{")
-    assert (code, "no JSON" in err) == (1, True)
+    assert (code, "not JSON" in err) == (1, True)
     code, _, err = await _headgate(board, "set", "linear", "-", given='{"enabled": true}')
     assert (code, "team_id" in err) == (1, True)
     wrong = json.dumps(linear.document(api_key="wrong"))

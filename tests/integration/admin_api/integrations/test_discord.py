@@ -97,7 +97,7 @@ async def test_who_may_not_decides_nothing_and_is_told(board: Board, discord: Fa
     other = Board(await new_gate(), board.worker, board.clock)
     theirs = await other.ask()
     foreign = (await board.send(*signed(pressed(f"approve:{theirs.approval_id}")))).json()
-    assert "not asked here" in foreign["data"]["content"]
+    assert "not sent to this channel" in foreign["data"]["content"]
     assert (await asked.status(), await theirs.status()) == ("pending", "pending")
 
 

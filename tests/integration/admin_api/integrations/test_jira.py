@@ -195,7 +195,7 @@ async def test_what_was_edited_since_is_not_approved_from_its_ticket(new_gate, w
     assert await board.work() == []
     said = "\n".join(jira.texts(issue["id"]))
     assert "The action was edited" in said
-    assert "look at the action as it is now" in said
+    assert "The action has changed" in said
 
 
 type Change = Callable[[Board, FakeJira], Awaitable[None]]

@@ -132,7 +132,7 @@ async def test_the_pages_form_decides_as_its_person_once(gate, browser) -> None:
     assert "<form" not in after.text
     replayed = await browser.post(path, data={"decision": "deny", "reason": "no"}, headers=_OWN)
     assert replayed.status_code == 409
-    assert "approved already" in replayed.text
+    assert "already approved" in replayed.text
     assert await asked.status() == "approved"
 
 
@@ -207,7 +207,7 @@ async def test_who_has_not_signed_in_for_long_decides_nothing_until_they_do(gate
     path = await asked.link(ada)
     superuser.execute("UPDATE users SET last_seen_at = now() - interval '31 days' WHERE user_id = %s", [ada])
     shown = await browser.get(path)
-    assert "sign in" in shown.text and "<form" not in shown.text
+    assert "Sign in" in shown.text and "<form" not in shown.text
     assert (await browser.post(path, data={"decision": "approve"}, headers=_OWN)).status_code == 403
     assert await asked.status() == "pending"
     superuser.execute("UPDATE users SET last_seen_at = now() - interval '29 days' WHERE user_id = %s", [ada])

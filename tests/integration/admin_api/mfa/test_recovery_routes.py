@@ -60,7 +60,7 @@ async def test_which_session_each_route_needs(gate, person) -> None:
     for method, path in ALL:
         refused = await key.request(method, path, json={"code": "7KQ2-M4XW-9TBC"} if method == "POST" else None)
         assert refused.status_code == 403, path
-        assert "not a key" in refused.json()["error"]["message"]
+        assert "not an API key" in refused.json()["error"]["message"]
         assert (await gate.client().request(method, path)).status_code == 401
         assert (await gate.as_agent.request(method, path)).status_code == 403  # a valid key, and no person
 
@@ -131,7 +131,7 @@ async def test_other_sessions_are_closed_and_the_one_that_asked_goes_on(person) 
                 break
             await asyncio.sleep(0.05)
         assert answer.status_code == 401
-        assert "sign in again" in answer.json()["error"]["message"]
+        assert "Sign in again" in answer.json()["error"]["message"]
     assert (await asking.get("/v1/mfa/totp")).status_code == 200
     assert (await person().get("/v1/mfa/totp")).status_code == 200
 

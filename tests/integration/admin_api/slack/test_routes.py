@@ -105,7 +105,7 @@ async def test_who_left_their_provider_and_not_slack_decides_nothing(chat: Chat,
     ada, asked = await user_of(gate, "ada"), await chat.ask()
     superuser.execute("UPDATE users SET last_seen_at = now() - interval '31 days' WHERE user_id = %s", [ada])
     await chat.press(chat.payload("approve", asked.approval_id))
-    assert "sign in" in await chat.said()
+    assert "Sign in" in await chat.said()
     assert await asked.status() == "pending"
 
 

@@ -127,8 +127,8 @@ async def test_a_recovery_code_removes_the_app(signed_in) -> None:
 @pytest.mark.parametrize(
     ("action", "code", "status", "words"),
     [
-        ("activate", "000000", 409, "no enrolment"),
-        ("step-up", "000000", 409, "no second factor"),
+        ("activate", "000000", 409, "No enrolment"),
+        ("step-up", "000000", 409, "No second factor"),
         ("step-up", "x", 400, "code"),
         ("codes", "", 403, "aal2"),
         ("recover", "0000-0000-0000", 400, "code"),
