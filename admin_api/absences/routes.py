@@ -1,5 +1,6 @@
 """/v1/absences: name who decides in your place while you are away. An administrator may do it for anybody."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -15,7 +16,10 @@ from admin_api.text import StorableText
 from headgate.approvals.absence_store import list_absences
 from headgate.approvals.absences import NOTE_MAX_CHARACTERS, Absence
 from headgate.approvals.administer_absences import AbsenceRequest, announce_absence, call_off_absence
+from headgate.db.database import Connection
 from headgate.kernel.errors import ForbiddenError
+from headgate.organizations.model import User
+from headgate.organizations.store import find_users
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
@@ -33,9 +37,13 @@ class NewAbsence(BaseModel):
 
 
 class AbsenceAnswer(BaseModel):
+    """The names are those of now: a person's name, or their e-mail address."""
+
     id: str
     user_id: str
+    user_name: str | None
     stand_in: str
+    stand_in_name: str | None
     starts_at: datetime = Field(serialization_alias="from")
     ends_at: datetime = Field(serialization_alias="until")
     note: str | None
@@ -58,7 +66,8 @@ async def list_all(
             offset=page.offset,
             exact_total=page.exact_total,
         )
-    return counted_page(page, [_answer(one) for one in absences], total.total, is_minimum=total.is_minimum)
+        people = await _people(connection, principal.org_id, absences)
+    return counted_page(page, [_answer(one, people) for one in absences], total.total, is_minimum=total.is_minimum)
 
 
 @router.post("/v1/absences", status_code=201)
@@ -68,7 +77,8 @@ async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: Cu
     request = AbsenceRequest(body.stand_in, body.starts_at, body.ends_at, body.note, body.user_id)
     async with administer(principal, dependencies) as change:
         absence = await announce_absence(change, request, is_admin=principal.is_admin)
-    return _answer(absence)
+        people = await _people(change.connection, change.org_id, [absence])
+    return _answer(absence, people)
 
 
 @router.delete("/v1/absences/{id}")
@@ -76,7 +86,8 @@ async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: Cur
     """You are back, or do not leave. What was decided in your place stays."""
     async with administer(principal, dependencies) as change:
         absence = await call_off_absence(change, id, is_admin=principal.is_admin)
-    return _answer(absence)
+        people = await _people(change.connection, change.org_id, [absence])
+    return _answer(absence, people)
 
 
 def _check_person(agent_id: str | None) -> None:
@@ -84,11 +95,19 @@ def _check_person(agent_id: str | None) -> None:
         raise ForbiddenError("An agent's key cannot decide approvals, and cannot name a delegate.")
 
 
-def _answer(absence: Absence) -> AbsenceAnswer:
+async def _people(connection: Connection, org_id: str, absences: Sequence[Absence]) -> Mapping[str, User]:
+    named = {user_id for one in absences for user_id in (one.user_id, one.stand_in)}
+    return await find_users(connection, org_id, sorted(named))
+
+
+def _answer(absence: Absence, people: Mapping[str, User]) -> AbsenceAnswer:
+    user, stand_in = people.get(absence.user_id), people.get(absence.stand_in)
     return AbsenceAnswer(
         id=absence.absence_id,
         user_id=absence.user_id,
+        user_name=None if user is None else user.name or user.email,
         stand_in=absence.stand_in,
+        stand_in_name=None if stand_in is None else stand_in.name or stand_in.email,
         starts_at=absence.starts_at,
         ends_at=absence.ends_at,
         note=absence.note,

@@ -18,6 +18,7 @@ from admin_api.web.browser_name import browser_name
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ForbiddenError, HeadgateError, ValidationError
 from headgate.mfa.model import Person
@@ -122,6 +123,7 @@ async def _page(api: Api, more: Mapping[str, object] | None = None, *, status: i
         "is_confirming": False,
         "codes": None,
         "passkey_message": None,
+        "may_decide": api.may(Scope.APPROVALS_WRITE),
     }
     context |= await _second_factor(api, person)
     return await shell_page(api, "account.html", "/account", context | dict(more or {}), status=status)

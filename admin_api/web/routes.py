@@ -4,6 +4,7 @@ from typing import Final
 
 from fastapi import APIRouter
 
+from admin_api.web.absences import router as absences
 from admin_api.web.account import router as account
 from admin_api.web.activity import router as activity
 from admin_api.web.agents import router as agents
@@ -13,6 +14,7 @@ from admin_api.web.connections import router as connections
 from admin_api.web.decide import router as decide
 from admin_api.web.destinations import router as destinations
 from admin_api.web.executions import router as executions
+from admin_api.web.groups import router as groups
 from admin_api.web.inbox import router as inbox
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
@@ -37,6 +39,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     traffic,
     reports,
     account,
+    absences,
     stop,
     more,
     agents,
@@ -44,6 +47,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     policies,
     settings,
     members,
+    groups,
     destinations,
     webhooks,
     keys,

@@ -25,6 +25,7 @@ _GROUPS: Final = (
         "People",
         (
             Tab("Members", "/settings/members", "Who may sign in here, with which roles. Invite people."),
+            Tab("Approver groups", "/settings/groups", "Groups of people that policies name as approvers."),
             Tab("Keys", "/settings/keys", "Keys with which programs use the API."),
         ),
     ),

@@ -82,7 +82,9 @@ async def list_absences(
     all."""
     person = "" if user_id is None else " AND (user_id = %(user)s OR stand_in = %(user)s)"
     values = {"org": org_id, "since": since, "user": user_id}
-    source = sql.SQL("approver_absences WHERE org_id = %(org)s AND ends_at > %(since)s" + person)
+    # One that was called off before it began lasts a microsecond (``end_absence``).
+    over = " AND ends_at > %(since)s AND ends_at > starts_at + interval '1 microsecond'"
+    source = sql.SQL("approver_absences WHERE org_id = %(org)s" + over + person)
     page = sql.SQL("SELECT {} FROM {} ORDER BY starts_at, absence_id LIMIT %(limit)s OFFSET %(offset)s")
     cursor = await connection.execute(
         page.format(sql.SQL(_COLUMNS), source), {**values, "limit": limit, "offset": offset}, prepare=False

@@ -15,8 +15,10 @@ AbsenceAnswer = TypedDict(
         "id": "str",
         "note": "str | None",
         "stand_in": "str",
+        "stand_in_name": "str | None",
         "until": "str",
         "user_id": "str",
+        "user_name": "str | None",
     },
 )
 

@@ -82,6 +82,8 @@ PAGES: Final = (
     Page("/more", Scope.APPROVALS_READ),
     Page("/settings", Scope.ADMIN),
     Page("/settings/members", Scope.ADMIN),
+    Page("/settings/groups", Scope.ADMIN),
+    Page("/settings/groups/{group_name}", Scope.ADMIN),
     Page("/settings/destinations", Scope.ADMIN),
     Page("/settings/webhooks", Scope.ADMIN),
     Page("/settings/webhooks/{webhook_id}", Scope.ADMIN),
@@ -98,6 +100,7 @@ PAGES: Final = (
     Page("/reports", Scope.AUDIT_READ),
     # sign in, account
     Page("/account"),
+    Page("/account/absences", Scope.APPROVALS_READ),
     Page("/auth/login", is_public=True),
     Page("/auth/login?signed_out=1", is_public=True),
     Page("/auth/local/nonsense", status=401, is_public=True),

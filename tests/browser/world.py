@@ -42,6 +42,8 @@ class World:
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
+        group = {"name": "release-managers", "description": HOSTILE[0], "members": ["ana@example.com"]}
+        self.names["group_name"] = administrator.api.post("/admin/approver-groups", json=group).json()["name"]
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()

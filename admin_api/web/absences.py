@@ -1,0 +1,90 @@
+"""/account/absences: who decides in a person's place, from when until when. An administrator names it for anybody."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.absences.routes import NewAbsence, call_off, create, list_all
+from admin_api.identifiers import AbsenceId
+from admin_api.pagination import PageRequest
+from admin_api.users.routes import list_all as list_users
+from admin_api.users.schemas import UserAnswer
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to
+from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/account/absences"
+_AT_ONCE: Final = 200
+_FIELDS: Final = ("stand_in", "from", "until", "note", "user_id")
+
+
+@router.get(_PATH, response_class=Response)
+async def absences(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def announce(api: CurrentApi) -> Response:
+    form = await form_of(api.request)
+    try:
+        values = {
+            "stand_in": form.text("stand_in"),
+            "from": _utc(form, "from"),
+            "until": _utc(form, "until"),
+            "note": form.optional("note"),
+            "user_id": form.optional("user_id"),
+        }
+        await api.call(create, checked(NewAbsence, values), api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _page(api, form, error)
+    return back_to(_PATH)
+
+
+@router.post("/account/absences/{absence_id}", response_class=Response)
+async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
+    """Ends it now, or before it begins."""
+    await api.call(call_off, absence_id, api.principal, api.dependencies)
+    return back_to(_PATH)
+
+
+def _utc(form: Form, name: str) -> datetime | None:
+    """A field of the type datetime-local (HTML, section 2.3.5.5), meant as UTC. Raises ValidationError."""
+    text = form.optional(name)
+    try:
+        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise ValidationError(
+            f"{name}: expected a date and a time, such as 2026-12-24T18:00",
+            details={"field": name, "reason": "not a time"},
+        ) from error
+
+
+async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
+    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    context = {
+        "absences": (await api.call(list_all, page, api.principal, api.dependencies)).data,
+        "people": await _people(api),
+        "own_id": api.principal.user_id,
+        "may_change": api.may(Scope.APPROVALS_WRITE),
+        "typed": {name: form.text(name) if form is not None else "" for name in _FIELDS},
+        "message": None if error is None else error.message,
+    }
+    status = 200 if error is None else error.http_status
+    return await shell_page(api, "absences.html", "/account", context, status=status)
+
+
+async def _people(api: Api) -> list[UserAnswer]:
+    """Whom an administrator may choose; others write an address."""
+    if not api.may(Scope.ADMIN):
+        return []
+    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    found = await api.call(list_users, page, api.principal, api.dependencies)
+    return [one for one in found.data if one.deactivated_at is None]
