@@ -1,7 +1,10 @@
 """/admin/settings/{integration}: one pair of routes for each row of the table, all made by the same code."""
 
 import time
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
@@ -9,7 +12,7 @@ from starlette.responses import Response
 
 from admin_api.change import administer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies, dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
@@ -21,7 +24,8 @@ from admin_api.integrations.schemas import (
     answer_description,
     request_description,
 )
-from admin_api.pagination import CountedPage, CurrentPage, counted_page
+from admin_api.pagination import CountedPage, CurrentPage, PageRequest, counted_page
+from admin_api.principal import Principal
 from admin_api.settings.versions import SettingVersionAnswer, versions_page
 from headgate.audit.model import EventType
 from headgate.deliveries.model import TargetKind
@@ -41,7 +45,26 @@ from headgate.organizations.stored_rules import destination_rules
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
-def _add(integration: Integration) -> None:
+@dataclass(frozen=True, slots=True)
+class SettingsRoutes:
+    """The functions of one integration's settings."""
+
+    get: Callable[[Request], Awaitable[Response]]
+    put: Callable[[Request, str | None], Awaitable[Response]]
+    test: Callable[[Principal, Dependencies], Awaitable[IntegrationTestAnswer]]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRoutes:
+    """The functions of what was set before, was sent to one integration and came in from it."""
+
+    versions: Callable[[PageRequest, Principal, Dependencies], Awaitable[CountedPage[SettingVersionAnswer]]]
+    deliveries: Callable[[PageRequest, Principal, Dependencies], Awaitable[CountedPage[DeliveryAnswer]]]
+    again: Callable[[str, Principal, Dependencies], Awaitable[DeliveryAnswer]]
+    receipts: Callable[[Principal, Dependencies], Awaitable[ReceiptsAnswer]]
+
+
+def _add(integration: Integration) -> SettingsRoutes:
     """The routes of one integration. What is described of their bodies is what is checked."""
     path, cls, word = f"/admin/settings/{integration.value}", SETTINGS[integration], integration.name.lower()
 
@@ -103,9 +126,10 @@ def _add(integration: Integration) -> None:
         name=f"set_{word}_settings",
     )
     router.add_api_route(f"{path}/test", test, methods=["POST"], name=f"test_{word}")
+    return SettingsRoutes(get, put, test)
 
 
-def _add_history(integration: Integration) -> None:
+def _add_history(integration: Integration) -> HistoryRoutes:
     """What was set before, what was sent there, and what came in."""
     path, word = f"/admin/settings/{integration.value}", integration.name.lower()
 
@@ -172,6 +196,7 @@ def _add_history(integration: Integration) -> None:
         name=f"redeliver_{word}",
     )
     router.add_api_route(f"{path}/receipts", receipts, methods=["GET"], name=f"list_{word}_receipts")
+    return HistoryRoutes(versions, deliveries, again, receipts)
 
 
 def _answer(integration: Integration, stored: Stored | None) -> Response:
@@ -195,6 +220,6 @@ def _since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 3)
 
 
-for _integration in SETTINGS:
-    _add(_integration)
-    _add_history(_integration)
+ROUTES: Final[Mapping[Integration, tuple[SettingsRoutes, HistoryRoutes]]] = MappingProxyType(
+    {one: (_add(one), _add_history(one)) for one in SETTINGS}
+)

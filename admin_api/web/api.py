@@ -10,11 +10,14 @@ from typing import Annotated
 
 from fastapi import Depends
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message
 
 from admin_api.dependencies import Dependencies, dependencies_of, principal_of
 from admin_api.guarded_route import access_of_endpoint
 from admin_api.principal import Principal
 from headgate.agents.scopes import Scope, require_scope
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ForbiddenError
 
 
@@ -35,6 +38,15 @@ class Api:
             require_scope(self.principal.scopes, access.scope)
         return await endpoint(*given, **named)
 
+    def sending(self, document: JsonValue) -> Request:
+        """This request with a document as its body, for a route that reads its body itself."""
+        body = canonical_bytes(document)
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return Request(self.request.scope, receive)
+
     def may(self, scope: Scope) -> bool:
         """Whether a call that asks for this scope would be let in."""
         try:
@@ -42,6 +54,12 @@ class Api:
         except ForbiddenError:
             return False
         return True
+
+
+def document_in(answer: Response) -> JsonObject:
+    """The object that a route answered as JSON."""
+    document = parse_strict(bytes(answer.body))
+    return document if isinstance(document, dict) else {}
 
 
 def _api_of(request: Request) -> Api:

@@ -16,6 +16,8 @@ from admin_api.web.destinations import router as destinations
 from admin_api.web.executions import router as executions
 from admin_api.web.groups import router as groups
 from admin_api.web.inbox import router as inbox
+from admin_api.web.integration import router as integration
+from admin_api.web.integrations import router as integrations
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
 from admin_api.web.more import router as more
@@ -49,6 +51,8 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     members,
     groups,
     destinations,
+    integrations,
+    integration,
     webhooks,
     keys,
     connections,

@@ -35,7 +35,10 @@ _GROUPS: Final = (
     ),
     (
         "Messages",
-        (Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),),
+        (
+            Tab("Integrations", "/settings/integrations", "Slack, Teams, Jira and others, where people decide."),
+            Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),
+        ),
     ),
 )
 

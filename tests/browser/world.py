@@ -44,6 +44,7 @@ class World:
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
         group = {"name": "release-managers", "description": HOSTILE[0], "members": ["ana@example.com"]}
         self.names["group_name"] = administrator.api.post("/admin/approver-groups", json=group).json()["name"]
+        self.names["integration"] = "github"
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()

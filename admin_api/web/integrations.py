@@ -1,0 +1,50 @@
+"""/settings/integrations: the platforms on which people see requests and decide, and which of them are set up."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.integrations.routes import ROUTES
+from admin_api.web.api import Api, CurrentApi, document_in
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import settings_page
+from headgate.integrations.model import Integration
+from headgate.kernel.canonical_json import JsonObject
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+INTEGRATIONS_PATH: Final = "/settings/integrations"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """``what``: what people do there."""
+
+    name: str
+    what: str
+
+
+PLATFORMS: Final = {
+    Integration.SLACK: Platform("Slack", "Posts requests to a channel. People decide with its buttons."),
+    Integration.TEAMS: Platform("Microsoft Teams", "Posts requests as cards. Their link leads to the decision."),
+    Integration.DISCORD: Platform("Discord", "Posts requests to a channel. People decide with its buttons."),
+    Integration.JIRA: Platform("Jira", "Opens a ticket for each request. Moving it decides."),
+    Integration.LINEAR: Platform("Linear", "Opens an issue for each request. Moving it decides."),
+    Integration.SERVICENOW: Platform("ServiceNow", "Opens a record for each request. Its approval field decides."),
+    Integration.GITHUB: Platform("GitHub", "Deployments and pull requests wait for an approval."),
+    Integration.GITHUB_ACTIONS: Platform("GitHub Actions", "Workflows get short-lived keys for their agent."),
+}
+
+
+@router.get(INTEGRATIONS_PATH, response_class=Response)
+async def integrations(api: CurrentApi) -> Response:
+    rows = [(one, platform, await load_integration(api, one)) for one, platform in PLATFORMS.items()]
+    return await settings_page(api, "integrations.html", INTEGRATIONS_PATH, {"rows": rows, "message": None})
+
+
+async def load_integration(api: Api, integration: Integration) -> JsonObject:
+    """What is set, without secrets."""
+    settings, _ = ROUTES[integration]
+    return document_in(await api.call(settings.get, api.request))
