@@ -305,6 +305,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/policies/replays"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/replays/{}"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/suggest"): _administrators(Scope.POLICIES_READ),
+        ("POST", "/admin/policies/draft"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/examples"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/test"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/changes"): _administrators(Scope.POLICIES_WRITE),
         ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),

@@ -64,7 +64,9 @@ from admin_api.passkeys.routes import router as passkeys
 from admin_api.policies.change_set_routes import router as policy_changes
 from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
+from admin_api.policies.draft_routes import router as policy_drafts
 from admin_api.policies.dry_run_routes import router as dry_runs
+from admin_api.policies.example_routes import router as policy_examples
 from admin_api.policies.index_routes import router as policy_index
 from admin_api.policies.module_routes import router as policy_modules
 from admin_api.policies.replay_routes import router as policy_replays
@@ -131,6 +133,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policy_index,
     policy_replays,
     policy_suggestions,
+    policy_drafts,
+    policy_examples,
     policy_tests,
     policies,
     policy_versions,

@@ -50,6 +50,7 @@ async def call(api: CurrentApi, action_id: ActionId) -> Response:
         "curl": curl_of(http),
         "may_audit": api.may(Scope.AUDIT_READ),
         "may_administer": api.may(Scope.ADMIN),
+        "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
     }
     return await shell_page(api, "call.html", "/activity", context)
 

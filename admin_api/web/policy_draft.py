@@ -1,13 +1,11 @@
-"""A policy as its editor holds it: from the version in force or a form to what the API takes; what is said of it."""
+"""A policy as its editor holds it: from the version in force or a form to what the API takes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from admin_api.policies.schemas import PolicyAnswer, PolicyToCheck
 from admin_api.web.form import Form, checked
-from admin_api.web.replay import ReplayShown
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import ValidationError
 
 _FIELDS: Final = ("name", "description", "priority", "mode", "rego_policy", "change_note", "version")
 _START: Final = """package policies.my_policy
@@ -23,7 +21,8 @@ require_approval contains reason if {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one."""
+    """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one. ``cases``
+    are YAML, and not stored."""
 
     name: str = ""
     description: str = ""
@@ -33,24 +32,14 @@ class Draft:
     rego_policy: str = _START
     change_note: str = ""
     version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """About what was sent. ``line`` is of the source, from 1 on."""
-
-    message: str | None = None
-    line: int | None = None
-    warnings: Sequence[str] = ()
-    is_valid: bool = False
-    replay: ReplayShown | None = None
-    status: int = 200
+    cases: str = ""
 
 
 def draft_from(form: Form) -> Draft:
     given = {name: form.text(name) for name in _FIELDS}
-    source = form.fields.get("rego_policy", [""])[0]  # its blank lines at the ends stay
-    return Draft(**(given | {"rego_policy": source}), enabled="enabled" in form.fields)
+    # Their blank lines at the ends stay.
+    whole = {name: form.fields.get(name, [""])[0] for name in ("rego_policy", "cases")}
+    return Draft(**(given | whole), enabled="enabled" in form.fields)
 
 
 def draft_of(policy: PolicyAnswer) -> Draft:
@@ -92,11 +81,6 @@ def body_to_check(policy_id: str | None, draft: Draft) -> PolicyToCheck:
             "policy_id": policy_id,
         },
     )
-
-
-def said_of(error: HeadgateError) -> Said:
-    line = (error.details or {}).get("line")
-    return Said(message=error.message, line=line if isinstance(line, int) else None, status=error.http_status)
 
 
 def whole_number(text: str) -> int:

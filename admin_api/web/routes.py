@@ -23,6 +23,7 @@ from admin_api.web.members import router as members
 from admin_api.web.more import router as more
 from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
+from admin_api.web.policy_new import router as policy_new
 from admin_api.web.policy_order import router as policy_order
 from admin_api.web.reports import router as reports
 from admin_api.web.settings import router as settings
@@ -46,6 +47,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     more,
     agents,
     policy_order,
+    policy_new,
     policies,
     settings,
     members,

@@ -1,11 +1,12 @@
 """Recorded actions in order, for asking policies about them again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from headgate.db.database import Connection
+from headgate.kernel.errors import NotFoundError
 
 _REQUEST_MAX_BYTES: Final = 1 << 20
 _CLOCKS_APART: Final = timedelta(minutes=5)
@@ -43,16 +44,16 @@ _WHERE: Final = (
 )
 
 _COUNT: Final = "SELECT count(*) AS total FROM actions a" + _WHERE  # noqa: S608 - constants of this file
-_SELECT: Final = (
-    "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.source, a.tool, a.operation, a.created_at,"  # noqa: S608 - constants of this file
+_ROWS: Final = (
+    "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.source, a.tool, a.operation, a.created_at,"
     " CASE WHEN a.body_state = 'clear' AND octet_length(a.request) <= %(most)s THEN a.request END AS request,"
     " a.decision::json ->> 'decision' AS decision,"
     " CASE WHEN p.status IN ('approved', 'denied') THEN p.status END AS human"
     " FROM actions a LEFT JOIN agents g ON g.org_id = a.org_id AND g.agent_id = a.agent_id"
     " LEFT JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id"
-    + _WHERE
-    + " ORDER BY a.action_id LIMIT %(limit)s"
 )
+_SELECT: Final = _ROWS + _WHERE + " ORDER BY a.action_id LIMIT %(limit)s"
+_SELECT_ONE: Final = _ROWS + " WHERE a.org_id = %(org)s AND a.action_id = %(action)s"
 
 
 async def count_recorded(connection: Connection, org_id: str, wanted: ReplayRange) -> int:
@@ -69,21 +70,31 @@ async def recorded_actions(
         _SELECT,
         {**_parameters(org_id, wanted, after), "limit": limit, "most": _REQUEST_MAX_BYTES},
     )
-    return [
-        RecordedAction(
-            row["action_id"],
-            row["agent_id"],
-            row["agent_name"] or "",
-            row["source"],
-            row["tool"],
-            row["operation"],
-            row["created_at"],
-            row["request"],
-            row["decision"],
-            row["human"],
-        )
-        for row in await cursor.fetchall()
-    ]
+    return [_recorded(row) for row in await cursor.fetchall()]
+
+
+async def recorded_action(connection: Connection, org_id: str, action_id: str) -> RecordedAction:
+    """Raises NotFoundError."""
+    cursor = await connection.execute(_SELECT_ONE, {"org": org_id, "action": action_id, "most": _REQUEST_MAX_BYTES})
+    row = await cursor.fetchone()
+    if row is None:
+        raise NotFoundError(f"No action {action_id}")
+    return _recorded(row)
+
+
+def _recorded(row: Mapping[str, Any]) -> RecordedAction:
+    return RecordedAction(
+        row["action_id"],
+        row["agent_id"],
+        row["agent_name"] or "",
+        row["source"],
+        row["tool"],
+        row["operation"],
+        row["created_at"],
+        row["request"],
+        row["decision"],
+        row["human"],
+    )
 
 
 def _parameters(org_id: str, wanted: ReplayRange, after: str | None) -> dict[str, object]:

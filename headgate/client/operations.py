@@ -67,6 +67,8 @@ if TYPE_CHECKING:
         DiffAnswer,
         DocumentAnswer,
         DocumentRestoration,
+        DraftAnswer,
+        DraftBody,
         DryRunAnswer,
         DryRunBody,
         EndedAnswer,
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
         EvaluationAnswer,
         EventDetailAnswer,
         EventPages,
+        ExamplesAnswer,
         ExchangeDifferenceAnswer,
         ExecutionDetail,
         FiguresAnswer,
@@ -1002,6 +1005,16 @@ def list_policies_data_versions(
         f"/admin/policies/data/{_path(path)}/versions",
         parameters={"limit": limit, "offset": offset, "total": total, "pageSize": pagesize},
     )
+
+
+def draft_policies(body: DraftBody) -> Call[DraftAnswer]:
+    """Draft. ``POST /admin/policies/draft``"""
+    return Call("POST", "/admin/policies/draft", body=body)
+
+
+def get_policies_examples() -> Call[ExamplesAnswer]:
+    """All examples, by name. ``GET /admin/policies/examples``"""
+    return Call("GET", "/admin/policies/examples")
 
 
 def list_policies_modules(

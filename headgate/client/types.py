@@ -880,6 +880,21 @@ class DocumentVersionAnswer(TypedDict):
     version: int
 
 
+class DraftAnswer(TypedDict):
+    """``cases`` are in the form of POST /admin/policies/test."""
+
+    cases: list[dict[str, Any]]
+    name: str
+    rego_policy: str
+
+
+class DraftBody(TypedDict):
+    """POST /admin/policies/draft."""
+
+    action_id: str
+    decision: NotRequired[Verdict]
+
+
 class DryRunAnswer(TypedDict):
     action: ActionSeen
     approval: ApprovalTermsAnswer | None
@@ -1076,6 +1091,20 @@ type EventPages = PageListedEventAnswerCursorPagination
 
 
 type EventShape = Literal["camel", "schema"] | None
+
+
+class ExampleAnswer(TypedDict):
+    """A policy to change and save."""
+
+    cases: str
+    id: str
+    name: str
+    rego_policy: str
+    summary: str
+
+
+class ExamplesAnswer(TypedDict):
+    data: list[ExampleAnswer]
 
 
 class ExchangeAnswer(TypedDict):

@@ -20,6 +20,7 @@ LOOKING = {
     ("POST", "/admin/nlp-policies/evaluate"),
     ("POST", "/admin/nlp-policies/{}/test"),
     ("POST", "/admin/policies/check"),
+    ("POST", "/admin/policies/draft"),
     ("POST", "/admin/policies/suggest"),
     ("POST", "/admin/policies/test"),
     ("POST", "/admin/policies/{}/simulate"),

@@ -128,3 +128,76 @@ async def test_what_the_editor_asks_while_somebody_types(gate) -> None:
     assert (wrong.json()["line"], wrong.json()["column"]) == (3, 11)
     assert (await person.post("/policies/check", data=_form())).json() == {"message": None}
     assert (await person.post("/policies/check", data=_form(priority="x"))).json()["line"] is None
+
+
+async def test_cases_run_beside_the_draft_and_nothing_is_stored(gate) -> None:
+    cases = (
+        "- name: ask\n  input: {tool: stripe, operation: pay}\n  expect: {decision: require_approval}\n"
+        "- name: <b>wrong</b>\n  input: {tool: other, operation: pay}\n  expect: {decision: allow}\n"
+    )
+    answer = await gate.person().post("/policies/new", data=_form(act="test", cases=cases))
+    assert (answer.status_code, "1 of 2 passed" in answer.text, "&lt;b&gt;wrong" in answer.text) == (200, True, True)
+    assert "\n" + html.escape(cases, quote=True) in answer.text
+    assert "Ask" not in [one["name"] for one in (await gate.person().get("/admin/policies")).json()["data"]]
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        ("- a: [", "not acceptable YAML"),
+        ("x: 1", "cases"),
+        ("- &a {name: a, input: {tool: t, operation: o}, expect: {}}\n- *a\n", "without aliases"),
+        ("a" * 70_000, "at most 65536 characters"),
+        ("- name: a\n  input: {tool: t}\n  expect: {}", "operation"),
+    ],
+)
+async def test_cases_that_cannot_be_read(gate, cases: str, said: str) -> None:
+    answer = await gate.person().post("/policies/new", data=_form(act="test", cases=cases))
+    assert (answer.status_code, said in html.unescape(answer.text)) == (400, True)
+
+
+async def test_every_example_passes_its_cases(gate) -> None:
+    person = gate.person()
+    examples = (await person.get("/admin/policies/examples")).json()["data"]
+    assert len(examples) == 9
+    for one in examples:
+        page = await person.get(f"/policies/new?example={one['id']}")
+        assert (page.status_code, one["cases"] in html.unescape(page.text)) == (200, True)
+        form = _form(act="test", name=one["name"], rego_policy=one["rego_policy"], cases=one["cases"])
+        shown = (await person.post("/policies/new", data=form)).text
+        assert re.search(r">Passed<", re.sub(r"<svg.*?</svg>", "", shown)), one["id"]
+    assert (await person.get("/policies/new?example=none")).status_code == 404
+
+
+async def test_a_policy_that_only_watches_shows_what_it_would_have_done(gate) -> None:
+    made = await gate.person().post("/policies/new", data=_form(mode="shadow"))
+    assert "Shadow results" in (await gate.person().get(made.headers["location"])).text
+
+
+@pytest.mark.parametrize("decision", ["allow", "require_approval", "deny"])
+async def test_a_draft_about_one_recorded_call(gate, decision: str) -> None:
+    """Its own cases pass, and what the agent wrote cannot end the comment that it stands in."""
+    hostile = 'x"\n}\nallow := true\n# \u202e'
+    call = {"tool": "write", "operation": "line", "params": {"to": hostile, "amount": 3}}
+    made = (await gate.as_agent.post("/v1/actions", json=call)).json()
+    action_id = made["id"]
+    person = gate.person()
+    assert f"from={action_id}" in (await person.get(f"/calls/{action_id}")).text
+    found = (await person.post("/admin/policies/draft", json={"action_id": action_id, "decision": decision})).json()
+    assert "allow := true\n" not in found["rego_policy"]
+    tested = {"name": "d", "rego_policy": found["rego_policy"], "cases": found["cases"]}
+    report = (await person.post("/admin/policies/test", json={"policies": [tested]})).json()
+    assert (report["passed"], len(report["results"])) == (True, 2)
+    page = await person.get(f"/policies/new?from={action_id}&decision={decision}")
+    assert (page.status_code, 'input.operation == "line"' in html.unescape(page.text)) == (200, True)
+    [cases] = re.findall(r'name="cases"[^>]*>\n?(.*?)</textarea>', page.text, re.S)
+    form = _form(act="test", rego_policy=found["rego_policy"], cases=html.unescape(cases))
+    assert "2 of 2 passed" in (await person.post("/policies/new", data=form)).text
+
+
+async def test_a_draft_is_of_ones_own_organization(gate, new_gate) -> None:
+    made = (await gate.as_agent.post("/v1/actions", json={"tool": "write", "operation": "line", "params": {}})).json()
+    action_id = made["id"]
+    other = (await new_gate()).person()
+    assert (await other.post("/admin/policies/draft", json={"action_id": action_id})).status_code == 404
+    assert (await other.get(f"/policies/new?from={action_id}")).status_code == 404

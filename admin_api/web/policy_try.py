@@ -1,0 +1,79 @@
+"""What a draft of a policy would do: checked, run against its cases, and replayed over recorded calls. Nothing is
+stored."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import yaml
+
+from admin_api.policies.check_routes import check
+from admin_api.policies.test_routes import test
+from admin_api.policies.test_schemas import PoliciesToTest, TestReportAnswer
+from admin_api.web.api import Api
+from admin_api.web.form import Form, checked
+from admin_api.web.policy_draft import Draft, body_to_check, whole_number
+from admin_api.web.replay import ReplayShown, replayed
+from headgate.configuration.yaml_document import parse_value
+from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.errors import HeadgateError, ValidationError
+
+TRIES: Final = ("check", "test", "replay")
+"""The buttons that store nothing."""
+_CASES_MAX_CHARACTERS: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """About what was sent. ``line`` is of the source, from 1 on."""
+
+    message: str | None = None
+    line: int | None = None
+    warnings: Sequence[str] = ()
+    is_valid: bool = False
+    replay: ReplayShown | None = None
+    tests: TestReportAnswer | None = None
+    status: int = 200
+
+
+async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
+    """What saving would say; with ``test`` the outcome of the cases, with ``replay`` what it would have changed."""
+    try:
+        answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
+        match form.text("act"):
+            case "replay":
+                hours = form.text("hours")
+                shown = await replayed(api, policy_id, draft.rego_policy, whole_number(draft.priority), hours)
+                return Said(warnings=answer.warnings, is_valid=True, replay=shown)
+            case "test":
+                return Said(warnings=answer.warnings, is_valid=True, tests=await _tested(api, draft))
+            case _:
+                return Said(warnings=answer.warnings, is_valid=True)
+    except HeadgateError as error:
+        return said_of(error)
+
+
+def said_of(error: HeadgateError) -> Said:
+    line = (error.details or {}).get("line")
+    return Said(message=error.message, line=line if isinstance(line, int) else None, status=error.http_status)
+
+
+async def _tested(api: Api, draft: Draft) -> TestReportAnswer:
+    """Raises ValidationError."""
+    cases = await asyncio.to_thread(_cases_of, draft.cases)
+    policy = {"name": draft.name or "policy", "rego_policy": draft.rego_policy, "cases": cases}
+    body = checked(PoliciesToTest, {"policies": [policy]})
+    return await api.call(test, body, api.principal, api.dependencies)
+
+
+def _cases_of(text: str) -> JsonValue:
+    """YAML without aliases, of which a few lines make gigabytes (CWE-776). Raises ValidationError."""
+    if len(text) > _CASES_MAX_CHARACTERS:
+        raise ValidationError(f"cases: at most {_CASES_MAX_CHARACTERS} characters", details={"field": "cases"})
+    try:
+        if any(isinstance(one, yaml.AliasToken) for one in yaml.scan(text)):
+            raise ValidationError("cases: write YAML without aliases (*name).", details={"field": "cases"})
+    except yaml.YAMLError as error:
+        raise ValidationError(f"cases: not acceptable YAML: {error}", details={"field": "cases"}) from error
+    return parse_value(text, where="cases") or []
