@@ -21,6 +21,7 @@ from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
+from headgate.approvals.escalate import EscalateApproval
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.approvals.reassign import ReassignApproval
 from headgate.db.database import Database
@@ -158,6 +159,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
                 vault,
             ),
             reassign_approval=ReassignApproval(database, clock),
+            escalate_approval=EscalateApproval(database, clock),
             dry_run=DryRun(
                 states=states,
                 database=database,

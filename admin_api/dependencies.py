@@ -27,6 +27,7 @@ from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
+from headgate.approvals.escalate import EscalateApproval
 from headgate.approvals.reassign import ReassignApproval
 from headgate.db.database import Database
 from headgate.evidence.signing_keys import SigningKeySource
@@ -71,6 +72,7 @@ class Dependencies:
     decide_approval: DecideApproval
     edit_approval: EditApproval
     reassign_approval: ReassignApproval
+    escalate_approval: EscalateApproval
     inbound: InboundWork
     outgoing: OutgoingClient
     dry_run: DryRun

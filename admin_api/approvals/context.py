@@ -7,7 +7,6 @@ from headgate.actions.delegation_store import chain_of
 from headgate.approvals.context_store import asked_action, identical_pending, similar_decisions
 from headgate.approvals.model import Approval
 from headgate.db.database import Connection
-from headgate.tools.describe import operation_descriptions
 from headgate.tools.match import CatalogueIndex
 
 _MOST_PARENTS: Final = 10
@@ -26,5 +25,5 @@ async def context_of(connection: Connection, approval: Approval, catalogue: Cata
         await chain_of(connection, org_id, asked.parent_action_id, most=_MOST_PARENTS),
         await similar_decisions(connection, org_id, asked),
         (await identical_pending(connection, org_id, [call])).get(call, []),
-        operation_descriptions(catalogue),
+        catalogue,
     )

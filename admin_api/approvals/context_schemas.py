@@ -1,16 +1,19 @@
 """The member ``context`` of one approval: what the person who decides should see beside the request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic import BaseModel, Field
 
 from headgate.actions.delegation import Chain
+from headgate.approvals.consequences import consequences
 from headgate.approvals.context_store import Asked, SimilarDecisions
 from headgate.approvals.model import Approval
 from headgate.approvals.summary import summary
 from headgate.approvals.visible_text import shown_object, shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.tools.describe import operation_descriptions
+from headgate.tools.match import CatalogueIndex
 
 
 class AgentContext(BaseModel):
@@ -67,6 +70,7 @@ class ContextAnswer(BaseModel):
 
     summary: str
     effect: str | None = Field(description="read, write or destructive; null: nothing says")
+    consequences: list[str] = Field(description="What the catalogue knows of the operation, in sentences.")
     risk_level: str
     why: list[ReasonContext]
     agent: AgentContext
@@ -84,7 +88,7 @@ def context_answer(
     parents: Chain,
     similar: SimilarDecisions,
     identical: Sequence[str],
-    descriptions: Mapping[tuple[str, str], str],
+    catalogue: CatalogueIndex,
 ) -> ContextAnswer:
     hidden: list[str] = []
     request = dict(asked.request)
@@ -92,6 +96,8 @@ def context_answer(
         request["params"] = approval.edit.params
     params, http, delegation = request["params"], request.get("http"), request.get("delegation")
     effect = request.pop("effect", None)
+    effect = effect if isinstance(effect, str) else None
+    entry = catalogue.tools.get(asked.tool, {}).get(asked.operation)
     return ContextAnswer(
         summary=summary(
             agent=asked.agent_name or asked.agent_id,
@@ -99,9 +105,12 @@ def context_answer(
             operation=asked.operation,
             params=params if isinstance(params, dict) else {},
             http=http if isinstance(http, dict) else None,
-            descriptions=descriptions,
+            descriptions=operation_descriptions(catalogue),
         ),
-        effect=effect if isinstance(effect, str) else None,
+        effect=effect,
+        consequences=list(
+            consequences(asked.tool, effect, is_repeatable=None if entry is None else entry.sending.repeatable)
+        ),
         risk_level=approval.risk_level,
         why=[_said(one) for one in asked.policies if isinstance(one, dict)]
         + [_judged(one) for one in asked.nlp if isinstance(one, dict)],

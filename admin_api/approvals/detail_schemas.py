@@ -49,6 +49,7 @@ class RequirementAnswer(BaseModel):
     required_approvals: int
     denials_required: int
     assignees: list[str]
+    escalate_to: list[str] = Field(description="Who is asked as well once it is escalated.")
     roles: dict[str, int]
     separation_of_duties: list[str]
 
@@ -130,6 +131,7 @@ def _requirement(one: Requirement) -> RequirementAnswer:
         required_approvals=one.required_approvals,
         denials_required=one.denials_required,
         assignees=list(one.named),
+        escalate_to=list(one.escalate_to),
         roles={slot.group: slot.count for slot in one.roles},
         separation_of_duties=[duty.value for duty in one.separation_of_duties],
     )

@@ -18,6 +18,7 @@ from admin_api.approvals.schemas import (
     DecisionRequest,
     DeniedAnswer,
     DenyRequest,
+    EscalateRequest,
     ListedApprovalAnswer,
     ReassignRequest,
     decided_answer,
@@ -219,6 +220,22 @@ async def reassign(
         body.said,
         policy_id=body.policy_id,
     )
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        detail = await get_detail(connection, principal.org_id, id)
+    return approval_detail_answer(detail, dependencies.clock(), dependencies.hold_seconds)
+
+
+@router.post("/v1/approvals/{id}/escalate")
+async def escalate(
+    id: ApprovalId,  # noqa: A002 - the specification's name of the parameter
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    body: EscalateRequest | None = None,
+) -> ApprovalDetailAnswer:
+    """Escalate now what the clock would escalate later, once: whom the policy names in `escalate_to` is asked as well,
+    and everybody who is asked is notified. The answer is the approval."""
+    said = (body or EscalateRequest()).said
+    await dependencies.escalate_approval.escalate(principal.org_id, id, voter_of(principal), said)
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_detail(connection, principal.org_id, id)
     return approval_detail_answer(detail, dependencies.clock(), dependencies.hold_seconds)

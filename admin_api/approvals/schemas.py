@@ -86,6 +86,10 @@ class ReassignRequest(_Vote):
     policy_id: Annotated[StorableText, Field(max_length=64)] | None = None
 
 
+class EscalateRequest(_Vote):
+    """``comment`` (or ``reason``) says why."""
+
+
 class HeldActionAnswer(BaseModel):
     tool: str
     operation: str
@@ -120,8 +124,7 @@ class ApprovalAnswer(BaseModel):
     current_approvals: int
     source: str = Field(description="proxy: an intercepted call; api: an action that an agent proposed.")
     held_until: datetime | None = Field(
-        description="Until when the agent's intercepted call waits at most, where no policy says another time; null:"
-        " none waits."
+        description="Until when the agent's intercepted call waits at most; null: none waits."
     )
     repeats: str | None = Field(description="The earlier approval of the same call, used or expired.")
     created_at: datetime
@@ -167,7 +170,8 @@ class DeniedAnswer(BaseModel):
 
 
 def approval_answer(approval: Approval, about: HeldAction, now: datetime, hold_seconds: int) -> ApprovalAnswer:
-    held_until = approval.created_at + timedelta(seconds=hold_seconds)
+    seconds = hold_seconds if about.hold_seconds is None else about.hold_seconds
+    held_until = approval.created_at + timedelta(seconds=seconds)
     waits = approval.source == "proxy" and state_at(approval, now) is ApprovalStatus.PENDING
     return ApprovalAnswer(
         id=approval.approval_id,

@@ -34,6 +34,15 @@ class VersionDetailAnswer(PolicyVersionAnswer):
     policy: PolicyAnswer
 
 
+class DecidingRuleAnswer(BaseModel):
+    """The rule that made a verdict. Its lines null: not known, as several rules may have made it."""
+
+    policy_name: str
+    line: int | None = Field(description="In the policy's Rego, from 1.")
+    last_line: int | None
+    source: str | None = Field(description="From one line to the other.")
+
+
 class DiffAnswer(BaseModel):
     """``diff`` is a unified diff of the Rego, empty where it is the same; ``changes`` are the other fields."""
 

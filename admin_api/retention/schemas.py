@@ -12,7 +12,9 @@ from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
 from headgate.retention.erasure import MOST_AT_ONCE
 from headgate.retention.model import ErasureDepth, ErasureOutcome, HoldScope, LegalHold
 
-type RetentionReason = Annotated[StorableText, Field(min_length=3, max_length=500)]
+type RetentionReason = Annotated[
+    StorableText, Field(min_length=3, max_length=500, json_schema_extra={"pattern": r"^[^\u0000]*$"})
+]
 
 _TARGETS: Final = {HoldScope.AGENT: IdPrefix.AGENT, HoldScope.ACTION: IdPrefix.ACTION}
 

@@ -2,16 +2,22 @@
 
 import difflib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from admin_api.actions.routes import list_all as list_calls
+from admin_api.actions.schemas import ActionAnswer
 from admin_api.approvals.detail_schemas import ApprovalDetailAnswer
 from admin_api.approvals.routes import get
+from admin_api.pagination import ListRequest
 from admin_api.web.api import Api
+from admin_api.web.deciding_rule import rules_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
+_CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
 _FIRST: Final = ("amount", "total", "recipient", "to", "payee", "channel", "email", "destination", "path", "url")
 _FACT_CHARACTERS: Final = 60
@@ -56,8 +62,12 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
     http = http if isinstance(http, dict) else None
     fields = params if http is None else body_of(params, http)
     has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
+    why = [] if context is None else context.why
     return {
         "approval": answer,
+        "rules": await rules_of(api, [(one, one.policy_version) for one in why]),
+        "calls": await _calls_before(api, answer),
+        "escalate_to": list(dict.fromkeys(name for one in answer.requirements for name in one.escalate_to)),
         "context": context,
         "is_open": status is ApprovalStatus.PENDING,
         "status": _KIND[status],
@@ -74,6 +84,15 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "editable": json.dumps(answer.action.params, indent=2, ensure_ascii=False),
         "reasons": REASONS,
     }
+
+
+async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[ActionAnswer]:
+    """What this agent did last before it asked; empty for who may not see calls."""
+    if not api.may(Scope.ACTIONS_READ):
+        return []
+    wanted = ListRequest(_CALLS_BEFORE, 0, exact_total=False, camel=False, cursor=answer.action_id)
+    found = await api.call(list_calls, wanted, api.principal, api.dependencies, agent_id=answer.agent_id)
+    return found.data
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:

@@ -17,12 +17,17 @@ from admin_api.actions.routes import get
 from admin_api.actions.schemas import ActionDetailAnswer
 from admin_api.agents.routes import get as get_agent
 from admin_api.identifiers import ActionId
+from admin_api.pagination import ListRequest
+from admin_api.traffic.filters import WantedTraffic
+from admin_api.traffic.routes import list_all as list_traffic
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import body_of
+from admin_api.web.deciding_rule import rules_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import JsonObject
+from headgate.traffic.store import TrafficFilter
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -48,11 +53,22 @@ async def call(api: CurrentApi, action_id: ActionId) -> Response:
         "timeline": timeline_of(answer),
         "advice": advice_of(answer),
         "curl": curl_of(http),
+        "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
+        "is_captured": await _is_captured(api, action_id),
         "may_audit": api.may(Scope.AUDIT_READ),
         "may_administer": api.may(Scope.ADMIN),
         "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
     }
     return await shell_page(api, "call.html", "/activity", context)
+
+
+async def _is_captured(api: Api, action_id: str) -> bool:
+    """Whether there is an exchange to export."""
+    if not api.may(Scope.AUDIT_READ):
+        return False
+    one = ListRequest(1, 0, exact_total=False, camel=False, cursor=None)
+    wanted = WantedTraffic(TrafficFilter(action_id=action_id), None)
+    return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies)).data)
 
 
 async def _agent_name(api: Api, agent_id: str) -> str:

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.approvals.bulk_routes import BulkDecisionRequest, decide_many
-from admin_api.approvals.routes import approve, deny, reassign
-from admin_api.approvals.schemas import ApproveRequest, DenyRequest, ReassignRequest
+from admin_api.approvals.routes import approve, deny, escalate, reassign
+from admin_api.approvals.schemas import ApproveRequest, DenyRequest, EscalateRequest, ReassignRequest
 from admin_api.grants.routes import approve_and_grant
 from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
@@ -49,7 +49,7 @@ async def decide_several(api: CurrentApi) -> Response:
 
 @router.post("/inbox/{approval_id}", response_class=Response)
 async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
-    """Approve, approve with other params, approve and grant, deny, or ask other people; then the page once more."""
+    """Vote, edit, grant, escalate or reassign; then the page once more."""
     form = await form_of(api.request)
     try:
         await _act(api, approval_id, form)
@@ -76,6 +76,9 @@ async def _act(api: Api, approval_id: str, form: Form) -> None:
             people = [one.strip() for one in form.text("assignees").split(",") if one.strip()]
             asked = checked(ReassignRequest, {"assignees": people, "comment": form.optional("reason")})
             await api.call(reassign, approval_id, asked, principal, dependencies)
+        case "escalate":
+            why = checked(EscalateRequest, {"reason": form.optional("reason")})
+            await api.call(escalate, approval_id, principal, dependencies, why)
         case other:
             raise ValidationError(
                 f"The form says {other[:32]!r}: choose approve or deny.", details={"field": "decision"}

@@ -20,7 +20,7 @@ from headgate.approvals.store import (
     save_attention,
     save_requirements,
 )
-from headgate.audit.model import SYSTEM, Event, EventType
+from headgate.audit.model import SYSTEM, Actor, Event, EventType
 from headgate.audit.store import append
 from headgate.db.database import Connection, Database
 from headgate.db.server_clock import server_now
@@ -57,7 +57,20 @@ async def _each(
 async def _escalate(connection: Connection, before: Approval, now: datetime) -> bool:
     if before.escalated_at is not None or before.escalate_at is None or now < before.escalate_at:
         return False
-    approval = escalated(before, now)
+    await record_escalation(connection, before, escalated(before, now), now, SYSTEM)
+    return True
+
+
+async def record_escalation(
+    connection: Connection,
+    before: Approval,
+    approval: Approval,
+    now: datetime,
+    actor: Actor,
+    email: str | None = None,
+    reason: str | None = None,
+) -> None:
+    """Writes an escalation with its step and its event; the caller holds the row's lock."""
     await save_requirements(connection, approval)
     await save_attention(connection, approval)
     data: JsonObject = {
@@ -65,8 +78,9 @@ async def _escalate(connection: Connection, before: Approval, now: datetime) -> 
         "added": [*newly_asked(before.requirements, approval.requirements)],
         "risk_level": approval.risk_level,
     }
-    await _tell(connection, approval, now, HistoryVerb.ESCALATED, EventType.APPROVAL_ESCALATED, data)
-    return True
+    by = None if actor == SYSTEM else actor.id
+    step = Step(HistoryVerb.ESCALATED, now, by, email, reason, data)
+    await _tell(connection, approval, step, EventType.APPROVAL_ESCALATED, actor)
 
 
 async def _remind(connection: Connection, before: Approval, now: datetime) -> bool:
@@ -75,31 +89,26 @@ async def _remind(connection: Connection, before: Approval, now: datetime) -> bo
     approval = reminded(before, now)
     await save_attention(connection, approval)
     data: JsonObject = {"assignees": [*approval.assignees], "reminder": approval.reminders}
-    await _tell(connection, approval, now, HistoryVerb.REMINDED, EventType.APPROVAL_REMINDED, data)
+    step = Step(HistoryVerb.REMINDED, now, None, data=data)
+    await _tell(connection, approval, step, EventType.APPROVAL_REMINDED, SYSTEM)
     return True
 
 
-async def _tell(
-    connection: Connection,
-    approval: Approval,
-    now: datetime,
-    verb: HistoryVerb,
-    event_type: EventType,
-    data: JsonObject,
-) -> None:
-    await add_step(connection, approval.org_id, approval.approval_id, Step(verb, now, None, data=data))
+async def _tell(connection: Connection, approval: Approval, step: Step, event_type: EventType, actor: Actor) -> None:
+    await add_step(connection, approval.org_id, approval.approval_id, step)
     asked: JsonObject = {"requirements": [one.record() for one in approval.requirements]}
     told = Event(
         event_type=event_type,
-        created_at=now,
-        actor=SYSTEM,
+        created_at=step.at,
+        actor=actor,
         data={
             "approval_id": approval.approval_id,
             "current_approvals": approval.current_approvals,
             "required_approvals": approval.required_approvals,
             "expires_at": rfc3339(approval.expires_at),
-            **data,
-            **(asked if verb is HistoryVerb.ESCALATED else {}),
+            **step.data,
+            **({} if step.reason is None else {"reason": step.reason}),
+            **(asked if step.verb is HistoryVerb.ESCALATED else {}),
         },
         action_id=approval.action_id,
         agent_id=approval.agent_id,

@@ -95,7 +95,7 @@ def listing(
     query = sql.SQL(
         "WITH page AS MATERIALIZED ("
         "SELECT p.approval_id FROM {} ORDER BY p.approval_id DESC LIMIT %(limit)s OFFSET %(offset)s)"
-        " SELECT {}, a.tool, a.operation, a.request FROM page"
+        " SELECT {}, a.tool, a.operation, a.request, a.decision FROM page"
         " JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = page.approval_id"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY p.approval_id DESC"
     ).format(source, COLUMNS)

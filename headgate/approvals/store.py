@@ -19,12 +19,13 @@ from headgate.policies.terms import GROUP_PREFIX
 @dataclass(frozen=True, slots=True)
 class HeldAction:
     """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
-    intercepted call."""
+    intercepted call; ``hold_seconds`` how long the policies hold it, None: as long as the gateway does."""
 
     tool: str
     operation: str
     params: JsonObject
     http: JsonObject | None
+    hold_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class DueApproval:
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
     """Reads the approval and its action. Raises NotFoundError."""
     query = sql.SQL(
-        "SELECT {}, a.tool, a.operation, a.request FROM approvals p"
+        "SELECT {}, a.tool, a.operation, a.request, a.decision FROM approvals p"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
         " WHERE p.org_id = %s AND p.approval_id = %s"
     ).format(COLUMNS)
@@ -141,4 +142,5 @@ async def count_open(connection: Connection) -> int:
 
 def held_from(row: DictRow) -> HeldAction:
     request = json.loads(row["request"])
-    return HeldAction(row["tool"], row["operation"], request["params"], request.get("http"))
+    held = json.loads(row["decision"]).get("hold_seconds")
+    return HeldAction(row["tool"], row["operation"], request["params"], request.get("http"), held)

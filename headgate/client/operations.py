@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         CreatedAgentAnswer,
         CredentialsAnswer,
         DatabaseAnswer,
+        DecidingRuleAnswer,
         DecisionRequest,
         DeletedAnswer,
         DeliveryAnswer,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         EndpointWithSecretAnswer,
         ErasureAnswer,
         ErasureRequest,
+        EscalateRequest,
         EvaluatedContent,
         EvaluationAnswer,
         EventDetailAnswer,
@@ -1193,6 +1195,17 @@ def list_policy_versions(
 def get_policy_version(id: str, version: str) -> Call[VersionDetailAnswer]:
     """One version of a policy, as it was. ``GET /admin/policies/{id}/versions/{version}``"""
     return Call("GET", f"/admin/policies/{_segment(id)}/versions/{_segment(version)}")
+
+
+def get_policy_version_rule(
+    id: str, version: str, *, decision: str, reason: str | None = None
+) -> Call[DecidingRuleAnswer]:
+    """The rule of one version that decides so. ``GET /admin/policies/{id}/versions/{version}/rule``"""
+    return Call(
+        "GET",
+        f"/admin/policies/{_segment(id)}/versions/{_segment(version)}/rule",
+        parameters={"decision": decision, "reason": reason},
+    )
 
 
 def create_retention_erasure(body: ErasureRequest) -> Call[ErasureAnswer]:
@@ -2450,6 +2463,11 @@ def approve_approval(id: str, body: ApproveRequest | None = None) -> Call[Approv
 def deny_approval(id: str, body: DenyRequest) -> Call[ApprovedAnswer | DeniedAnswer]:
     """One vote against it, which ends it unless a policy asks for more. ``POST /v1/approvals/{id}/deny``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/deny", body=body)
+
+
+def escalate_approval(id: str, body: EscalateRequest | None = None) -> Call[ApprovalDetailAnswer]:
+    """Escalate now what the clock would escalate later, once. ``POST /v1/approvals/{id}/escalate``"""
+    return Call("POST", f"/v1/approvals/{_segment(id)}/escalate", body=body)
 
 
 def grant_approval(id: str, body: ApproveAndGrant) -> Call[GrantedAnswer]:

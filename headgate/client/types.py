@@ -526,6 +526,7 @@ class ContextAnswer(TypedDict):
     """``request`` is what will be sent, secrets masked; characters that nobody sees are written out, as \\u{202e}, and ``hidden_characters`` says where they were (JSON Pointers)."""
 
     agent: AgentContext
+    consequences: list[str]
     delegation: JsonObjectOutput | None
     effect: str | None
     hidden_characters: list[str]
@@ -686,6 +687,15 @@ class DatabaseDetails(TypedDict):
     most_connections: int
     server_version: str
     tables: list[TableAnswer]
+
+
+class DecidingRuleAnswer(TypedDict):
+    """The rule that made a verdict. Its lines null: not known, as several rules may have made it."""
+
+    last_line: int | None
+    line: int | None
+    policy_name: str
+    source: str | None
 
 
 class DecisionAnswer(TypedDict):
@@ -1023,6 +1033,13 @@ class ErrorAnswer(TypedDict):
     """Every refusal (docs/reference/errors.md)."""
 
     error: dict[str, Any]
+
+
+class EscalateRequest(TypedDict):
+    """``comment`` (or ``reason``) says why."""
+
+    comment: NotRequired[Reason | None]
+    reason: NotRequired[Reason | None]
 
 
 class EvaluatedContent(TypedDict):
@@ -2745,6 +2762,7 @@ class RequirementAnswer(TypedDict):
 
     assignees: list[str]
     denials_required: int
+    escalate_to: list[str]
     policy_id: str
     policy_version: int
     required_approvals: int

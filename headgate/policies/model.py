@@ -206,6 +206,8 @@ class Decision:
             record["nlp"] = list(self.nlp)
         if self.exempted_by is not None:
             record["exempted_by"] = self.exempted_by
+        if self.hold_seconds is not None:
+            record["hold_seconds"] = self.hold_seconds
         return record
 
 

@@ -87,7 +87,11 @@ _BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/v1/connections/{}/mastodon/batch"): {"ids": ["1"]},
     ("POST", "/admin/retention/holds/{}/lift"): {"reason": "over"},
 }
-_QUERIES = {("GET", "/admin/policies/{}/diff"): {"from": 1, "to": 1}, ("DELETE", "/admin/grants/{}"): {"reason": "x"}}
+_QUERIES = {
+    ("GET", "/admin/policies/{}/diff"): {"from": 1, "to": 1},
+    ("GET", "/admin/policies/{}/versions/{}/rule"): {"decision": "deny"},
+    ("DELETE", "/admin/grants/{}"): {"reason": "x"},
+}
 # They make what they name, in one's own organization.
 _MAKE = {("PUT", "/admin/policies/data/{}"), ("PUT", "/admin/policies/modules/{}")}
 _NAMED = sorted(

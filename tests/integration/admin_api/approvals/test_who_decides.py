@@ -226,6 +226,29 @@ async def test_reassigning(new_gate) -> None:
     assert (late.status_code, late.json()["error"]["details"]["decided_by"]) == (409, bob)
 
 
+async def test_escalating_now_asks_more_people_once(new_gate) -> None:
+    terms = '{"assignees": ["alice@example.com"], "escalate_to": ["boss@example.com"], "escalate_after_seconds": 600}'
+    gate = await new_gate(_rego(terms))
+    approval_id = (await held(gate))["approval_id"]
+    route = f"/v1/approvals/{approval_id}/escalate"
+    for caller in (gate.person("bob", APPROVER), gate.person("eve", Role.VIEWER), gate.as_agent):
+        assert (await caller.post(route, json={})).status_code == 403
+    answer = await gate.person("alice", APPROVER).post(route, json={"reason": "above my limit"})
+    assert answer.status_code == 200, answer.text
+    shown = answer.json()
+    assert [one["email"] for one in shown["assignees"]] == ["alice@example.com", "boss@example.com"]
+    assert shown["requirements"][0]["escalate_to"] == ["boss@example.com"]
+    step = shown["history"][-1]
+    assert (step["event"], step["by"]["email"], step["reason"]) == ("escalated", "alice@example.com", "above my limit")
+    [event] = (await gate.person("root").get("/admin/audit?event_type=approval.escalated")).json()["data"]
+    assert event["actor"]["name"] == "alice@example.com"
+    assert (event["data"]["added"], event["data"]["reason"]) == (["boss@example.com"], "above my limit")
+    assert (await gate.person("alice", APPROVER).post(route)).status_code == 409
+    assert (await approve(gate, approval_id, "boss")).json()["status"] == "approved"
+    verified = (await gate.person("root").post("/admin/audit/verify")).json()
+    assert (verified["valid"], verified["differences"]) == (True, [])
+
+
 async def test_lists_by_everything(new_gate) -> None:
     gate = await new_gate(_rego('{"assignees": ["alice@example.com", "group:security"]}'))
     await group(gate, "security", "sam@example.com")

@@ -243,6 +243,7 @@ async def _approvals(walk: Walk) -> None:
     )
     moved = {"assignees": ["bob@example.com"], "comment": "yours"}
     await walk.step("POST", f"{path}/reassign", await walk.held(n=4), json=moved, says="approval.reassigned")
+    await walk.step("POST", f"{path}/escalate", await walk.held(n=7), json={}, says="approval.escalated")
     bulk = {"decision": "deny", "reason": "all", "ids": [await walk.held(n=5)]}
     await walk.step("POST", "/v1/approvals/bulk-decision", json=bulk, says="approval.denied")
     given = _BOUNDS | {"conditions": []}

@@ -157,3 +157,57 @@ async def test_role_by_role(gate, role: Role, sees: int, decides: int) -> None:
 async def test_what_is_another_organizations_is_not_there(gate) -> None:
     await _page(gate, f"/inbox/{new_id(IdPrefix.APPROVAL)}", status=404)
     await _page(gate, "/inbox/nonsense", status=404)
+
+
+_HELD_BY_RULE = """package gate
+
+# payments
+require_approval contains "writes wait" if {
+    input.tool == "write"
+}
+
+require_approval contains "wipes wait" if input.tool == "wipe"
+
+approval := {"escalate_to": ["boss@example.com"], "assignees": ["ada@example.com"]}
+"""
+
+
+async def test_the_rule_is_shown_with_its_line_to_who_may_read_policies(new_gate) -> None:
+    gate = await new_gate(_HELD_BY_RULE)
+    approval_id = await _held(gate, text="one")
+    approval = (await gate.person().get(f"/v1/approvals/{approval_id}")).json()
+    policy = approval["decision"]["policy_id"]
+    for path in (f"/inbox/{approval_id}", f"/calls/{approval['action_id']}"):
+        shown = await _page(gate, path)
+        assert f'<a href="/policies/{policy}?version=1">' in shown
+        assert '<span class="ln">4</span>require_approval contains "writes wait" if {' in shown
+        assert '<span class="ln">6</span>}' in shown
+        assert '<span class="ln">8</span>' not in shown
+    assert "Nothing is known of its consequences" in await _page(gate, f"/inbox/{approval_id}")
+    missing = f"/admin/policies/{policy}/versions/1/rule?decision=require_approval&reason=else"
+    assert (await gate.person().get(missing)).json()["line"] is None
+    assert (await gate.as_agent.get(missing)).status_code in (401, 403)
+
+
+async def test_escalate_once_from_the_page(new_gate) -> None:
+    gate = await new_gate(_HELD_BY_RULE)
+    approval_id = await _held(gate, text="one")
+    assert "boss@example.com" in await _page(gate, f"/inbox/{approval_id}")
+    ada = gate.person("ada", Role.APPROVER)
+    done = await ada.post(f"/inbox/{approval_id}", data={"decision": "escalate", "reason": "too much for me"})
+    assert done.status_code == 303, done.text
+    shown = await _page(gate, f"/inbox/{approval_id}")
+    assert 'value="escalate"' not in shown
+    assert "Escalated by" in shown
+    assert "“too much for me”" in shown
+    again = await ada.post(f"/inbox/{approval_id}", data={"decision": "escalate"})
+    assert again.status_code == 409
+    assert "was escalated at" in again.text
+
+
+async def test_what_the_agent_did_before(gate) -> None:
+    await gate.as_agent.post("/v1/actions", json={"tool": "read", "operation": "line", "params": {}})
+    approval_id = await _held(gate, text="one")
+    shown = (await _page(gate, f"/inbox/{approval_id}")).partition("What this agent did before")[2]
+    assert "read.line" in shown
+    assert "write.line" not in shown.partition("History")[0]
