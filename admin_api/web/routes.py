@@ -21,6 +21,10 @@ from admin_api.web.integrations import router as integrations
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
 from admin_api.web.more import router as more
+from admin_api.web.notification_channel import router as notification_channel
+from admin_api.web.notification_messages import router as notification_messages
+from admin_api.web.notification_rule import router as notification_rule
+from admin_api.web.notifications import router as notifications
 from admin_api.web.overview import router as overview
 from admin_api.web.policies import router as policies
 from admin_api.web.policy_new import router as policy_new
@@ -53,6 +57,10 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     members,
     groups,
     destinations,
+    notifications,
+    notification_channel,
+    notification_rule,
+    notification_messages,
     integrations,
     integration,
     webhooks,

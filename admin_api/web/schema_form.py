@@ -33,7 +33,8 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """``chosen``: of a flag ("true"), a choice or several; ``is_kept``: there is such a secret."""
+    """``chosen``: of a flag ("true"), a choice or several; ``is_kept``: there is such a secret. It can be forgotten
+    where null is allowed."""
 
     name: str
     label: str
@@ -46,6 +47,7 @@ class FormField:
     least: int | None = None
     most: int | None = None
     is_kept: bool = False
+    can_be_forgotten: bool = False
 
 
 def fields_of(schema: JsonObject, document: JsonObject, typed: Form | None = None) -> list[FormField]:
@@ -73,8 +75,7 @@ def _members(schema: JsonObject) -> list[tuple[str, JsonObject]]:
 
 
 def _kind(schema: JsonObject) -> FieldKind:
-    types = schema.get("type")
-    found = set(types) if isinstance(types, list) else {types}
+    found = _types(schema)
     if schema.get("writeOnly"):
         return FieldKind.LONG_SECRET if "PEM" in str(schema.get("description")) else FieldKind.SECRET
     if "enum" in schema:
@@ -85,6 +86,11 @@ def _kind(schema: JsonObject) -> FieldKind:
         if name in found:
             return kind
     return FieldKind.TEXT
+
+
+def _types(schema: JsonObject) -> Sequence[JsonValue]:
+    types = schema.get("type")
+    return types if isinstance(types, list) else [types]
 
 
 def _is_of_objects(schema: JsonObject) -> bool:
@@ -119,6 +125,7 @@ def _field(name: str, schema: JsonObject, document: JsonObject, typed: Form | No
         least=_bound(schema, "minimum", "minLength"),
         most=_bound(schema, "maximum", "maxLength"),
         is_kept=document.get(f"has_{name}") is True,
+        can_be_forgotten=document.get(f"has_{name}") is True and "null" in _types(schema),
     )
 
 

@@ -36,6 +36,7 @@ _GROUPS: Final = (
     (
         "Messages",
         (
+            Tab("Notifications", "/settings/notifications", "Mail, chat and telephones that tell people what waits."),
             Tab("Integrations", "/settings/integrations", "Slack, Teams, Jira and others, where people decide."),
             Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),
         ),

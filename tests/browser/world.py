@@ -45,6 +45,12 @@ class World:
         group = {"name": "release-managers", "description": HOSTILE[0], "members": ["ana@example.com"]}
         self.names["group_name"] = administrator.api.post("/admin/approver-groups", json=group).json()["name"]
         self.names["integration"] = "github"
+        channel = {"kind": "apprise", "url": "ntfys://nowhere.invalid/topic", "recipient": "ana@example.com"}
+        settings = {"channels": {"on-call": channel}, "routes": [{"channels": ["on-call"], "tools": [HOSTILE[0]]}]}
+        assert administrator.api.put("/admin/settings/notifications", json=settings).is_success
+        self.names["channel"], self.names["rule"] = "on-call", "1"
+        told = administrator.api.post("/admin/settings/notifications/test", json={"channel": "on-call"})
+        self.names["message_id"] = told.json()["id"]
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
