@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from starlette.requests import Request
 
 from admin_api.authentication import Authenticator
+from admin_api.feeds.feed import Feeds
 from admin_api.principal import Principal
 from admin_api.request_state import request_state
 from admin_api.services.browser_login import BrowserLogin
@@ -103,6 +104,7 @@ class Dependencies:
     local_tickets: LocalTickets
     passkeys: Passkeys | None
     connections: ConnectionWork
+    feeds: Feeds
 
 
 def dependencies_of(request: Request) -> Dependencies:

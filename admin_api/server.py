@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Streams without an end are told to end: the drain would wait for them in vain."""
         if isinstance(self.config.app, FastAPI):
-            self.config.app.state.is_stopping = True
+            self.config.app.state.dependencies.feeds.close()
         super().handle_exit(sig, frame)
 
     @contextmanager

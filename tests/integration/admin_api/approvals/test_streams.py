@@ -2,14 +2,20 @@
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import httpx
 import pytest
 
-from admin_api.approvals import event_stream, stream_routes
-from admin_api.approvals.event_stream import OpenStreams
+from admin_api import live_stream
+from admin_api.feeds import feed as live_feed
+from admin_api.feeds import viewers
+from admin_api.feeds.frames import Frame, batch_of
+from admin_api.feeds.viewers import Places
+from headgate.kernel.errors import UnavailableError
 from headgate.organizations.model import Role
 
 _WRITE = {"tool": "write", "operation": "line", "params": {"text": "x"}}
@@ -107,8 +113,8 @@ async def test_what_is_no_place(gate, last) -> None:
 
 
 async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:
-    streams = OpenStreams(most=1)
-    monkeypatch.setattr(stream_routes, "_streams", streams)
+    streams = Places(most=1)
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", streams)
     person = gate.person()
     async with asyncio.timeout(20):
         async with person.stream("GET", "/v1/approvals/events") as stream:
@@ -125,7 +131,7 @@ async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:
 
 async def test_there_are_so_many_however_they_come(gate, monkeypatch) -> None:
     """All at the same moment: each looks whether there is room before any of them is open."""
-    monkeypatch.setattr(stream_routes, "_streams", OpenStreams(most=2))
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", Places(most=2))
     person = gate.person()
     all_answered = asyncio.Barrier(6)
 
@@ -140,7 +146,7 @@ async def test_there_are_so_many_however_they_come(gate, monkeypatch) -> None:
 
 async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
     """Not in five minutes: whoever may not ask any more is not told any more."""
-    monkeypatch.setattr(event_stream, "_ASK_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(live_stream, "_ASK_AGAIN_SECONDS", 0.2)
     eve, root = gate.person("eve", Role.VIEWER), gate.person("root")
     user = (await eve.get("/auth/session")).json()["user_id"]
     async with asyncio.timeout(10), eve.stream("GET", "/v1/approvals/events") as stream:
@@ -153,3 +159,83 @@ async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
         await asyncio.sleep(1)
         await _held(gate, again=True)
         assert [one async for one in events if one.get("event") is not None] == []
+
+
+async def test_viewers_of_an_organization_share_one_poller_which_ends_with_the_last(gate) -> None:
+    feeds, person = gate.api.dependencies.feeds, gate.person()
+    async with asyncio.timeout(20):
+        async with AsyncExitStack() as stack:
+            streams = [
+                _events(await stack.enter_async_context(person.stream("GET", "/v1/approvals/events"))) for _ in range(5)
+            ]
+            for one in streams:
+                await anext(one)
+            approval_id = await _held(gate)
+            told = [await anext(one) for one in streams]
+            assert {one["data"]["approval_id"] for one in told} == {approval_id}
+            assert len({one["id"] for one in told}) == 1
+            assert [org for org, _ in feeds._open].count(gate.org_id) == 1
+        while any(org == gate.org_id for org, _ in feeds._open):
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(("cause", "reason"), [(UnavailableError("away"), "unavailable"), (KeyError(), "failed")])
+async def test_a_poller_that_fails_ends_its_streams_and_says_so(gate, monkeypatch, cause, reason) -> None:
+    async def look(*_: object) -> None:
+        raise cause
+
+    person = gate.person()
+    async with asyncio.timeout(20):
+        async with person.stream("GET", "/v1/approvals/events") as stream:
+            events = _events(stream)
+            place = await anext(events)
+            with monkeypatch.context() as patched:
+                patched.setattr(live_feed, "look", look)
+                ended = [one async for one in events]
+        assert ended == [{"event": "feed.ended", "data": {"reason": reason}}]
+        # The client comes back to its place, and a poller is there again.
+        approval_id = await _held(gate)
+        headers = {"Last-Event-ID": place["id"]}
+        async with person.stream("GET", "/v1/approvals/events", headers=headers) as stream:
+            events = _events(stream)
+            await anext(events)
+            assert (await anext(events))["data"]["approval_id"] == approval_id
+
+
+async def test_who_reads_nothing_loses_the_place(gate, monkeypatch) -> None:
+    """Its queue is bounded; others go on."""
+    monkeypatch.setattr(viewers, "_BATCHES_MAX", 0)
+    person = gate.person()
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events") as stream:
+        events = _events(stream)
+        await anext(events)
+        await _held(gate)
+        assert [one async for one in events] == [{"event": "feed.ended", "data": {"reason": "slow"}}]
+
+
+async def test_a_client_that_does_not_read_is_cut_off(gate, monkeypatch) -> None:
+    monkeypatch.setattr(viewers, "_LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(viewers, "_BATCHES_MAX", 1)
+    streams = Places()
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", streams)
+    url = httpx.URL(gate.api.url)
+    token = gate.person().headers["authorization"]
+    head = f"GET /v1/approvals/events HTTP/1.1\r\nHost: {url.netloc.decode()}\r\nAuthorization: {token}\r\n\r\n"
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+        client.connect((url.host, url.port))
+        client.sendall(head.encode())
+        async with asyncio.timeout(60):
+            while not streams._open:
+                await asyncio.sleep(0.05)
+            feed = next(one for (org, _), one in gate.api.dependencies.feeds._open.items() if org == gate.org_id)
+            (viewer,) = feed.viewers
+            large = batch_of([Frame(1 << 50, None, b":" * (8 << 20) + b"\n\n")])
+
+            async def hand_out() -> None:
+                viewer.put(large)
+
+            while streams._open:
+                await gate.api.inside(hand_out())
+                await asyncio.sleep(0.05)
+        assert viewer.ended == "slow"

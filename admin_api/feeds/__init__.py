@@ -1,0 +1,1 @@
+"""Live feeds: one poller for all viewers of an organization's events."""

@@ -1,0 +1,140 @@
+"""One poller for each organization and channel with at least one viewer; what it finds goes to all of them.
+
+A viewer costs the database nothing while it waits: 500 viewers read what one look found.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from admin_api.feeds.frames import Batch, Frame, batch_of
+from admin_api.feeds.viewers import Places, Viewer
+from headgate.audit.feed_store import FeedEvent, events_after, newest_seq
+from headgate.audit.model import EventType
+from headgate.db.database import Connection, Database
+from headgate.journal.apply import apply_before_reading
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.tasks import TaskSet
+
+_LOOK_SECONDS: Final = 0.5
+_EVENTS_AT_ONCE: Final = 200
+_WOKEN_AT_ONCE: Final = 20
+"""Then other requests have their turn of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Which events a stream is about, and how they are told. ``skips_behind``: a reader that is so many events of the
+    chain behind goes on at its end, and ``skipped`` tells the number; None: it gets each event."""
+
+    types: Sequence[EventType]
+    frames: Callable[[Connection, str, Sequence[FeedEvent]], Awaitable[Sequence[Frame]]]
+    skips_behind: int | None = None
+    skipped: Callable[[int, int], Frame] | None = None
+
+
+class Feed:
+    """``seq``: what has been handed to the viewers."""
+
+    def __init__(self, database: Database, org_id: str, channel: Channel, seq: int) -> None:
+        self._database = database
+        self._org_id = org_id
+        self._channel = channel
+        self.seq = seq
+        self.viewers: set[Viewer] = set()
+
+    async def poll(self) -> None:
+        """Until nobody views it any more. Raises UnavailableError."""
+        while self.viewers:
+            seq, batch, is_more = await look(self._database, self._org_id, self._channel, self.seq)
+            self.seq = seq
+            if batch is not None:
+                await _hand_out(batch, list(self.viewers))
+            if not is_more:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _hand_out(batch: Batch, viewers: Sequence[Viewer]) -> None:
+    for at, one in enumerate(viewers):
+        one.put(batch)
+        if at % _WOKEN_AT_ONCE == _WOKEN_AT_ONCE - 1:
+            await asyncio.sleep(0)
+
+
+async def look(database: Database, org_id: str, channel: Channel, seq: int) -> tuple[int, Batch | None, bool]:
+    """What is behind ``seq``: the place reached, the frames, and whether to look again at once. Raises
+    UnavailableError."""
+    await apply_before_reading(database, org_id)
+    async with database.transaction(org_id) as connection:
+        found = await events_after(connection, org_id, seq, channel.types, _EVENTS_AT_ONCE)
+        if not found:
+            return seq, None, False
+        frames = list(await channel.frames(connection, org_id, found))
+        reached, is_more = found[-1].seq, len(found) == _EVENTS_AT_ONCE
+        if is_more and channel.skips_behind is not None and channel.skipped is not None:
+            newest = await newest_seq(connection, org_id)
+            if newest - reached > channel.skips_behind:
+                frames.append(channel.skipped(newest, newest - reached))
+                reached, is_more = newest, False
+    return reached, batch_of(frames) if frames else None, is_more
+
+
+class Feeds:
+    """Those of this process."""
+
+    def __init__(self, database: Database, tasks: TaskSet, places: Places | None = None) -> None:
+        self._database = database
+        self._tasks = tasks
+        self.places = places or Places()
+        self._open: dict[tuple[str, Channel], Feed] = {}
+        self._is_closed = False
+
+    def close(self) -> None:
+        """The process stops: streams without an end are told to end, which the drain would wait for in vain."""
+        self._is_closed = True
+        for feed in self._open.values():
+            for viewer in feed.viewers:
+                viewer.end("stopping")
+
+    async def start(self, org_id: str, last_event_id: int | None) -> tuple[int, int]:
+        """Behind what the client has seen, or behind all that was before it came; and the chain's end. Raises
+        UnavailableError."""
+        if self._is_closed:
+            raise UnavailableError("The API is stopping. Try again.", retry_after_seconds=1)
+        await apply_before_reading(self._database, org_id)
+        async with self._database.transaction(org_id) as connection:
+            newest = await newest_seq(connection, org_id)
+        return newest if last_event_id is None else min(last_event_id, newest), newest
+
+    @contextmanager
+    def joined(self, org_id: str, channel: Channel, viewer: Viewer, newest: int) -> Iterator[int]:
+        """While the block runs the viewer is handed what comes; up to the place returned it reads by itself."""
+        key = (org_id, channel)
+        feed = self._open.get(key)
+        if feed is None:
+            feed = self._open[key] = Feed(self._database, org_id, channel, newest)
+            self._tasks.start(self._run(key, feed), name="live_feed")
+        feed.viewers.add(viewer)
+        if self._is_closed:
+            viewer.end("stopping")
+        try:
+            yield feed.seq
+        finally:
+            feed.viewers.discard(viewer)
+
+    async def catch_up(self, org_id: str, channel: Channel, seq: int) -> tuple[int, Batch | None, bool]:
+        return await look(self._database, org_id, channel, seq)
+
+    async def _run(self, key: tuple[str, Channel], feed: Feed) -> None:
+        """However it ends, nobody waits for a poller that is not there."""
+        reason = "failed"
+        try:
+            await feed.poll()
+        except UnavailableError:
+            reason = "unavailable"
+        finally:
+            del self._open[key]
+            for viewer in feed.viewers:
+                viewer.end(reason)

@@ -1,0 +1,53 @@
+"""Server-sent events (WHATWG HTML, section 9.2) as bytes, encoded once for all viewers of a feed."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject
+
+_RECONNECT_MILLISECONDS: Final = 1_000
+HEARTBEAT: Final = b": still here\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """``seq``: the place in the organization's audit chain, which is the event's id. ``agent_id``: whose call it is
+    about; None: of no agent."""
+
+    seq: int
+    agent_id: str | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one look of a feed found, oldest first. ``joined`` is shared by all viewers that see everything."""
+
+    frames: Sequence[Frame]
+    joined: bytes
+
+    def after(self, seq: int, agent_id: str | None) -> bytes:
+        """The frames behind ``seq``; with ``agent_id``, this agent's only."""
+        if agent_id is None and self.frames and self.frames[0].seq > seq:
+            return self.joined
+        return b"".join(one.data for one in self.frames if one.seq > seq and agent_id in (None, one.agent_id))
+
+
+def batch_of(frames: Sequence[Frame]) -> Batch:
+    return Batch(frames, b"".join(one.data for one in frames))
+
+
+def frame(seq: int, event: str, agent_id: str | None, body: JsonObject) -> Frame:
+    # One line of ASCII: nothing that an agent wrote can end it or begin another field.
+    return Frame(seq, agent_id, f"id: {seq}\nevent: {event}\ndata: {json.dumps(body)}\n\n".encode())
+
+
+def opening(seq: int) -> bytes:
+    return f"retry: {_RECONNECT_MILLISECONDS}\nid: {seq}\n: open\n\n".encode()
+
+
+def ending(reason: str) -> bytes:
+    """Without an id: the client keeps its place, and comes back to it."""
+    return f"event: feed.ended\ndata: {json.dumps({'reason': reason})}\n\n".encode()
