@@ -1,6 +1,5 @@
 """``headgate audit``: whether the record is what was recorded, and proofs of it for others."""
 
-import json
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -14,8 +13,8 @@ from headgate.cli.audit_events import export_events, list_events, show_event
 from headgate.cli.audit_keys import key
 from headgate.cli.audit_verdict import NotLookedAtError, show_verification
 from headgate.cli.progress import progress_bar
-from headgate.cli.tables import safe, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.tables import safe, show_json, show_json_line, show_table
+from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
 from headgate.client.types import VerifyRequest
 from headgate.evidence.note import parse_verifier_key
@@ -37,13 +36,17 @@ audit.add_command(key)
 @audit.command("pack")
 @click.argument("action_id")
 @click.option("--output", type=click.Path(path_type=Path), help="Where to write it; default: ACTION_ID.zip here.")
+@result_option
 @runtime_file_option
-def proof_pack(action_id: str, output: Path | None, runtime_file: Path | None) -> None:
+def proof_pack(action_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
     """Fetch the proof pack of an action."""
     client = ApiClient(find_target(runtime_file))
     content = client.send(operations.get_audit_action_proof_pack, action_id)
     path = output or Path(f"{Path(action_id).name}.zip")
     path.write_bytes(content)
+    if as_json:
+        show_json({"file": str(path), "bytes": len(content)})
+        return
     click.echo(f"{safe(path)}: {len(content)} bytes. Check it: headgate verify {safe(path)} --key KEY")
     click.echo("headgate audit key show prints KEY. Give it to the verifier in advance.", err=True)
 
@@ -108,8 +111,11 @@ def verify(
 @click.option("--to", "end_date", help="Actions submitted until then (ISO 8601).")
 @click.option("--output", required=True, type=click.Path(path_type=Path), help="A folder, or a file for --bundle.")
 @click.option("--bundle", is_flag=True, help="One ZIP of all packs instead of a folder.")
+@result_option
 @runtime_file_option
-def export(start_date: str | None, end_date: str | None, output: Path, bundle: bool, runtime_file: Path | None) -> None:
+def export(
+    start_date: str | None, end_date: str | None, output: Path, bundle: bool, as_json: bool, runtime_file: Path | None
+) -> None:
     """Take the proof packs of many actions, with a manifest."""
     from headgate.cli.audit_export import actions_between, fetch_packs, write_bundle, write_folder  # noqa: PLC0415
 
@@ -119,6 +125,9 @@ def export(start_date: str | None, end_date: str | None, output: Path, bundle: b
     with progress_bar(len(action_ids), "packs") as progress:
         packs = fetch_packs(client, action_ids, progress)
         count = write(packs, output, {"from": start_date, "to": end_date})
+    if as_json:
+        show_json({"file": str(output), "packs": count})
+        return
     click.echo(f"{safe(output)}: {count} proof packs. Check them: headgate audit inspect {safe(output)} --key KEY")
 
 
@@ -138,7 +147,7 @@ def inspect_export(path: Path, keys: tuple[str, ...], as_json: bool) -> None:
     bad = [one for one in found if one.report is None]
     if as_json:
         for one in found:
-            click.echo(json.dumps(one.report or {"valid": False, "file": one.name, "reason": one.reason}))
+            show_json_line(one.report or {"valid": False, "file": one.name, "reason": one.reason})
     else:
         columns = ("action", "tool", "decision", "status", "submitted")
         names = ("action_id", "tool", "decision", "status", "created_at")
@@ -158,7 +167,8 @@ def inspect_export(path: Path, keys: tuple[str, ...], as_json: bool) -> None:
     required=True,
     help="An empty database, as its owner (HEADGATE_OWNER_DATABASE_URL).",
 )
-def import_packs(path: Path, keys: tuple[str, ...], database_url: str) -> None:
+@result_option
+def import_packs(path: Path, keys: tuple[str, ...], database_url: str, as_json: bool) -> None:
     """Put an export into an empty database, to be looked at with an API of its own. Nothing can be changed there.
 
     Every pack is verified first; where one is not valid, or the database holds anything, nothing is imported.
@@ -171,6 +181,9 @@ def import_packs(path: Path, keys: tuple[str, ...], database_url: str) -> None:
     except (InvalidError, RefusedError) as error:
         raise ValidationError(str(error)) from error
     record = import_export(path, trusted, Secret(database_url))
+    if as_json:
+        show_json({"org_id": record.org_id, "actions": len(record.actions), "events": len(record.events)})
+        return
     click.echo(
         f"{len(record.actions)} actions and {len(record.events)} events of {safe(record.org_id)}, to be looked at"
     )
@@ -181,8 +194,11 @@ def import_packs(path: Path, keys: tuple[str, ...], database_url: str) -> None:
 @click.option("--keep", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to keep them.")
 @click.option("--interval", default=10, show_default=True, type=click.IntRange(1), help="Seconds between two looks.")
 @click.option("--once", is_flag=True, help="Look once, for a scheduler.")
+@click.option("--json", "as_json", is_flag=True, help="Print each new checkpoint as a line of JSON.")
 @runtime_file_option
-def monitor(keys: tuple[str, ...], keep: Path, interval: int, once: bool, runtime_file: Path | None) -> None:
+def monitor(
+    keys: tuple[str, ...], keep: Path, interval: int, once: bool, as_json: bool, runtime_file: Path | None
+) -> None:
     """Follow a service's checkpoints and keep them; status 1, and the reason, where it takes back what it signed.
 
     Run it where the service's administrators have no say.
@@ -193,8 +209,14 @@ def monitor(keys: tuple[str, ...], keep: Path, interval: int, once: bool, runtim
     client = ApiClient(find_target(runtime_file))
     # Who looks once has nobody to wait for: no answer is an alarm, and not "nothing was signed".
     watching = Monitor(client, trusted, keep, patience_seconds=0) if once else Monitor(client, trusted, keep)
+    shown: int | None = None
     while True:
         seen = watching.look()
+        if as_json and seen is not None and seen.size != shown:
+            shown = seen.size
+            show_json_line({"origin": seen.origin, "size": seen.size, "root": seen.root.hex()})
+        if once and as_json:
+            return
         if once:
             click.echo("nothing was signed yet" if seen is None else f"{seen.size} events, consistent with all before")
             return

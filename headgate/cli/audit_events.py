@@ -11,7 +11,7 @@ from headgate.cli import terminal
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_fields, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
 from headgate.client.types import EventPages
 
@@ -135,9 +135,14 @@ def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @filter_options
 @click.option("--format", "file_format", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@result_option
 @runtime_file_option
-def export_events(file_format: str, output: Path | None, runtime_file: Path | None, **filters: Any) -> None:
+def export_events(
+    file_format: str, output: Path | None, as_json: bool, runtime_file: Path | None, **filters: Any
+) -> None:
     """Take everything that the filters find, newest first, as lines of JSON or as CSV. Taking it is recorded."""
+    if as_json and output is None:
+        raise click.UsageError("--json says what was written into a file: name one with --output")
     client = ApiClient(find_target(runtime_file))
     pieces = client.pieces(operations.get_audit_export, **filters, format=file_format)
     if output is None:
@@ -151,6 +156,9 @@ def export_events(file_format: str, output: Path | None, runtime_file: Path | No
         draft.replace(output)
     finally:
         draft.unlink(missing_ok=True)
+    if as_json:
+        show_json({"file": str(output), "lines": lines})
+        return
     click.echo(f"{safe(output)}: {lines} lines")
 
 

@@ -6,7 +6,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
 from headgate.evidence.signing_keys import SigningKeys, SigningKeySource
 from headgate.kernel.errors import UnavailableError
@@ -43,22 +43,24 @@ def key_show(organization: str | None, as_json: bool, runtime_file: Path | None)
 
 @key.command("rotate")
 @click.option("--signer", metavar="SIGNER+…", help="The new key is in a device: SIGNER+name+id+material+https://…")
-def key_rotate(signer: str | None) -> None:
+@result_option
+def key_rotate(signer: str | None, as_json: bool) -> None:
     """Create a new key on this machine. The old key continues to sign too, until you retire it.
 
     Settings: HEADGATE_SIGNING_KEYS_FILE, HEADGATE_DATA_DIR. No restart is needed.
     """
-    _show_keys(_source().rotate(signer))
+    _show_keys(_source().rotate(signer), as_json=as_json)
 
 
 @key.command("retire")
 @click.argument("verifier_key")
-def key_retire(verifier_key: str) -> None:
+@result_option
+def key_retire(verifier_key: str, as_json: bool) -> None:
     """Stop signing with a key and forget its private part; what it signed stays verifiable.
 
     VERIFIER_KEY is what headgate audit key show prints of it, or its identifier as rotate prints it.
     """
-    _show_keys(_source().retire(verifier_key))
+    _show_keys(_source().retire(verifier_key), as_json=as_json)
 
 
 def _source() -> SigningKeySource:
@@ -75,9 +77,16 @@ def _source() -> SigningKeySource:
     return source
 
 
-def _show_keys(keys: SigningKeys) -> None:
+def _show_keys(keys: SigningKeys, *, as_json: bool) -> None:
     """By their identifiers in the file, which knows of no organization, and so of no log."""
     retired_from = len(keys.signers)
-    for at, one in enumerate(keys.verifier_keys(keys.log_name)):
-        click.echo(f"{one.key_id.hex()}  {'current' if at == 0 else 'signing' if at < retired_from else 'retired'}")
+    shown = [
+        (one.key_id.hex(), "current" if at == 0 else "signing" if at < retired_from else "retired")
+        for at, one in enumerate(keys.verifier_keys(keys.log_name))
+    ]
+    if as_json:
+        show_json({"keys": [{"id": key_id, "status": status} for key_id, status in shown]})
+        return
+    for key_id, status in shown:
+        click.echo(f"{key_id}  {status}")
     click.echo("headgate audit key show prints the verifier keys of a log.", err=True)

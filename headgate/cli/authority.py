@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from headgate.cli.local_data import data_dir_option, find_data
-from headgate.cli.tables import show_fields
-from headgate.cli.target import runtime_file_option
+from headgate.cli.tables import show_fields, show_json
+from headgate.cli.target import result_option, runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.clock import system_clock
@@ -25,41 +25,47 @@ def ca() -> None:
 
 
 @ca.command()
+@result_option
 @data_dir_option
 @runtime_file_option
-def show(data_dir: Path | None, runtime_file: Path | None) -> None:
+def show(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Show the certificate: what to compare before trusting it."""
     authority = _authority(find_data(data_dir, runtime_file))
-    _show(authority.open(system_clock()), authority)
+    _show(authority.open(system_clock()), authority, as_json=as_json)
 
 
 @ca.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@result_option
 @data_dir_option
 @runtime_file_option
-def export(output: Path | None, data_dir: Path | None, runtime_file: Path | None) -> None:
+def export(output: Path | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Write the certificates that agents should trust, as PEM. The key never leaves the data directory."""
     pem = b"".join(_authority(find_data(data_dir, runtime_file)).trusted())
-    if output is None:
+    if output is None and not as_json:
         sys.stdout.buffer.write(pem)
-    else:
+    if output is not None:
         try:
             if not create_file(output, pem, mode=0o644):
                 _refuse_other_than_certificates(output)
                 replace_file(output, pem, mode=0o644)
         except OSError as error:
             raise UnavailableError(f"{output} cannot be written ({error.strerror})") from error
+    if as_json:
+        show_json({"file": None if output is None else str(output), "pem": pem.decode()})
 
 
 @ca.command()
 @click.confirmation_option(prompt="Every agent will have to trust a new certificate. Go on?")
+@result_option
 @data_dir_option
 @runtime_file_option
-def rotate(data_dir: Path | None, runtime_file: Path | None) -> None:
+def rotate(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Make a new authority; the old certificate stays among those that agents are given."""
     authority = _authority(find_data(data_dir, runtime_file))
-    _show(authority.rotate(system_clock()), authority)
-    click.echo("Restart the proxies (or the instance) to sign with it, and run headgate env again in agents' shells.")
+    _show(authority.rotate(system_clock()), authority, as_json=as_json)
+    restart = "Restart the proxies (or the instance) to sign with it, and run headgate env again in agents' shells."
+    click.echo(restart, err=as_json)
 
 
 def _authority(data: DataDirectory) -> Authority:
@@ -78,12 +84,19 @@ def _refuse_other_than_certificates(path: Path) -> None:
         raise ConflictError(f"{path} is there and holds something else than certificates: remove it, or name another")
 
 
-def _show(certificate: AuthorityCertificate, authority: Authority) -> None:
+def _show(certificate: AuthorityCertificate, authority: Authority, *, as_json: bool) -> None:
+    file = str(authority.certificate_file)
+    if as_json:
+        until = certificate.not_after.isoformat()
+        show_json(
+            {"subject": certificate.subject, "sha256": certificate.fingerprint, "valid_until": until, "file": file}
+        )
+        return
     show_fields(
         [
             ("subject", certificate.subject),
             ("SHA-256", certificate.fingerprint),
             ("valid until", certificate.not_after.date()),
-            ("file", authority.certificate_file),
+            ("file", file),
         ]
     )

@@ -6,18 +6,25 @@ from pathlib import Path
 import click
 
 from headgate.cli.diagnosis import Verdict, diagnose
-from headgate.cli.tables import safe
-from headgate.cli.target import runtime_file_option
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import result_option, runtime_file_option
 
 
 @click.command()
 @click.option("--quiet", is_flag=True, help="Only what is wrong; for health checks.")
+@result_option
 @runtime_file_option
-def doctor(quiet: bool, runtime_file: Path | None) -> None:
+def doctor(quiet: bool, as_json: bool, runtime_file: Path | None) -> None:
     """Say what is wrong with this set-up, in plain words; status 1 where something is."""
     is_wrong = False
+    shown: list[dict[str, str]] = []
     for finding in diagnose(runtime_file):
         is_wrong = is_wrong or finding.verdict is Verdict.WRONG
-        if finding.verdict is Verdict.WRONG or not quiet:
+        if quiet and finding.verdict is not Verdict.WRONG:
+            continue
+        shown.append({"verdict": finding.verdict.value, "text": finding.text})
+        if not as_json:
             click.echo(f"{finding.verdict.value.upper():<6}{safe(finding.text)}")
+    if as_json:
+        show_json({"ok": not is_wrong, "findings": shown})
     sys.exit(1 if is_wrong else 0)

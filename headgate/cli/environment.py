@@ -8,20 +8,26 @@ import click
 
 from headgate.cli.client_environment import client_environment
 from headgate.cli.shells import FORMATS, render
-from headgate.cli.target import find_instance, runtime_file_option
+from headgate.cli.tables import show_json
+from headgate.cli.target import find_instance, result_option, runtime_file_option
 from headgate.cli.trust_files import make_trust_files
 from headgate.kernel.errors import NotFoundError
 
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="sh", show_default=True)
+@result_option
 @runtime_file_option
-def env(form: str, runtime_file: Path | None) -> None:
+def env(form: str, as_json: bool, runtime_file: Path | None) -> None:
     """Print the variables that make a program's HTTP calls go through the gate.
 
     For a shell: eval "$(headgate env)". They hold the agent's key: treat the output as a secret.
     """
-    click.echo(render(_variables(runtime_file), form), nl=False)
+    variables = _variables(runtime_file)
+    if as_json:
+        show_json(variables)
+        return
+    click.echo(render(variables, form), nl=False)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

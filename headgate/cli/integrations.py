@@ -47,6 +47,7 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 
 @integrations.command()
 @_name
+@click.option("--json", "as_json", is_flag=True, expose_value=False, help="As without it: JSON is the only form.")
 @runtime_file_option
 def show(name: str, runtime_file: Path | None) -> None:
     """Print what is set, without secrets."""

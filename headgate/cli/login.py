@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from headgate.cli.local_data import data_dir_option, find_data
-from headgate.cli.target import find_instance, runtime_file_option
+from headgate.cli.tables import show_json
+from headgate.cli.target import find_instance, result_option, runtime_file_option
 from headgate.kernel.clock import system_clock
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
@@ -27,6 +28,7 @@ from headgate.organizations.sign_in_address import sign_in_address
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
 @click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
 @click.option("--print-url", "only_url", is_flag=True, help="Print the link and nothing else, for scripts.")
+@result_option
 @data_dir_option
 @runtime_file_option
 def login(
@@ -35,23 +37,26 @@ def login(
     organization: str,
     minutes: int,
     only_url: bool,
+    as_json: bool,
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
     """Print a link that signs a user in with a browser, once. This instance's key signs it."""
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
     address = find_instance(runtime_file).api_url
-    click.echo(
-        sign_in_address(
-            issuer,
-            address,
-            org_id=organization,
-            user=user,
-            roles=[Role(role) for role in roles],
-            now=system_clock(),
-            lifetime=timedelta(minutes=minutes),
-        ).reveal()
-    )
+    url = sign_in_address(
+        issuer,
+        address,
+        org_id=organization,
+        user=user,
+        roles=[Role(role) for role in roles],
+        now=system_clock(),
+        lifetime=timedelta(minutes=minutes),
+    ).reveal()
+    if as_json:
+        show_json({"url": url, "user": user, "roles": sorted(roles), "valid_minutes": minutes})
+        return
+    click.echo(url)
     if not only_url:
         granted = ", ".join(sorted(roles))
         click.echo(f"Signs in as {user} ({granted}), once, within {minutes} minutes. Dashboard: {address}/", err=True)

@@ -16,25 +16,35 @@ def mfa() -> None:
 
 
 @mfa.command()
+@json_option
 @runtime_file_option
-def enrol(runtime_file: Path | None) -> None:
+def enrol(as_json: bool, runtime_file: Path | None) -> None:
     """Add an authenticator (TOTP). Prints its secret, asks for a first code, and prints a token that says aal2."""
     client = ApiClient(find_target(runtime_file))
     begun = client.send(operations.enrol_mfa_totp)
     click.echo(f"Secret for the authenticator: {begun['secret']}", err=True)
     click.echo(f"The same as an address, for a QR code: {begun['otpauth_uri']}", err=True)
     code = click.prompt("Its six digits", err=True)
-    click.echo(client.send(operations.activate_mfa_totp, {"code": code})["token"])
+    answer = client.send(operations.activate_mfa_totp, {"code": code})
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(answer["token"])
     click.echo("Enrolled. Make recovery codes with that token: headgate mfa codes", err=True)
 
 
 @mfa.command("step-up")
+@json_option
 @runtime_file_option
-def step_up(runtime_file: Path | None) -> None:
+def step_up(as_json: bool, runtime_file: Path | None) -> None:
     """Print a token that says aal2, for this one and a code of the authenticator."""
     client = ApiClient(find_target(runtime_file))
     code = click.prompt("Six digits of the authenticator", err=True)
-    click.echo(client.send(operations.step_up_mfa_totp, {"code": code})["token"])
+    answer = client.send(operations.step_up_mfa_totp, {"code": code})
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(answer["token"])
 
 
 @mfa.command()

@@ -163,7 +163,8 @@ def masker(beside: int | None) -> None:
 
 
 @click.command()
-def migrate() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def migrate(as_json: bool) -> None:
     """Bring the database to this version, as its owner, and make the first organization with the default policies.
 
     Can be run again at any time, and by several at once. The roles of the parts are made without a right to log
@@ -180,7 +181,13 @@ def migrate() -> None:
         await seed_organization(url, system_clock)
         return applied
 
-    for name in (applied := asyncio.run(bring_up_to_date())):
+    applied = asyncio.run(bring_up_to_date())
+    if as_json:
+        from headgate.cli.tables import show_json  # noqa: PLC0415 - the parts print no JSON
+
+        show_json({"applied": applied})
+        return
+    for name in applied:
         click.echo(f"applied {name}")
     if not applied:
         click.echo("up to date")

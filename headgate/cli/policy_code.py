@@ -10,8 +10,8 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_remote import apply_all, apply_step, read_remote
 from headgate.cli.policy_write import write_folder
-from headgate.cli.tables import safe
-from headgate.cli.target import find_target, runtime_file_option
+from headgate.cli.tables import safe, show_json, show_json_line
+from headgate.cli.target import find_target, result_option, runtime_file_option
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.policies.hiding import hiding_warnings
@@ -29,11 +29,15 @@ _FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path, file_o
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--dry-run", is_flag=True, help="Only say what would be written.")
 @click.option("--delete", is_flag=True, help="Remove files of what the organization does not have.")
+@result_option
 @runtime_file_option
-def pull(folder: Path, dry_run: bool, delete: bool, runtime_file: Path | None) -> None:
+def pull(folder: Path, dry_run: bool, delete: bool, as_json: bool, runtime_file: Path | None) -> None:
     """Write the organization's policies, data documents and modules into FOLDER. Tests and cases are left alone."""
     remote = read_remote(ApiClient(find_target(runtime_file), is_patient=True))
     changes = list(write_folder(folder, remote, delete=delete, dry_run=dry_run))
+    if as_json:
+        show_json({"files": [{"change": verb, "file": str(file)} for verb, file in changes], "dry_run": dry_run})
+        return
     for verb, file in changes:
         click.echo(f"{verb} {safe(file)}")
     if not changes:
@@ -46,9 +50,16 @@ def pull(folder: Path, dry_run: bool, delete: bool, runtime_file: Path | None) -
 @click.option("--delete", is_flag=True, help="Delete policies, documents and modules that are not in FOLDER.")
 @click.option("--note", help="Why, for those who read the versions.")
 @click.option("--one-by-one", is_flag=True, help="Each change by itself, where all are too much for one request.")
+@result_option
 @runtime_file_option
 def push(
-    folder: Path, dry_run: bool, delete: bool, note: str | None, one_by_one: bool, runtime_file: Path | None
+    folder: Path,
+    dry_run: bool,
+    delete: bool,
+    note: str | None,
+    one_by_one: bool,
+    as_json: bool,
+    runtime_file: Path | None,
 ) -> None:
     """Make the organization's policies, data documents and modules what they are in FOLDER.
 
@@ -58,7 +69,8 @@ def push(
     """
     client = ApiClient(find_target(runtime_file), is_patient=True)
     local, remote = read_folder(folder), read_remote(client)
-    _apply(client, plan(local, remote, delete=delete), note, dry_run=dry_run, one_by_one=one_by_one)
+    steps = plan(local, remote, delete=delete)
+    _apply(client, steps, note, dry_run=dry_run, one_by_one=one_by_one, as_json=as_json)
     _show_left_alone(local, remote, delete=delete)
 
 
@@ -81,8 +93,9 @@ def show_folder_diff(folder: Path, *, delete: bool, runtime_file: Path | None) -
 @click.argument("bundle", type=click.File("rb"))
 @click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
 @click.option("--note", help="Why, for those who read the versions.")
+@result_option
 @runtime_file_option
-def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, runtime_file: Path | None) -> None:
+def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Add the policies, data and lib.* modules of an OPA bundle (bundle.tar.gz).
 
     Each file becomes a policy, named after its package; a policy reads no other policy's rules, so what a bundle
@@ -93,23 +106,27 @@ def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, runtime_fil
     if errors:
         raise ValidationError("\n".join(["nothing was imported:", *errors]))
     client = ApiClient(find_target(runtime_file), is_patient=True)
-    _apply(client, plan(suite, read_remote(client), delete=False), note, dry_run=dry_run)
+    _apply(client, plan(suite, read_remote(client), delete=False), note, dry_run=dry_run, as_json=as_json)
 
 
 @click.command()
 @_FOLDER
 @click.option("--strict", is_flag=True, help="Fail for warnings too.")
-def lint(folder: Path, strict: bool) -> None:
+@result_option
+def lint(folder: Path, strict: bool, as_json: bool) -> None:
     """Compile and try the policies in FOLDER here, and say what is probably not meant."""
     suite = read_folder(folder)
     if not suite.policies and not suite.modules and not suite.documents:
         raise ValidationError(f"{safe(folder)} holds no policy: NAME.rego, or the files that policies.yaml names")
     errors, warnings = asyncio.run(_lint(suite))
-    for error in errors:
-        click.echo(f"error: {safe(error)}")
-    for warning in warnings:
-        click.echo(f"warning: {safe(warning)}")
-    click.echo(f"{_counted(len(errors), 'error')}, {_counted(len(warnings), 'warning')}")
+    if as_json:
+        show_json({"errors": errors, "warnings": warnings})
+    else:
+        for error in errors:
+            click.echo(f"error: {safe(error)}")
+        for warning in warnings:
+            click.echo(f"warning: {safe(warning)}")
+        click.echo(f"{_counted(len(errors), 'error')}, {_counted(len(warnings), 'warning')}")
     if errors or (strict and warnings):
         sys.exit(1)
 
@@ -140,15 +157,25 @@ def _in_file(message: str, file: str) -> str:
     return message.replace("policy.rego", file, 1) if "policy.rego" in message else f"{file}: {message}"
 
 
-def _apply(client: ApiClient, steps: list[Step], note: str | None, *, dry_run: bool, one_by_one: bool = False) -> None:
-    if not steps:
+def _apply(
+    client: ApiClient,
+    steps: list[Step],
+    note: str | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    one_by_one: bool = False,
+) -> None:
+    """As JSON, a line for each change: where they are made one by one, the later ones may be refused."""
+    show = _show_step_as_json if as_json else _show_step
+    if not steps and not as_json:
         click.echo("nothing to change")
     elif one_by_one:
         for step in steps:
-            _show_step(step, [] if dry_run else apply_step(client, step, note), dry_run=dry_run)
-    else:
+            show(step, [] if dry_run else apply_step(client, step, note), dry_run=dry_run)
+    elif steps:
         for step, warnings in zip(steps, apply_all(client, steps, note, dry_run=dry_run), strict=True):
-            _show_step(step, warnings, dry_run=dry_run)
+            show(step, warnings, dry_run=dry_run)
 
 
 def _show_left_alone(local: Suite, remote: Remote, *, delete: bool) -> None:
@@ -156,6 +183,15 @@ def _show_left_alone(local: Suite, remote: Remote, *, delete: bool) -> None:
     if not delete:
         for step in gone(local, remote):
             click.echo(f"not in the folder, left as it is (--delete): {step.kind} {safe(step.name)}", err=True)
+
+
+def _show_step_as_json(step: Step, warnings: list[str], *, dry_run: bool) -> None:
+    show_json_line(
+        {
+            "change": step.verb.value, "kind": step.kind.value, "name": step.name, "id": step.policy_id,
+            "warnings": warnings, "dry_run": dry_run,
+        }
+    )  # fmt: skip
 
 
 def _show_step(step: Step, warnings: list[str], *, dry_run: bool) -> None:

@@ -12,7 +12,7 @@ import click
 from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
 from headgate.client.types import NewReport, ReportAnswer
 from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Section
@@ -136,14 +136,19 @@ def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @reports.command()
 @click.argument("report_id")
 @_output_option
+@result_option
 @runtime_file_option
-def download(report_id: str, output: Path | None, runtime_file: Path | None) -> None:
+def download(report_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
     """Write a report that is ready, after waiting for one that is being made."""
     client = ApiClient(find_target(runtime_file))
     report = _waited(client, client.send(operations.get_audit_report, report_id))
     if report["status"] == "failed":
         raise ApiError(f"the report failed: {report['error']}")
-    click.echo(f"{safe(_written(client, report, output))}: {report['size_bytes']} bytes, {safe(report['sha256'])}")
+    written = _written(client, report, output)
+    if as_json:
+        show_json({"file": str(written), "bytes": report["size_bytes"], "sha256": report["sha256"]})
+        return
+    click.echo(f"{safe(written)}: {report['size_bytes']} bytes, {safe(report['sha256'])}")
 
 
 @reports.command()

@@ -5,14 +5,14 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from headgate.cli.local_data import data_dir_option, find_data
-from headgate.cli.tables import safe, show_table
-from headgate.cli.target import find_instance, runtime_file_option
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_instance, result_option, runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Part, read_settings
 from headgate.db.database import Database
@@ -36,9 +36,10 @@ def secrets() -> None:
 
 
 @secrets.command()
+@result_option
 @data_dir_option
 @runtime_file_option
-def status(data_dir: Path | None, runtime_file: Path | None) -> None:
+def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """List the master keys, how many secrets are under each, and what is wrong; status 1 where something is."""
     where = _find(data_dir, runtime_file)
 
@@ -47,20 +48,28 @@ def status(data_dir: Path | None, runtime_file: Path | None) -> None:
             return await key_states(database, where.keys_file)
 
     states = asyncio.run(ask())
-    show_table(
-        ("KEY", "CURRENT", "SECRETS", "STATE"),
-        ((one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok") for one in states),
-    )
+    if as_json:
+        show_json([asdict(one) for one in states])
+    else:
+        show_table(
+            ("KEY", "CURRENT", "SECRETS", "STATE"),
+            ((one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok") for one in states),
+        )
     if any(one.fault for one in states):
         sys.exit(1)
 
 
 @secrets.command()
+@result_option
 @data_dir_option
 @runtime_file_option
-def prepare(data_dir: Path | None, runtime_file: Path | None) -> None:
+def prepare(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Add a key that is not used yet. On several machines: carry the file to each, rotate, and carry it again."""
-    click.echo(f"prepared {prepare_key(_find(data_dir, runtime_file).keys_file)}")
+    prepared = prepare_key(_find(data_dir, runtime_file).keys_file)
+    if as_json:
+        show_json({"prepared": prepared})
+        return
+    click.echo(f"prepared {prepared}")
 
 
 @secrets.command()
@@ -71,9 +80,10 @@ def prepare(data_dir: Path | None, runtime_file: Path | None) -> None:
     show_default=True,
     help="How long to wait before looking for what was kept under the old key meanwhile.",
 )
+@result_option
 @data_dir_option
 @runtime_file_option
-def rotate(settle_seconds: float, data_dir: Path | None, runtime_file: Path | None) -> None:
+def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Make a new key (or the prepared one) the current one and bring every secret under it. Nothing is stopped for it;
     run it again where it was interrupted. Status 1 where a secret does not open."""
     where = _find(data_dir, runtime_file)
@@ -83,7 +93,11 @@ def rotate(settle_seconds: float, data_dir: Path | None, runtime_file: Path | No
             return await rotate_keys(database, where.keys_file, settle_seconds=settle_seconds)
 
     done = asyncio.run(act())
-    click.echo(f"{done.current} is the current key: {done.rewrapped} secrets were brought under it")
+    if as_json:
+        failures = [{"org_id": org_id, "name": name} for org_id, name in done.failures]
+        show_json({**asdict(done), "failures": failures})
+    else:
+        click.echo(f"{done.current} is the current key: {done.rewrapped} secrets were brought under it")
     for org_id, name in done.failures:
         click.echo(f"does not open with any key of the file: {safe(org_id)} {safe(name)}", err=True)
     if done.failures:
@@ -93,9 +107,10 @@ def rotate(settle_seconds: float, data_dir: Path | None, runtime_file: Path | No
 
 @secrets.command()
 @click.argument("key_id")
+@result_option
 @data_dir_option
 @runtime_file_option
-def retire(key_id: str, data_dir: Path | None, runtime_file: Path | None) -> None:
+def retire(key_id: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Take a key out of the file. Refused while a secret, or captured traffic of this machine that is not recorded yet,
     needs it; backups from before the rotation need it still."""
     where = _find(data_dir, runtime_file)
@@ -105,6 +120,9 @@ def retire(key_id: str, data_dir: Path | None, runtime_file: Path | None) -> Non
             await retire_key(database, where.keys_file, key_id, spooled=files_under_keys(where.captures))
 
     asyncio.run(act())
+    if as_json:
+        show_json({"retired": key_id})
+        return
     click.echo(f"{safe(key_id)} is retired")
 
 

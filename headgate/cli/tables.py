@@ -69,6 +69,11 @@ def show_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2))
 
 
+def show_json_line(document: object) -> None:
+    """One object a line, as it comes (JSON lines)."""
+    click.echo(json.dumps(document))
+
+
 def show_fields(fields: Iterable[tuple[str, object]]) -> None:
     """One line a field that has a value."""
     shown = [(name, safe(value)) for name, value in fields if value is not None]

@@ -44,6 +44,11 @@ def json_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")(command)
 
 
+def result_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
+    """``--json`` of commands that work on files or secrets, or write what the API sends into a file."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
+
+
 def find_target(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> Target:
     """Raises UnavailableError, which says how to name an instance."""
     api_url, token = environment.get("HEADGATE_API_URL"), environment.get("HEADGATE_TOKEN")

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from headgate.cli.local_data import data_dir_option, find_data
-from headgate.cli.target import runtime_file_option
+from headgate.cli.tables import show_json
+from headgate.cli.target import result_option, runtime_file_option
 from headgate.kernel.clock import system_clock
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
@@ -27,6 +28,7 @@ from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
     "--aal", type=click.Choice(["aal1", "aal2"]), default="aal1", show_default=True, help="How they signed in."
 )
 @click.option("--hours", type=click.IntRange(1, 24 * 30), default=24, show_default=True, help="How long it is valid.")
+@result_option
 @data_dir_option
 @runtime_file_option
 def token(
@@ -35,6 +37,7 @@ def token(
     organization: str,
     aal: str,
     hours: int,
+    as_json: bool,
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
@@ -50,4 +53,7 @@ def token(
         now=system_clock(),
         lifetime=timedelta(hours=hours),
     )
+    if as_json:
+        show_json({"token": minted.reveal(), "user": user, "roles": sorted(roles), "aal": aal, "valid_hours": hours})
+        return
     click.echo(minted.reveal())

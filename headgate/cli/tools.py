@@ -8,7 +8,7 @@ import yaml
 
 from headgate.cli.local_data import data_dir_option, find_catalogues
 from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import json_option, runtime_file_option
+from headgate.cli.target import json_option, result_option, runtime_file_option
 from headgate.configuration.yaml_document import read_document
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.canonical_json import JsonValue, parse_strict
@@ -50,15 +50,19 @@ def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_f
 
 @tools.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@result_option
 @data_dir_option
 @runtime_file_option
-def check(files: tuple[Path, ...], data_dir: Path | None, runtime_file: Path | None) -> None:
+def check(files: tuple[Path, ...], as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Check catalogue files, also against those that this instance has; without FILES, only the latter."""
     names = {path.name for path in files}
     own = [path for path in catalogue_paths(find_catalogues(data_dir, runtime_file)) if path.name not in names]
     catalogues = [load_catalogue(path) for path in (*own, *files)]
     CatalogueIndex(catalogues)
     entries = sum(len(catalogue.entries) for catalogue in catalogues)
+    if as_json:
+        show_json({"catalogues": len(catalogues), "entries": entries})
+        return
     click.echo(f"{len(catalogues)} catalogues with {entries} entries: nothing wrong")
 
 
@@ -68,6 +72,7 @@ def check(files: tuple[Path, ...], data_dir: Path | None, runtime_file: Path | N
 @click.option("--origin", help="Where the API is (https://host:port), where the document does not say.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there; default: print.")
 @click.option("--install", is_flag=True, help="Write into the data directory, so that this instance uses it.")
+@result_option
 @data_dir_option
 @runtime_file_option
 def import_document(
@@ -76,6 +81,7 @@ def import_document(
     origin: str | None,
     output: Path | None,
     install: bool,
+    as_json: bool,
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
@@ -89,8 +95,12 @@ def import_document(
     target = catalogues / f"{tool}.yaml" if install else output
     for one in imported.left_out:
         click.echo(f"left out: {one}", err=True)
+    result: dict[str, object] = {"catalogue": imported.catalogue, "left_out": list(imported.left_out)}
     if target is None:
-        click.echo(text, nl=False)
+        if as_json:
+            show_json({"file": None, **result})
+        else:
+            click.echo(text, nl=False)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     before = target.read_bytes() if target.exists() else None
@@ -106,6 +116,9 @@ def import_document(
         else:
             replace_file(target, before, mode=_MODE)
         raise
+    if as_json:
+        show_json({"file": str(target), **result})
+        return
     entries = imported.catalogue["entries"]
     count = len(entries) if isinstance(entries, list) else 0
     click.echo(f"{target}: {count} operations" + (f"; {_RESTART}" if install else ""))

@@ -10,8 +10,8 @@ import click
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
-from headgate.cli.tables import safe, show_fields, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_table
+from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.cli.traffic_tail import Follower
 from headgate.client import operations
 from headgate.client.types import ExchangeAnswer, TrafficPageAnswer, WholeExchangeAnswer
@@ -104,8 +104,9 @@ def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) 
 
 @traffic.command()
 @filter_options
+@click.option("--json", "as_json", is_flag=True, help="Print each exchange as a line of JSON.")
 @runtime_file_option
-def tail(agent: str | None, runtime_file: Path | None, **filters: Any) -> None:
+def tail(agent: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """Follow what is captured, until it is interrupted."""
     client = ApiClient(find_target(runtime_file), is_patient=True)
     follower = Follower(client, {"agent_id": agent_id_if_named(client, agent), **filters})
@@ -113,7 +114,10 @@ def tail(agent: str | None, runtime_file: Path | None, **filters: Any) -> None:
     while True:
         found, answer = follower.look()
         for one in found:
-            click.echo("  ".join(safe(cell) for cell in _row(one)))
+            if as_json:
+                show_json_line(one)
+            else:
+                click.echo("  ".join(safe(cell) for cell in _row(one)))
         counted = {one["cause"]: one["exchanges"] for one in answer["not_captured"]}
         if lost and counted != lost:
             _show_losses(answer)
@@ -127,6 +131,7 @@ def tail(agent: str | None, runtime_file: Path | None, **filters: Any) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="Where to write it. Default: standard output.")
 @click.option("--id", "ids", multiple=True, help="Exactly these exchanges; repeatable.")
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(1, 200))
+@result_option
 @runtime_file_option
 def export(
     as_format: str,
@@ -134,6 +139,7 @@ def export(
     ids: tuple[str, ...],
     agent: str | None,
     limit: int,
+    as_json: bool,
     runtime_file: Path | None,
     **filters: Any,
 ) -> None:
@@ -141,6 +147,8 @@ def export(
 
     What was masked stays masked; that you have exported them is recorded.
     """
+    if as_json and output is None:
+        raise click.UsageError("--json says what was written into a file: name one with --output")
     client = ApiClient(find_target(runtime_file))
     content = client.send(
         operations.export_exchanges,
@@ -154,6 +162,9 @@ def export(
         click.echo(content, nl=False)
         return
     output.write_bytes(content)
+    if as_json:
+        show_json({"file": str(output), "bytes": len(content)})
+        return
     click.echo(f"{safe(output)}: {len(content)} bytes")
 
 

@@ -10,6 +10,7 @@ import click
 
 from headgate.cli.command_name import command_name
 from headgate.cli.report_fonts import check_report_fonts
+from headgate.cli.tables import show_json
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Settings, read_settings
 from headgate.kernel.secrets import Secret
@@ -27,6 +28,7 @@ from headgate.runtime.runtime_file import RuntimeInformation
 @click.option("--proxy-host", help="Address of the proxy (HEADGATE_PROXY_HOST).")
 @click.option("--proxy-port", type=click.IntRange(0, 65535), help="Port of the proxy; 0: any (HEADGATE_PROXY_PORT).")
 @click.option("--proxy-workers", type=click.IntRange(1), help="How many proxy processes (HEADGATE_PROXY_WORKERS).")
+@click.option("--json", "as_json", is_flag=True, help="When it is ready, print its addresses as JSON instead of text.")
 def up(
     data_dir: Path | None,
     runtime_file: Path | None,
@@ -35,6 +37,7 @@ def up(
     proxy_host: str | None,
     proxy_port: int | None,
     proxy_workers: int | None,
+    as_json: bool,
 ) -> None:
     """Run a whole instance here: database, Valkey, API, worker and proxy, until Ctrl-C or SIGTERM.
 
@@ -57,7 +60,26 @@ def up(
         # On a terminal the parts report warnings only: a line for each request would scroll the text below away.
         settings = replace(settings, log_level="warning")
     target = None if runtime_file is None else runtime_file.absolute()
-    asyncio.run(Instance(settings, target, lambda ready, address: _announce(settings, ready, target, address)).run())
+
+    def announce(ready: RuntimeInformation, first_sign_in: Secret | None) -> None:
+        if as_json:
+            _announce_as_json(settings, ready, first_sign_in)
+        else:
+            _announce(settings, ready, target, first_sign_in)
+
+    asyncio.run(Instance(settings, target, announce).run())
+
+
+def _announce_as_json(settings: Settings, ready: RuntimeInformation, first_sign_in: Secret | None) -> None:
+    show_json(
+        {
+            "dashboard_url": ready.dashboard_url,
+            "api_url": ready.api_url,
+            "proxy_url": ready.proxy_url,
+            "data_dir": str(settings.data_dir),
+            "sign_in_url": None if first_sign_in is None else first_sign_in.reveal(),
+        }
+    )
 
 
 def _announce(
