@@ -180,7 +180,9 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports
         ("GET", "/traffic"): _page(Scope.AUDIT_READ),
+        ("GET", "/traffic/compare"): _page(Scope.AUDIT_READ),
         ("GET", "/traffic/{}"): _page(Scope.AUDIT_READ),
+        ("POST", "/traffic/{}"): _page(Scope.AUDIT_READ),
         ("POST", "/traffic/{}/erase"): _page(Scope.ADMIN),
         ("GET", "/audit"): _page(Scope.AUDIT_READ),
         ("GET", "/audit/checkpoints"): _page(Scope.AUDIT_READ),
@@ -358,6 +360,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/traffic/diff"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic/export"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic/{}"): _administrators(Scope.AUDIT_READ),
+        # Who reads captured traffic writes about it; what they write is on record.
+        ("PUT", "/admin/traffic/{}/annotation"): _administrators(Scope.AUDIT_READ),
         ("DELETE", "/admin/traffic/{}"): _administrators(),
         ("GET", "/admin/settings/captures"): _administrators(),
         ("PUT", "/admin/settings/captures"): _administrators(),

@@ -8,6 +8,7 @@ from fastapi import Depends, Query
 
 from admin_api.identifiers import ActionId, AgentId
 from admin_api.instants import InstantText, range_of_time
+from headgate.traffic.annotation import TAG_MAX_CHARACTERS
 from headgate.traffic.store import TrafficFilter
 
 _ISO_8601 = "ISO 8601; a date alone is the whole day (UTC)"
@@ -36,6 +37,8 @@ def wanted_traffic(
     method: Annotated[str | None, Query(max_length=32)] = None,
     status: Annotated[int | None, Query(ge=100, le=999)] = None,
     decision: Annotated[DecisionWord | None, Query()] = None,
+    tag: Annotated[str | None, Query(max_length=TAG_MAX_CHARACTERS)] = None,
+    note: Annotated[str | None, Query(max_length=200, description="Words of its note.")] = None,
     start_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     end_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     expression: Annotated[
@@ -53,6 +56,8 @@ def wanted_traffic(
         method=None if method is None else method.upper(),
         status=status,
         decision=decision,
+        tag=tag,
+        note=note,
         start=start,
         end=end,
     )

@@ -21,6 +21,8 @@ from admin_api.pagination import (
 from admin_api.traffic.filters import CurrentTraffic
 from admin_api.traffic.reading import opened, search
 from admin_api.traffic.schemas import (
+    AnnotationRequest,
+    ExchangeAnswer,
     TrafficPageAnswer,
     WholeExchangeAnswer,
     exchange_answer,
@@ -28,9 +30,10 @@ from admin_api.traffic.schemas import (
     whole_answer,
 )
 from headgate.audit.model import EventType
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
-from headgate.traffic.store import count_losses, erase_exchange, get_exchange, list_exchanges
+from headgate.traffic.store import annotate_exchange, count_losses, erase_exchange, get_exchange, list_exchanges
 
 router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
 
@@ -107,6 +110,23 @@ async def get(
         await change.record(EventType.TRAFFIC_READ, {"exchange_id": id, "action_id": one.kept.action_id})
     pretty = {} if view == "none" else await dependencies.review.pretty(one.for_review(), view)
     return whole_answer(one.kept, one.document, pretty)
+
+
+@router.put("/admin/traffic/{id}/annotation")
+async def annotate(
+    id: ExchangeId,  # noqa: A002 - as beside the specification's routes
+    body: AnnotationRequest,
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+) -> ExchangeAnswer:
+    """A note and tags for other reviewers, in clear. They are recorded (`traffic.annotated`), and erased with the
+    exchange."""
+    note, tags = body.note.strip() or None, sorted(set(body.tags))
+    async with administer(principal, dependencies) as change:
+        kept = await annotate_exchange(change.connection, principal.org_id, id, note, tags)
+        data: JsonObject = {"exchange_id": id, "action_id": kept.action_id, "note": note, "tags": [*tags]}
+        await change.record(EventType.TRAFFIC_ANNOTATED, data)
+    return exchange_answer(kept)
 
 
 @router.delete("/admin/traffic/{id}")

@@ -2,12 +2,14 @@
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.pagination import CursorPagination, OpenCamelPagination
+from admin_api.text import StorableText
 from headgate.kernel.canonical_json import JsonObject
+from headgate.traffic.annotation import NOTE_MAX_CHARACTERS, TAG_PATTERN, TAGS_MAX
 from headgate.traffic.model import Kept
 from headgate.traffic.store import LossCount
 
@@ -39,8 +41,21 @@ class ExchangeAnswer(BaseModel):
     masking: dict[str, PlacesAnswer] = Field(description="What was masked before it was stored, and where.")
     omitted: dict[str, str] = Field(description="What was not captured, and why.")
     error: str | None
+    note: str | None = Field(description="What a reviewer has written about it.")
+    tags: list[str]
     created_at: datetime
     erased_at: datetime | None
+
+
+class AnnotationRequest(BaseModel):
+    """PUT /admin/traffic/{id}/annotation: in place of the note and the tags before. Tags are sorted, each once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    note: Annotated[StorableText, Field(max_length=NOTE_MAX_CHARACTERS)] = ""
+    tags: Annotated[list[Annotated[str, Field(pattern=TAG_PATTERN)]], Field(max_length=TAGS_MAX)] = Field(
+        default_factory=list
+    )
 
 
 class LossAnswer(BaseModel):
@@ -110,6 +125,8 @@ def _columns(kept: Kept) -> dict[str, Any]:
         "masking": masking,
         "omitted": json.loads(kept.omitted),
         "error": kept.error,
+        "note": kept.note,
+        "tags": list(kept.tags),
         "created_at": kept.created_at,
         "erased_at": kept.erased_at,
     }

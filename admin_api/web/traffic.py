@@ -1,4 +1,4 @@
-"""/traffic: captured exchanges, found and read side by side. Reading one is recorded, as the API records it."""
+"""/traffic: captured exchanges, found, read, compared and written about. Reading is recorded, as the API records it."""
 
 from typing import Annotated, Final
 
@@ -8,18 +8,25 @@ from starlette.responses import Response
 
 from admin_api.identifiers import ExchangeId
 from admin_api.pagination import ListRequest, list_request
-from admin_api.traffic.filters import CurrentTraffic
-from admin_api.traffic.routes import erase, get, list_all
-from admin_api.web.api import CurrentApi
+from admin_api.traffic.compare_routes import MessageDifference, diff
+from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
+from admin_api.traffic.routes import annotate, erase, get, list_all
+from admin_api.traffic.schemas import AnnotationRequest, ExchangeAnswer, WholeExchangeAnswer
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.compared import side_by_side
+from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
+from headgate.kernel.errors import HeadgateError
 from headgate.kernel.ids import IdPrefix
+from headgate.traffic.store import TrafficFilter
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PLACE: Final = "/activity"
 """The entry of the navigation: captured traffic stands beside the calls."""
+_OTHERS: Final = 6
 
 type _List = Annotated[ListRequest, Depends(list_request(IdPrefix.EXCHANGE))]
 
@@ -37,10 +44,37 @@ async def traffic(request: Request, api: CurrentApi, listed: _List, wanted: Curr
     return await shell_page(api, "traffic.html", _PLACE, context)
 
 
+@router.get("/traffic/compare", response_class=Response)
+async def compare(api: CurrentApi, a: ExchangeId, b: ExchangeId) -> Response:
+    """Two exchanges side by side, with what differs marked."""
+    found = await api.call(diff, a, b, api.principal, api.dependencies)
+    context = {"left": found.left, "right": found.right, "parts_of_it": _differences(found.request, found.response)}
+    return await shell_page(api, "exchanges_compared.html", _PLACE, context)
+
+
+def _differences(request: MessageDifference, response: MessageDifference) -> list[tuple[str, dict[str, object]]]:
+    return [
+        (name, {"head": one.head, "headers": one.headers, "rows": side_by_side(one.body) if one.body else []})
+        for name, one in (("Request", request), ("Response", response))
+    ]
+
+
 @router.get("/traffic/{exchange_id}", response_class=Response)
 async def one(api: CurrentApi, exchange_id: ExchangeId) -> Response:
-    exchange = await api.call(get, exchange_id, api.principal, api.dependencies)
-    return await shell_page(api, "exchange.html", _PLACE, {"exchange": exchange, "may_erase": api.may(Scope.ADMIN)})
+    return await _exchange_page(api, exchange_id)
+
+
+@router.post("/traffic/{exchange_id}", response_class=Response)
+async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
+    """The note and the tags, in place of those before."""
+    form = await form_of(api.request)
+    try:
+        tags = form.text("tags").replace(",", " ").split()
+        body = checked(AnnotationRequest, {"note": form.text("note"), "tags": tags})
+        await api.call(annotate, exchange_id, body, api.principal, api.dependencies)
+    except HeadgateError as error:
+        return await _exchange_page(api, exchange_id, error, form)
+    return Response(status_code=303, headers={"Location": f"/traffic/{exchange_id}"})
 
 
 @router.post("/traffic/{exchange_id}/erase", response_class=Response)
@@ -48,3 +82,27 @@ async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
     """Its text is gone; that it was there, and that it was erased, stays."""
     await api.call(erase, exchange_id, api.principal, api.dependencies)
     return Response(status_code=303, headers={"Location": "/traffic"})
+
+
+async def _exchange_page(
+    api: Api, exchange_id: str, error: HeadgateError | None = None, form: Form | None = None
+) -> Response:
+    exchange = await api.call(get, exchange_id, api.principal, api.dependencies)
+    context = {
+        "exchange": exchange,
+        "others": await _others(api, exchange),
+        "note": (exchange.note or "") if form is None else form.text("note"),
+        "tags": " ".join(exchange.tags) if form is None else form.text("tags"),
+        "message": None if error is None else error.message,
+        "may_erase": api.may(Scope.ADMIN),
+    }
+    status = 200 if error is None else error.http_status
+    return await shell_page(api, "exchange.html", _PLACE, context, status=status)
+
+
+async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswer]:
+    """The newest exchanges of the same operation with the same host, to compare with."""
+    alike = TrafficFilter(tool=exchange.tool, operation=exchange.operation, host=exchange.host)
+    newest = ListRequest(_OTHERS, 0, exact_total=False, camel=False, cursor=None)
+    found = await api.call(list_all, newest, WantedTraffic(alike, None), api.principal, api.dependencies)
+    return [one for one in found.data if one.id != exchange.id and one.erased_at is None]

@@ -144,6 +144,7 @@ class EventType(StrEnum):
     SIGNING_KEY_RETIRED = "signing_key.retired"
     TRAFFIC_READ = "traffic.read"
     TRAFFIC_EXPORTED = "traffic.exported"
+    TRAFFIC_ANNOTATED = "traffic.annotated"
     TRAFFIC_ERASED = "traffic.erased"
 
 

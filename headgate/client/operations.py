@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AbsenceAnswer,
         ActionDetailAnswer,
         AgentAnswer,
+        AnnotationRequest,
         ApprovalDetailAnswer,
         ApproveAndGrant,
         ApprovedAnswer,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         EventDetailAnswer,
         EventPages,
         ExamplesAnswer,
+        ExchangeAnswer,
         ExchangeDifferenceAnswer,
         ExecutionDetail,
         FiguresAnswer,
@@ -1845,6 +1847,8 @@ def list_exchanges(
     method: str | None = None,
     status: int | None = None,
     decision: str | None = None,
+    tag: str | None = None,
+    note: str | None = None,
     start_date: str | None = None,
     end_date: str | None = None,
     filter: str | None = None,
@@ -1867,6 +1871,8 @@ def list_exchanges(
             "method": method,
             "status": status,
             "decision": decision,
+            "tag": tag,
+            "note": note,
             "start_date": start_date,
             "end_date": end_date,
             "filter": filter,
@@ -1892,6 +1898,8 @@ def export_exchanges(
     method: str | None = None,
     status: int | None = None,
     decision: str | None = None,
+    tag: str | None = None,
+    note: str | None = None,
     start_date: str | None = None,
     end_date: str | None = None,
     filter: str | None = None,
@@ -1912,6 +1920,8 @@ def export_exchanges(
             "method": method,
             "status": status,
             "decision": decision,
+            "tag": tag,
+            "note": note,
             "start_date": start_date,
             "end_date": end_date,
             "filter": filter,
@@ -1950,6 +1960,11 @@ def erase_exchange(id: str) -> Call[DeletedAnswer]:
 def get_exchange(id: str, *, view: str | None = None) -> Call[WholeExchangeAnswer]:
     """Heads and bodies. ``GET /admin/traffic/{id}``"""
     return Call("GET", f"/admin/traffic/{_segment(id)}", parameters={"view": view})
+
+
+def put_traffic_annotation(id: str, body: AnnotationRequest) -> Call[ExchangeAnswer]:
+    """A note and tags for other reviewers, in clear. ``PUT /admin/traffic/{id}/annotation``"""
+    return Call("PUT", f"/admin/traffic/{_segment(id)}/annotation", body=body)
 
 
 def list_users(

@@ -135,6 +135,13 @@ type AgentStatus = Literal["active", "suspended", "deactivated"]
 type Agents = list[str]
 
 
+class AnnotationRequest(TypedDict):
+    """PUT /admin/traffic/{id}/annotation: in place of the note and the tags before. Tags are sorted, each once."""
+
+    note: NotRequired[StorableText]
+    tags: NotRequired[list[str]]
+
+
 type AnyChange = CreatePolicy | UpdatePolicy | DeletePolicy | PutData | DeleteData | PutModule | DeleteModule
 
 
@@ -1139,6 +1146,7 @@ class ExchangeAnswer(TypedDict):
     level: str
     masking: dict[str, PlacesAnswer]
     method: str
+    note: str | None
     omitted: dict[str, str]
     operation: str
     port: int
@@ -1146,6 +1154,7 @@ class ExchangeAnswer(TypedDict):
     response_bytes: int
     scheme: str
     status: int | None
+    tags: list[str]
     target: str | None
     tool: str
 
@@ -3455,6 +3464,7 @@ class WholeExchangeAnswer(TypedDict):
     level: str
     masking: dict[str, PlacesAnswer]
     method: str
+    note: str | None
     omitted: dict[str, str]
     operation: str
     port: int
@@ -3465,6 +3475,7 @@ class WholeExchangeAnswer(TypedDict):
     response_bytes: int
     scheme: str
     status: int | None
+    tags: list[str]
     target: str | None
     tool: str
 

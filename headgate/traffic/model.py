@@ -4,7 +4,7 @@ A captured exchange is in memory and, encrypted, in the spool; a kept one has be
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -97,7 +97,7 @@ class Kept:
     """One exchange as the database holds it. ``target``: path and query, masked; None, with the rest, once erased.
 
     ``masking`` and ``omitted`` are canonical JSON: what was masked where, and what was not kept and why.
-    ``content`` is sealed (``headgate.traffic.sealed_exchange``).
+    ``content`` is sealed (``headgate.traffic.sealed_exchange``). ``note`` and ``tags`` are reviewers'.
     """
 
     exchange_id: str
@@ -125,3 +125,5 @@ class Kept:
     wrapped_key: bytes | None
     content: bytes | None
     erased_at: datetime | None = None
+    note: str | None = None
+    tags: Sequence[str] = field(default_factory=list)

@@ -16,7 +16,8 @@ from headgate.vault.service import Vault
 
 _BATCH: Final = 1000
 _NOTHING_LEFT: Final = (
-    "key_id = NULL, wrapped_key = NULL, content = NULL, target = NULL, error = NULL, erased_at = clock_timestamp()"
+    "key_id = NULL, wrapped_key = NULL, content = NULL, target = NULL, error = NULL, note = NULL, tags = '{}',"
+    " erased_at = clock_timestamp()"
 )
 
 

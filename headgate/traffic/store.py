@@ -17,16 +17,22 @@ from headgate.traffic.model import CaptureLevel, Kept
 _HEADS: Final = sql.SQL(
     "SELECT org_id, exchange_id, created_at, agent_id, action_id, tool, operation, decision, level, method, scheme,"
     " host, port, target, status, duration_ms, request_bytes, response_bytes, masking, omitted, error, erased_at,"
+    " note, tags,"
 )
 _WITH_CONTENT: Final = sql.SQL(" key_id, wrapped_key, content FROM traffic_exchanges")
 _WITHOUT_CONTENT: Final = sql.SQL(
     " NULL AS key_id, NULL::bytea AS wrapped_key, NULL::bytea AS content FROM traffic_exchanges"
 )
 
+# As the index traffic_noted says it.
+_TAGGED: Final = sql.SQL("(note IS NOT NULL OR tags <> '{}') AND tags @> ARRAY[%(tag)s::text]")
+_NOTED: Final = sql.SQL("(note IS NOT NULL OR tags <> '{}') AND strpos(lower(note), lower(%(note)s)) > 0")
+
 
 @dataclass(frozen=True, slots=True)
 class TrafficFilter:
-    """What to list; None means any. ``start`` and ``end`` bound ``created_at``, both inclusive."""
+    """What to list; None means any. ``note``: words that its note has, in any letter case. ``start`` and ``end`` bound
+    ``created_at``, both inclusive."""
 
     agent_id: str | None = None
     action_id: str | None = None
@@ -36,6 +42,8 @@ class TrafficFilter:
     method: str | None = None
     status: int | None = None
     decision: str | None = None
+    tag: str | None = None
+    note: str | None = None
     start: datetime | None = None
     end: datetime | None = None
 
@@ -105,13 +113,28 @@ async def erase_exchange(connection: Connection, org_id: str, exchange_id: str, 
     await keep_holds_still(connection, org_id)
     erased = await connection.execute(
         "UPDATE traffic_exchanges SET key_id = NULL, wrapped_key = NULL, content = NULL, target = NULL, error = NULL,"
-        " erased_at = %s WHERE org_id = %s AND exchange_id = %s AND erased_at IS NULL"
+        " note = NULL, tags = '{}', erased_at = %s WHERE org_id = %s AND exchange_id = %s AND erased_at IS NULL"
         " AND NOT under_hold(org_id, action_id, agent_id)",
         [at, org_id, exchange_id],
     )
     if erased.rowcount == 0 and (await get_exchange(connection, org_id, exchange_id)).erased_at is None:
         raise ConflictError(f"{exchange_id} is under a legal hold: lift the hold before you erase it")
     return erased.rowcount == 1
+
+
+async def annotate_exchange(
+    connection: Connection, org_id: str, exchange_id: str, note: str | None, tags: Sequence[str]
+) -> Kept:
+    """In place of the note and the tags before. Raises NotFoundError, ConflictError (erased)."""
+    changed = await connection.execute(
+        "UPDATE traffic_exchanges SET note = %s, tags = %s"
+        " WHERE org_id = %s AND exchange_id = %s AND erased_at IS NULL",
+        [note, list(tags), org_id, exchange_id],
+    )
+    found = await get_exchange(connection, org_id, exchange_id)
+    if changed.rowcount == 0:
+        raise ConflictError(f"{exchange_id} was erased: nothing can be written about its text any more")
+    return found
 
 
 async def count_losses(
@@ -155,6 +178,10 @@ def _conditions(org_id: str, wanted: TrafficFilter) -> tuple[sql.Composed, dict[
         if value is not None:
             parts.append(sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)))
             values[name] = value
+    for name, noted in (("tag", _TAGGED), ("note", _NOTED)):
+        if (written := getattr(wanted, name)) is not None:
+            parts.append(noted)
+            values[name] = written
     for name, condition in (("start", "created_at >= %(start)s"), ("end", "created_at <= %(end)s")):
         if (bound := getattr(wanted, name)) is not None:
             parts.append(sql.SQL(condition))

@@ -101,6 +101,8 @@ PAGES: Final = (
     Page("/connections", Scope.ADMIN),
     # audit, traffic, reports
     Page("/traffic", Scope.AUDIT_READ),
+    Page("/traffic?tag=odd", Scope.AUDIT_READ),
+    Page("/traffic/compare?a={exchange_id}&b={exchange_id}", Scope.AUDIT_READ, status=404),
     Page("/traffic/{exchange_id}", Scope.AUDIT_READ, status=404),
     Page("/audit", Scope.AUDIT_READ),
     Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),

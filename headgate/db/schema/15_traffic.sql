@@ -27,6 +27,8 @@ CREATE TABLE traffic_exchanges (
     wrapped_key    bytea, -- null: erased
     content        bytea STORAGE EXTERNAL, -- compressed, then encrypted
     erased_at      timestamptz,
+    note           text, -- a reviewer's, in clear; erased with the text of the exchange
+    tags           text[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (org_id, exchange_id, created_at),
     CHECK ((content IS NULL) = (wrapped_key IS NULL) AND (content IS NULL) = (erased_at IS NOT NULL))
 ) PARTITION BY RANGE (created_at);
@@ -35,6 +37,8 @@ CREATE TABLE traffic_exchanges_rest PARTITION OF traffic_exchanges DEFAULT;
 CREATE INDEX traffic_by_agent ON traffic_exchanges (org_id, agent_id, exchange_id);
 CREATE INDEX traffic_by_action ON traffic_exchanges (org_id, action_id) WHERE action_id IS NOT NULL;
 CREATE INDEX traffic_by_host ON traffic_exchanges (org_id, host, exchange_id);
+-- The few that somebody has tagged or written a note about.
+CREATE INDEX traffic_noted ON traffic_exchanges (org_id, exchange_id) WHERE note IS NOT NULL OR tags <> '{}';
 -- A range of time is a range of this index. A page is sorted after: lists are in the order in which exchanges ended.
 CREATE INDEX traffic_by_time ON traffic_exchanges (org_id, created_at);
 CREATE INDEX traffic_by_tool ON traffic_exchanges (org_id, tool, exchange_id);
@@ -46,7 +50,7 @@ CALL isolate_organizations('traffic_exchanges');
 -- include headgate.db/schema/functions/traffic/ensure_traffic_partitions.sql
 SELECT ensure_traffic_partitions();
 -- UPDATE erases an exchange: its metadata stays. DELETE is for retention.
-GRANT SELECT, UPDATE (target, masking, error, key_id, wrapped_key, content, erased_at)
+GRANT SELECT, UPDATE (target, masking, error, key_id, wrapped_key, content, erased_at, note, tags)
     ON traffic_exchanges TO headgate_api, headgate_worker;
 GRANT DELETE ON traffic_exchanges TO headgate_worker;
 GRANT SELECT, INSERT ON traffic_exchanges TO headgate_definer;

@@ -85,6 +85,7 @@ _BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PUT", "/v1/connections/{}/bluesky"): {"agents": []},
     ("PUT", "/v1/connections/{}/mastodon"): {"agents": []},
     ("POST", "/v1/connections/{}/mastodon/batch"): {"ids": ["1"]},
+    ("PUT", "/admin/traffic/{}/annotation"): {"note": "x", "tags": []},
     ("POST", "/admin/retention/holds/{}/lift"): {"reason": "over"},
 }
 _QUERIES = {

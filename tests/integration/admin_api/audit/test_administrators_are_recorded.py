@@ -31,6 +31,7 @@ ELSEWHERE = {
     ("POST", "/v1/executions/retry"): "executions/test_carried_out.py",
     ("DELETE", "/admin/audit/reports/{}"): "audit_reports",
     ("DELETE", "/admin/traffic/{}"): "traffic/test_traffic.py",
+    ("PUT", "/admin/traffic/{}/annotation"): "traffic/test_annotation.py",
     ("DELETE", "/admin/users/{}/sessions"): "identity/test_shut_out.py",
     ("DELETE", "/admin/users/{}/sessions/{}"): "identity/test_browser_login.py",
     ("POST", "/admin/keys/{}/take-over"): "identity/test_shut_out.py",
