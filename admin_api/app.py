@@ -13,6 +13,7 @@ from admin_api.absences.routes import router as absences
 from admin_api.actions.outcome_routes import router as action_outcomes
 from admin_api.actions.routes import router as actions
 from admin_api.actions.search_routes import router as action_search
+from admin_api.actions.stream_routes import router as action_events
 from admin_api.agents.history_routes import router as agent_history
 from admin_api.agents.key_routes import router as agent_keys
 from admin_api.agents.routes import router as agents
@@ -104,6 +105,7 @@ INTERFACE_VERSION: Final = "1.0.5"
 # Routes are tried in this order: the hot path first.
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_search,
+    action_events,
     overview,
     actions,
     action_outcomes,

@@ -27,12 +27,12 @@ _WOKEN_AT_ONCE: Final = 20
 @dataclass(frozen=True, slots=True)
 class Channel:
     """Which events a stream is about, and how they are told. ``skips_behind``: a reader that is so many events of the
-    chain behind goes on at its end, and ``skipped`` tells the number; None: it gets each event."""
+    chain behind goes on at its end, and ``skipped`` says so; None: it gets each event."""
 
     types: Sequence[EventType]
     frames: Callable[[Connection, str, Sequence[FeedEvent]], Awaitable[Sequence[Frame]]]
     skips_behind: int | None = None
-    skipped: Callable[[int, int], Frame] | None = None
+    skipped: Callable[[int], Frame] | None = None
 
 
 class Feed:
@@ -76,7 +76,7 @@ async def look(database: Database, org_id: str, channel: Channel, seq: int) -> t
         if is_more and channel.skips_behind is not None and channel.skipped is not None:
             newest = await newest_seq(connection, org_id)
             if newest - reached > channel.skips_behind:
-                frames.append(channel.skipped(newest, newest - reached))
+                frames.append(channel.skipped(newest))
                 reached, is_more = newest, False
     return reached, batch_of(frames) if frames else None, is_more
 

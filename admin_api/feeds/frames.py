@@ -29,10 +29,11 @@ class Batch:
     joined: bytes
 
     def after(self, seq: int, agent_id: str | None) -> bytes:
-        """The frames behind ``seq``; with ``agent_id``, this agent's only."""
-        if agent_id is None and self.frames and self.frames[0].seq > seq:
+        """The frames behind ``seq``; with ``agent_id``, those about this agent's calls and about none's."""
+        if agent_id is None and self.frames[0].seq > seq:
             return self.joined
-        return b"".join(one.data for one in self.frames if one.seq > seq and agent_id in (None, one.agent_id))
+        wanted = (one for one in self.frames if one.seq > seq)
+        return b"".join(one.data for one in wanted if agent_id is None or one.agent_id in (None, agent_id))
 
 
 def batch_of(frames: Sequence[Frame]) -> Batch:

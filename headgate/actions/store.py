@@ -114,6 +114,13 @@ async def calls_of(connection: Connection, org_id: str, action_ids: Iterable[str
     return {row["action_id"]: f"{row['tool']}.{row['operation']}" async for row in cursor}
 
 
+async def actions_of(connection: Connection, org_id: str, action_ids: Iterable[str]) -> list[Action]:
+    """These actions, as they stand now; those that are not there are left out."""
+    query = sql.SQL("{} WHERE a.org_id = %s AND a.action_id = ANY (%s)").format(_SELECT)
+    rows = await (await connection.execute(query, [org_id, list(action_ids)])).fetchall()
+    return [_action(row) for row in rows]
+
+
 async def list_actions(
     connection: Connection,
     org_id: str,

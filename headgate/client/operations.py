@@ -2363,6 +2363,16 @@ def create_action(body: dict[str, Any]) -> Call[SubmittedAnswer]:
     return Call("POST", "/v1/actions", body=body)
 
 
+def stream_action_events(*, last_event_id: str | None = None) -> Call[bytes]:
+    """Events. ``GET /v1/actions/events``"""
+    return Call(
+        "GET",
+        "/v1/actions/events",
+        headers={name: value for name, value in {"last-event-id": last_event_id}.items() if value is not None},
+        reads="bytes",
+    )
+
+
 def list_actions_search(
     *,
     agent: str | None = None,

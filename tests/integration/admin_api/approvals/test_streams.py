@@ -1,10 +1,8 @@
 """Long polling of one approval, and the stream of all: as it happens, resumable, bounded, of one organization."""
 
 import asyncio
-import json
 import socket
 import time
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import httpx
@@ -17,6 +15,7 @@ from admin_api.feeds.frames import Frame, batch_of
 from admin_api.feeds.viewers import Places
 from headgate.kernel.errors import UnavailableError
 from headgate.organizations.model import Role
+from tests.integration.admin_api.event_stream import event_stream
 
 _WRITE = {"tool": "write", "operation": "line", "params": {"text": "x"}}
 
@@ -25,21 +24,6 @@ async def _held(gate, **params: object) -> str:
     answer = await gate.as_agent.post("/v1/actions", json=_WRITE | {"params": params or {"text": "x"}})
     assert answer.status_code == 202, answer.text
     return str(answer.json()["approval_id"])
-
-
-async def _events(answer: httpx.Response) -> AsyncIterator[dict]:
-    """As the standard says that a stream is read; the comments too, as events of no name."""
-    event: dict = {}
-    async for line in answer.aiter_lines():
-        if not line:
-            if event:
-                yield event
-            event = {}
-        elif line.startswith(":"):
-            event["comment"] = line
-        else:
-            name, _, value = line.partition(": ")
-            event[name] = json.loads(value) if name == "data" else value
 
 
 async def test_a_wait_ends_with_the_decision(gate) -> None:
@@ -66,7 +50,7 @@ async def test_what_happens_is_told_and_nothing_twice(gate) -> None:
     person = gate.person()
     async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        events = _events(stream)
+        events = event_stream(stream)
         place = (await anext(events))["id"]
         approval_id = await _held(gate, text="line\r\ndata: {}")
         asked = await anext(events)
@@ -83,7 +67,7 @@ async def test_what_happens_is_told_and_nothing_twice(gate) -> None:
     later = await _held(gate, text="later")
     headers = {"Last-Event-ID": asked["id"]}
     async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events", headers=headers) as stream:
-        events = _events(stream)
+        events = event_stream(stream)
         await anext(events)
         told = [await anext(events), await anext(events)]
     assert [(one["event"], one["data"]["approval_id"]) for one in told] == [
@@ -94,7 +78,7 @@ async def test_what_happens_is_told_and_nothing_twice(gate) -> None:
 async def test_of_ones_own_organization_only(gate, new_gate) -> None:
     other = await new_gate()
     async with asyncio.timeout(20), gate.person().stream("GET", "/v1/approvals/events") as stream:
-        events = _events(stream)
+        events = event_stream(stream)
         await anext(events)
         await _held(other)
         mine = await _held(gate)
@@ -118,7 +102,7 @@ async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:
     person = gate.person()
     async with asyncio.timeout(20):
         async with person.stream("GET", "/v1/approvals/events") as stream:
-            events = _events(stream)  # kept: forgotten, it would close the stream
+            events = event_stream(stream)  # kept: forgotten, it would close the stream
             await anext(events)
             refused = await person.get("/v1/approvals/events")
             assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
@@ -150,7 +134,7 @@ async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
     eve, root = gate.person("eve", Role.VIEWER), gate.person("root")
     user = (await eve.get("/auth/session")).json()["user_id"]
     async with asyncio.timeout(10), eve.stream("GET", "/v1/approvals/events") as stream:
-        events = _events(stream)
+        events = event_stream(stream)
         await anext(events)
         await _held(gate)
         while (await anext(events)).get("event") is None:
@@ -166,7 +150,8 @@ async def test_viewers_of_an_organization_share_one_poller_which_ends_with_the_l
     async with asyncio.timeout(20):
         async with AsyncExitStack() as stack:
             streams = [
-                _events(await stack.enter_async_context(person.stream("GET", "/v1/approvals/events"))) for _ in range(5)
+                event_stream(await stack.enter_async_context(person.stream("GET", "/v1/approvals/events")))
+                for _ in range(5)
             ]
             for one in streams:
                 await anext(one)
@@ -187,7 +172,7 @@ async def test_a_poller_that_fails_ends_its_streams_and_says_so(gate, monkeypatc
     person = gate.person()
     async with asyncio.timeout(20):
         async with person.stream("GET", "/v1/approvals/events") as stream:
-            events = _events(stream)
+            events = event_stream(stream)
             place = await anext(events)
             with monkeypatch.context() as patched:
                 patched.setattr(live_feed, "look", look)
@@ -197,7 +182,7 @@ async def test_a_poller_that_fails_ends_its_streams_and_says_so(gate, monkeypatc
         approval_id = await _held(gate)
         headers = {"Last-Event-ID": place["id"]}
         async with person.stream("GET", "/v1/approvals/events", headers=headers) as stream:
-            events = _events(stream)
+            events = event_stream(stream)
             await anext(events)
             assert (await anext(events))["data"]["approval_id"] == approval_id
 
@@ -207,7 +192,7 @@ async def test_who_reads_nothing_loses_the_place(gate, monkeypatch) -> None:
     monkeypatch.setattr(viewers, "_BATCHES_MAX", 0)
     person = gate.person()
     async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events") as stream:
-        events = _events(stream)
+        events = event_stream(stream)
         await anext(events)
         await _held(gate)
         assert [one async for one in events] == [{"event": "feed.ended", "data": {"reason": "slow"}}]
