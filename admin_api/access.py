@@ -136,6 +136,12 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/policies/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/check"): _page(Scope.POLICIES_READ),
+        ("GET", "/policies/content"): _page(Scope.POLICIES_READ),
+        ("GET", "/policies/content/new"): _page(Scope.POLICIES_WRITE),
+        ("POST", "/policies/content/new"): _page(Scope.POLICIES_WRITE),
+        ("GET", "/policies/content/{}"): _page(Scope.POLICIES_READ),
+        # Trying stores nothing; saving asks for policies:write (the call behind it).
+        ("POST", "/policies/content/{}"): _page(Scope.POLICIES_READ),
         ("GET", "/policies/{}"): _page(Scope.POLICIES_READ),
         ("POST", "/policies/{}"): _page(Scope.POLICIES_WRITE),
         # - agents, stop, settings, connections

@@ -46,10 +46,13 @@ async def form_of(request: Request) -> Form:
     return Form({name: [one.replace("\r\n", "\n") for one in values] for name, values in found.items()})
 
 
-def checked[Body: pydantic.BaseModel](model: type[Body], values: Mapping[str, object]) -> Body:
-    """The route's body from a form's values, without those that are None. Raises ValidationError with the field."""
+def checked[Body: pydantic.BaseModel](
+    model: type[Body], values: Mapping[str, object], *, with_nulls: bool = False
+) -> Body:
+    """The route's body from a form's values, without those that are None (``with_nulls``: with them, to empty a
+    field). Raises ValidationError with the field."""
     try:
-        return model.model_validate({name: value for name, value in values.items() if value is not None})
+        return model.model_validate({name: value for name, value in values.items() if with_nulls or value is not None})
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = field_name(("body", *first["loc"]))

@@ -11,6 +11,8 @@ from admin_api.web.agents import router as agents
 from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
 from admin_api.web.connections import router as connections
+from admin_api.web.content_policies import router as content_policies
+from admin_api.web.content_policy import router as content_policy
 from admin_api.web.decide import router as decide
 from admin_api.web.destinations import router as destinations
 from admin_api.web.executions import router as executions
@@ -51,6 +53,8 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     more,
     agents,
     policy_order,
+    content_policies,
+    content_policy,
     policy_new,
     policies,
     settings,

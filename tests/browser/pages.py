@@ -69,6 +69,12 @@ PAGES: Final = (
     Page("/calls/{hostile_action_id}", Scope.ACTIONS_READ),
     # policies
     Page("/policies", Scope.POLICIES_READ),
+    Page("/policies/content", Scope.POLICIES_READ),
+    Page("/policies/content/{content_policy_id}", Scope.POLICIES_READ),
+    Page("/policies/new?from={action_id}", Scope.POLICIES_WRITE, has_editor=True),
+    Page("/policies/content/new", Scope.POLICIES_WRITE),
+    Page("/policies/content/new?template=pii_hold", Scope.POLICIES_WRITE),
+    Page("/policies/new?example=payments", Scope.POLICIES_WRITE, has_editor=True),
     Page("/policies/new", Scope.POLICIES_WRITE, has_editor=True),
     Page("/policies/{policy_id}", Scope.POLICIES_READ, has_editor=True),
     Page("/policies/{hostile_policy_id}", Scope.POLICIES_READ, has_editor=True),

@@ -39,6 +39,9 @@ class World:
         self.names["webhook_id"] = administrator.api.post("/admin/webhooks", json=endpoint).json()["id"]
         self.names["exchange_id"] = new_id(IdPrefix.EXCHANGE)  # nothing is captured here
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
+        content = {"name": HOSTILE[1], "description": HOSTILE[3], "type": "content_safety", "prompt": HOSTILE[0]}
+        made = administrator.api.post("/admin/nlp-policies", json=content).json()
+        self.names["content_policy_id"] = made["id"]
         self.names["approval_id"] = self.held({"repo": "acme/site", "number": 482})
         self.names["decided_approval_id"] = self.held({"repo": "acme/release-" + "x" * 80})
         assert administrator.approve(self.names["decided_approval_id"]).status_code == 200
