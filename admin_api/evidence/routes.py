@@ -19,6 +19,7 @@ from admin_api.evidence.schemas import (
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId, OrganizationId
 from headgate.audit.model import EventType
+from headgate.evidence.attestation_store import attestations_by_size
 from headgate.evidence.export_store import load_exports
 from headgate.evidence.pack import make_pack
 from headgate.evidence.prove import prove_consistency
@@ -74,7 +75,8 @@ async def checkpoints(
             found = await list_checkpoints(connection, principal.org_id, after=after, limit=limit)
         tree = await load_tree(connection, principal.org_id)
         exports = await load_exports(connection, principal.org_id)
-    return checkpoints_answer(found, tree, exports)
+        attested = await attestations_by_size(connection, principal.org_id, [one.size for one in found])
+    return checkpoints_answer(found, tree, exports, attested)
 
 
 @router.get("/admin/audit/consistency")

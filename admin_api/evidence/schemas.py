@@ -1,9 +1,11 @@
 """Bodies about checkpoints, and the keys that sign them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from headgate.evidence.attestation_store import Attestation, AttestationKind
 from headgate.evidence.checkpoint import origin_of
 from headgate.evidence.export_store import ExportState
 from headgate.evidence.note import VerifierKey
@@ -25,10 +27,21 @@ class KeysAnswer(BaseModel):
     keys: list[SigningKeyAnswer]
 
 
+class AttestationAnswer(BaseModel):
+    """What somebody else said of a checkpoint: a witness (C2SP tlog-witness) or a time-stamp authority (RFC 3161)."""
+
+    kind: AttestationKind
+    name: str
+    document: str = Field(description="A signature line of the note, or the authority's response in base64.")
+
+
 class CheckpointAnswer(BaseModel):
     size: int = Field(description="How many events the tree has.")
     note: str = Field(description="C2SP tlog-checkpoint.")
     created_at: datetime
+    attestations: list[AttestationAnswer] = Field(
+        default_factory=list, description="In lists: who else vouches for it, by co-signature or time stamp."
+    )
 
 
 class ExportAnswer(BaseModel):
@@ -73,13 +86,24 @@ def _key_answer(key: VerifierKey, status: str) -> SigningKeyAnswer:
     return SigningKeyAnswer(key_id=key.key_id.hex(), vkey=key.text, public_key=key.public_key.hex(), status=status)
 
 
-def checkpoint_answer(checkpoint: StoredCheckpoint) -> CheckpointAnswer:
-    return CheckpointAnswer(size=checkpoint.size, note=checkpoint.note, created_at=checkpoint.created_at)
+def checkpoint_answer(checkpoint: StoredCheckpoint, attestations: Sequence[Attestation] = ()) -> CheckpointAnswer:
+    return CheckpointAnswer(
+        size=checkpoint.size,
+        note=checkpoint.note,
+        created_at=checkpoint.created_at,
+        attestations=[AttestationAnswer(kind=one.kind, name=one.name, document=one.document) for one in attestations],
+    )
 
 
-def checkpoints_answer(found: list[StoredCheckpoint], tree: Tree, exports: list[ExportState]) -> CheckpointsAnswer:
+def checkpoints_answer(
+    found: list[StoredCheckpoint],
+    tree: Tree,
+    exports: list[ExportState],
+    attested: Mapping[int, Sequence[Attestation]],
+) -> CheckpointsAnswer:
+    """``attested``: by size."""
     return CheckpointsAnswer(
-        data=[checkpoint_answer(one) for one in found],
+        data=[checkpoint_answer(one, attested.get(one.size, ())) for one in found],
         tree_size=tree.frontier.size,
         problem=tree.problem,
         problem_since=tree.problem_since,

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.change import administer
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import LegalHoldId
+from admin_api.principal import Principal
 from admin_api.retention.schemas import (
     ErasedAction,
     ErasureAnswer,
@@ -21,7 +22,7 @@ from admin_api.retention.schemas import (
     LiftRequest,
     hold_answer,
 )
-from admin_api.settings.tagged import replaced, shown
+from admin_api.settings.tagged import replaced, replaced_with, shown
 from headgate.db.database import Connection
 from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -50,10 +51,18 @@ async def set_retention(request: Request, if_match: IfMatch = None) -> Response:
     If-Match: only where it is still that version.
     """
 
-    async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
-        return policy_document(await put_policy(change, document, KINDS))
+    return await replaced(request, SettingName.RETENTION, if_match, _put_policy)
 
-    return await replaced(request, SettingName.RETENTION, if_match, put)
+
+async def save_retention(
+    principal: Principal, dependencies: Dependencies, body: bytes, if_match: str | None
+) -> Response:
+    """As the route does, with ``body`` as the policy in JSON. Raises ValidationError, ConflictError."""
+    return await replaced_with(principal, dependencies, SettingName.RETENTION, body, if_match, _put_policy)
+
+
+async def _put_policy(change: OrganizationChange, document: JsonValue) -> JsonObject:
+    return policy_document(await put_policy(change, document, KINDS))
 
 
 async def _policy(connection: Connection, org_id: str) -> JsonObject:

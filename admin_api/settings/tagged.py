@@ -6,9 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.change import administer
-from admin_api.dependencies import dependencies_of, principal_of
+from admin_api.dependencies import Dependencies, dependencies_of, principal_of
 from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version, set_etag
+from admin_api.principal import Principal
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.organizations.change import OrganizationChange
@@ -50,9 +51,22 @@ async def replaced(
 ) -> Response:
     """``put`` stores the body in place of the document, and gives it as it is from now on. Where If-Match names another
     version than the one before, nothing is changed."""
-    dependencies, principal = dependencies_of(request), principal_of(request)
+    return await replaced_with(
+        principal_of(request), dependencies_of(request), name, await request.body(), if_match, put
+    )
+
+
+async def replaced_with(
+    principal: Principal,
+    dependencies: Dependencies,
+    name: SettingName,
+    body: bytes,
+    if_match: str | None,
+    put: Callable[[OrganizationChange, JsonValue], Awaitable[JsonObject]],
+) -> Response:
+    """The same with ``body`` as the document, as JSON."""
     expected = expected_version(if_match, None)
-    document = parse_strict(await request.body())
+    document = parse_strict(body)
     async with administer(principal, dependencies) as change:
         stored = await put(change, document)
         await require_before(change.connection, principal.org_id, name, expected)

@@ -17,6 +17,7 @@ from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from headgate.agents.scopes import Scope
 from headgate.audit.model import EventType
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.policies.model import RiskLevel, Verdict
@@ -35,6 +36,7 @@ async def events(request: Request, api: CurrentApi, wanted: CurrentList, asked: 
     context = {
         "events": found.data,
         "next_cursor": found.pagination.next_cursor,
+        "may_administer": api.may(Scope.ADMIN),
         "given": asked.given,
         "types": [("", "any event")] + [(one.value, one.value) for one in EventType],
         "decisions": [("", "any decision")] + [(one.value, one.value.replace("_", " ")) for one in Verdict],
@@ -85,6 +87,7 @@ async def _checkpoints_page(
         "state": newest,
         "checkpoints": listed.data[::-1][:_CHECKPOINTS],
         "keys": await _keys(api),
+        "may_administer": api.may(Scope.ADMIN),
         "result": result,
         "message": message,
     }

@@ -17,6 +17,7 @@ from admin_api.web.decide import router as decide
 from admin_api.web.destinations import router as destinations
 from admin_api.web.executions import router as executions
 from admin_api.web.groups import router as groups
+from admin_api.web.holds import router as holds
 from admin_api.web.inbox import router as inbox
 from admin_api.web.integration import router as integration
 from admin_api.web.integrations import router as integrations
@@ -32,6 +33,7 @@ from admin_api.web.policies import router as policies
 from admin_api.web.policy_new import router as policy_new
 from admin_api.web.policy_order import router as policy_order
 from admin_api.web.reports import router as reports
+from admin_api.web.retention import router as retention
 from admin_api.web.settings import router as settings
 from admin_api.web.stop import router as stop
 from admin_api.web.traffic import router as traffic
@@ -44,6 +46,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     call,
     executions,
     overview,
+    holds,
     audit,
     traffic,
     reports,
@@ -67,6 +70,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     notification_messages,
     integrations,
     integration,
+    retention,
     webhooks,
     keys,
     connections,

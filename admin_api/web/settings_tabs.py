@@ -34,6 +34,13 @@ _GROUPS: Final = (
         (Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),),
     ),
     (
+        "Record",
+        (
+            Tab("Retention", "/settings/retention", "How long bodies, captures and reports are kept. Erase calls."),
+            Tab("Legal holds", "/audit/holds", "What is neither dropped nor erased while a hold is in force."),
+        ),
+    ),
+    (
         "Messages",
         (
             Tab("Notifications", "/settings/notifications", "Mail, chat and telephones that tell people what waits."),

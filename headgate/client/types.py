@@ -256,6 +256,17 @@ class AttemptAnswer(TypedDict):
 type Attempted = Literal["recovery_code", "totp"]
 
 
+class AttestationAnswer(TypedDict):
+    """What somebody else said of a checkpoint: a witness (C2SP tlog-witness) or a time-stamp authority (RFC 3161)."""
+
+    document: str
+    kind: AttestationKind
+    name: str
+
+
+type AttestationKind = Literal["cosignature", "timestamp"]
+
+
 class BreakerAnswer(TypedDict):
     kind: str
     name: str
@@ -404,6 +415,7 @@ type CheckOutcome = Literal["works", "refused", "unknown"]
 
 
 class CheckpointAnswer(TypedDict):
+    attestations: NotRequired[list[AttestationAnswer]]
     created_at: str
     note: str
     size: int

@@ -1,5 +1,6 @@
 """What others said about checkpoints: co-signatures of witnesses, time stamps of authorities."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +28,22 @@ async def attestations_of(connection: Connection, org_id: str, size: int) -> lis
         [org_id, size],
     )
     return [Attestation(AttestationKind(row["kind"]), row["name"], row["document"]) for row in await cursor.fetchall()]
+
+
+async def attestations_by_size(
+    connection: Connection, org_id: str, sizes: Sequence[int]
+) -> dict[int, list[Attestation]]:
+    """Those of several checkpoints, each by kind and name; a size without any is left out."""
+    cursor = await connection.execute(
+        "SELECT size, kind, name, document FROM audit_attestations WHERE org_id = %s AND size = ANY (%s)"
+        " ORDER BY size, kind, name",
+        [org_id, list(sizes)],
+    )
+    found: dict[int, list[Attestation]] = {}
+    for row in await cursor.fetchall():
+        one = Attestation(AttestationKind(row["kind"]), row["name"], row["document"])
+        found.setdefault(int(row["size"]), []).append(one)
+    return found
 
 
 async def attested_size_from(connection: Connection, org_id: str, size: int, kind: AttestationKind) -> int | None:

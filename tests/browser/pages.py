@@ -104,6 +104,7 @@ PAGES: Final = (
     Page("/settings/webhooks", Scope.ADMIN),
     Page("/settings/webhooks/{webhook_id}", Scope.ADMIN),
     Page("/settings/keys", Scope.ADMIN),
+    Page("/settings/retention", Scope.ADMIN),
     Page("/connections", Scope.ADMIN),
     # audit, traffic, reports
     Page("/traffic", Scope.AUDIT_READ),
@@ -114,6 +115,7 @@ PAGES: Final = (
     Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),
     Page("/audit?tool=No+Tool", Scope.AUDIT_READ, status=404),
     Page("/audit/checkpoints", Scope.AUDIT_READ),
+    Page("/audit/holds", Scope.ADMIN),
     Page("/audit/{event_id}", Scope.AUDIT_READ),
     Page("/reports", Scope.AUDIT_READ),
     # sign in, account

@@ -1,0 +1,111 @@
+"""/settings/retention: how long what agents sent and got is kept, and erasing calls, in two steps."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.retention.routes import erase, get_retention, save_retention
+from admin_api.retention.schemas import ErasureAnswer, ErasureRequest
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.workflows.retained_kinds import KINDS
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/retention"
+_NAMES: Final = {
+    "bodies": "Bodies: requests, answers and messages of calls",
+    "captures": "Captured traffic",
+    "reports": "Reports",
+}
+
+
+@router.get(_PATH, response_class=Response)
+async def retention(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def change(api: CurrentApi) -> Response:
+    """``act``: save the policy; review an erasure, which changes nothing; erase."""
+    form = await form_of(api.request)
+    try:
+        match form.text("act"):
+            case "save":
+                await save_retention(api.principal, api.dependencies, _policy(form), form.optional("version"))
+                return back_to(_PATH)
+            case "review":
+                return await _page(api, form, review=_erasure(form))
+            case "erase":
+                done = await api.call(erase, _erasure(form), api.principal, api.dependencies)
+                return await _page(api, done=done)
+            case other:
+                raise ValidationError(f"The form says {other[:32]!r}.", details={"field": "act"})
+    except HeadgateError as error:
+        return await _page(api, form, error=error)
+
+
+def _policy(form: Form) -> bytes:
+    """Empty fields: kept until somebody erases it. Raises ValidationError."""
+    drop = {kind: _days(form, kind) for kind in KINDS}
+    return json.dumps({"encrypt_after_days": _days(form, "encrypt"), "drop_after_days": drop}).encode()
+
+
+def _days(form: Form, name: str) -> int | None:
+    text = form.text(name)
+    if text and not (text.isascii() and text.isdigit()):
+        raise ValidationError(f"{text[:32]!r} is no number of days.", details={"field": name})
+    return int(text) if text else None
+
+
+def _erasure(form: Form) -> ErasureRequest:
+    """Raises ValidationError."""
+    ids = form.text("action_ids").replace(",", " ").split()
+    given = {"action_ids": ids, "depth": form.optional("depth"), "reason": form.text("reason")}
+    return checked(ErasureRequest, given)
+
+
+async def _page(
+    api: Api,
+    form: Form | None = None,
+    *,
+    review: ErasureRequest | None = None,
+    done: ErasureAnswer | None = None,
+    error: HeadgateError | None = None,
+) -> Response:
+    answer = await api.call(get_retention, api.request)
+    policy = json.loads(bytes(answer.body))
+    is_policy = form is not None and form.text("act") == "save"
+    context = {
+        "fields": _fields(policy, form if is_policy else None),
+        "version": form.text("version") if form is not None and is_policy else answer.headers.get("etag", ""),
+        "typed": {
+            name: "" if form is None or is_policy else form.text(name) for name in ("action_ids", "depth", "reason")
+        },
+        "review": review,
+        "done": done,
+        "message": None if error is None else error.message,
+    }
+    status = 200 if error is None else error.http_status
+    return await settings_page(api, "retention.html", _PATH, context, status=status)
+
+
+def _shown_days(days: object) -> str:
+    return "" if days is None else str(days)
+
+
+def _fields(policy: Mapping[str, object], form: Form | None) -> Sequence[tuple[str, str, str]]:
+    """Name, label and value of each number of days."""
+    drop = policy["drop_after_days"]
+    stored = {"encrypt": policy["encrypt_after_days"], **(drop if isinstance(drop, dict) else {})}
+    labels = {"encrypt": "Encrypt bodies apart after", **{kind: f"Drop: {_NAMES.get(kind, kind)}" for kind in KINDS}}
+    return [
+        (name, label, form.text(name) if form is not None else _shown_days(stored.get(name)))
+        for name, label in labels.items()
+    ]
