@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_decisions import approve, deny, grant
@@ -104,7 +105,7 @@ def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file
     if as_json:
         show_json(answer)
     else:
-        _show(answer)
+        _show(answer, People(client))
     if wait_seconds is not None:
         sys.exit(EXIT_STATUS[answer["status"]])
 
@@ -119,7 +120,7 @@ def _decided_within(client: ApiClient, approval_id: str, seconds: int) -> Approv
             return answer
 
 
-def _show(answer: ApprovalDetailAnswer) -> None:
+def _show(answer: ApprovalDetailAnswer, people: People) -> None:
     context: Mapping[str, Any] = answer["context"] or {}
     if context:
         click.echo(safe(context["summary"]))
@@ -134,10 +135,10 @@ def _show(answer: ApprovalDetailAnswer) -> None:
             ("risk", answer["decision"]["risk_level"]),
             ("policy", answer["decision"]["policy_id"]),
             ("approvals", f"{answer['current_approvals']} of {answer['required_approvals']}"),
-            *(("from", people) for one in answer["requirements"] if (people := asked(one))),
+            *(("from", whom) for one in answer["requirements"] if (whom := asked(one))),
             ("repeats", answer["repeats"]),
             ("expires", answer["expires_at"]),
-            *((entry["event"], told(entry)) for entry in answer["history"] if entry["event"] != "requested"),
+            *((entry["event"], told(entry, people)) for entry in answer["history"] if entry["event"] != "requested"),
             ("proposed", _proposed(answer)),
         ]
     )
@@ -169,11 +170,11 @@ def asked(requirement: Mapping[str, Any]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def told(entry: Mapping[str, Any]) -> str:
+def told(entry: Mapping[str, Any], people: People) -> str:
     """What happened to an approval after it was asked for: when, by whom and in whose place, and what they said."""
     by, absent = entry["by"], entry["on_behalf_of"]
-    who = "" if by is None else f" by {by['email'] or by['id']}"
-    who += "" if absent is None else f" on behalf of {absent}"
+    who = "" if by is None else f" by {people.text(by['id'], by['email'])}"
+    who += "" if absent is None else f" on behalf of {people.text(absent)}"
     said = f": {entry['reason']}" if entry["reason"] else ""
     return f"{entry['at']}{who}{said}"
 

@@ -12,6 +12,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_events import export_events, list_events, show_event
 from headgate.cli.audit_keys import key
 from headgate.cli.audit_verdict import NotLookedAtError, show_verification
+from headgate.cli.named_id import ACTION, id_of
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_json, show_json_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
@@ -41,6 +42,7 @@ audit.add_command(key)
 def proof_pack(action_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
     """Fetch the proof pack of an action."""
     client = ApiClient(find_target(runtime_file))
+    action_id = id_of(client, ACTION, action_id)
     content = client.send(operations.get_audit_action_proof_pack, action_id)
     path = output or Path(f"{Path(action_id).name}.zip")
     path.write_bytes(content)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient
+from headgate.cli.named_id import ACTION, BREAK_GLASS, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -24,8 +26,10 @@ def break_glass() -> None:
 @runtime_file_option
 def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime_file: Path | None) -> None:
     """Allow the next call that is identical to a denied action, once (needs the role break_glass)."""
+    client = ApiClient(find_target(runtime_file))
+    action_id = id_of(client, ACTION, action_id)
     body: OpenRequest = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
-    answer = ApiClient(find_target(runtime_file)).send(operations.create_break_glass, body)
+    answer = client.send(operations.create_break_glass, body)
     if as_json:
         show_json(answer)
         return
@@ -42,13 +46,15 @@ def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime
 @runtime_file_option
 def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List broken glasses, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_break_glass, open=open_only, limit=limit)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.list_break_glass, open=open_only, limit=limit)
     if as_json:
         show_json(answer)
         return
     if not answer["data"]:
         click.echo("none")
         return
+    people = People(client)
     show_table(
         ("ID", "STATUS", "REVIEW", "BY", "CALL", "REASON"),
         (
@@ -56,7 +62,7 @@ def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | No
                 one["id"],
                 one["status"],
                 "open" if one["review"] is None else one["review"]["outcome"],
-                one["opened_by"]["email"] or one["opened_by"]["id"],
+                people.text(one["opened_by"]["id"], one["opened_by"]["email"]),
                 f"{one['tool']}.{one['operation']}",
                 one["reason"],
             )
@@ -76,7 +82,8 @@ def review(glass_id: str, outcome: ReviewOutcome, note: str | None, as_json: boo
     body: ReviewRequest = {"outcome": outcome}
     if note is not None:
         body["note"] = note
-    answer = ApiClient(find_target(runtime_file)).send(operations.review_break_glass, glass_id, body)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.review_break_glass, id_of(client, BREAK_GLASS, glass_id), body)
     if as_json:
         show_json(answer)
         return

@@ -1,6 +1,5 @@
 """``headgate connections``: credentials that agents use and never see."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Final, cast
@@ -10,14 +9,13 @@ import click
 
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
-from headgate.cli.tables import safe, show_fields, show_json, show_table
+from headgate.cli.named_id import CONNECTION, id_of
+from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
 from headgate.client.types import ConnectionAnswer, NewConnection, OAuthReturn, OAuthStart
-from headgate.kernel.errors import NotFoundError
 
 _KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
-_ID: Final = re.compile(r"con_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RETURN: Final = "http://127.0.0.1:8478/connections/callback"
 
 
@@ -67,7 +65,7 @@ def list_all(platform: str | None, status: str | None, limit: int, as_json: bool
 def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one connection, by name or id: whether it works, and who used it in the last 30 days. No secret is shown."""
     client = ApiClient(find_target(runtime_file))
-    connection_id = _id_of(client, connection)
+    connection_id = id_of(client, CONNECTION, connection)
     one = client.send(operations.get_connection, connection_id)
     used = client.send(operations.get_connection_usage, connection_id)
     if as_json:
@@ -198,7 +196,7 @@ def _consent(
 def test(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.send(operations.test_connection, _id_of(client, connection))
+    answer = client.send(operations.test_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)
     else:
@@ -214,21 +212,11 @@ def test(connection: str, as_json: bool, runtime_file: Path | None) -> None:
 def delete(connection: str, as_json: bool, runtime_file: Path | None) -> None:
     """Remove a connection: its secret is forgotten, and no call carries it from now on."""
     client = ApiClient(find_target(runtime_file))
-    answer = client.send(operations.delete_connection, _id_of(client, connection))
+    answer = client.send(operations.delete_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)
         return
     click.echo(f"{connection} is removed")
-
-
-def _id_of(client: ApiClient, connection: str) -> str:
-    """Of a connection that is named by its name, or by its id; no name has an id's dashes."""
-    if _ID.fullmatch(connection) is not None:
-        return connection
-    found = client.send(operations.list_connections, name=connection)["data"]
-    if not found:
-        raise NotFoundError(f"there is no connection {safe(connection)}: headgate connections list shows all")
-    return str(found[0]["id"])
 
 
 _ASKED: Final = {

@@ -6,9 +6,11 @@ from typing import Any, cast
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
+from headgate.cli.named_id import GRANT, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -69,7 +71,9 @@ def list_all(
 @runtime_file_option
 def show(grant_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one grant with its newest uses."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_grant, grant_id)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.get_grant, id_of(client, GRANT, grant_id))
+    people = People(client)
     if as_json:
         show_json(answer)
         return
@@ -84,11 +88,11 @@ def show(grant_id: str, as_json: bool, runtime_file: Path | None) -> None:
             ("uses", f"{answer['uses']} of {answer['max_uses']}"),
             ("sum", None if bound is None else f"{bound['used']:g} of {bound['at_most']:g} ({bound['param']})"),
             ("until", answer["expires_at"]),
-            ("given by", ", ".join(one["email"] or one["user_id"] for one in answer["granters"])),
+            ("given by", ", ".join(people.text(one["user_id"], one["email"]) for one in answer["granters"])),
             ("reason", answer["reason"]),
             ("approval", answer["approval_id"]),
             ("policies", ", ".join(answer["policy_ids"])),
-            ("revoked", answer["revoked_at"] and f"{answer['revoked_at']} by {answer['revoked_by']}"),
+            ("revoked", _revoked(answer, people)),
             ("why", answer["revoke_reason"]),
         ]
     )
@@ -144,11 +148,19 @@ def create(
 @runtime_file_option
 def revoke(grant_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Take a grant back: it lets nothing through any more."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.delete_grant, grant_id, reason=reason)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.delete_grant, id_of(client, GRANT, grant_id), reason=reason)
     if as_json:
         show_json(answer)
         return
     click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}")
+
+
+def _revoked(grant: GrantDetailAnswer, people: People) -> str | None:
+    if grant["revoked_at"] is None:
+        return None
+    by = grant["revoked_by"]
+    return grant["revoked_at"] if by is None else f"{grant['revoked_at']} by {people.text(by)}"
 
 
 def said(grant: GrantAnswer | GrantDetailAnswer) -> str:

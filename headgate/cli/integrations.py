@@ -7,6 +7,7 @@ from typing import Any, Final, TextIO
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -36,10 +37,17 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
     if as_json:
         show_json(found)
         return
+    people = People(client)
     show_table(
         ("INTEGRATION", "STATE", "VERSION", "CHANGED", "BY"),
         (
-            (name, _state(one), str(one["version"]), one["updated_at"] or "", one["updated_by"] or "")
+            (
+                name,
+                _state(one),
+                str(one["version"]),
+                one["updated_at"] or "",
+                people.text(one["updated_by"]) if one["updated_by"] else "",
+            )
             for name, one in found.items()
         ),
     )

@@ -7,6 +7,7 @@ import click
 
 from headgate.agents.keys import keys_in
 from headgate.cli.api_client import ApiClient
+from headgate.cli.named_id import KEY, id_of
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -60,7 +61,8 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
     if key_id is not None and matching is None:
         if only_show:
             raise click.UsageError("--only-show requires --matching")
-        deleted = ApiClient(find_target(runtime_file)).send(operations.delete_key, key_id)
+        client = ApiClient(find_target(runtime_file))
+        deleted = client.send(operations.delete_key, id_of(client, KEY, key_id))
         answer: RevokedKeysAnswer = {"data": [deleted], "revoked": 1}
     elif matching is not None and key_id is None:
         client = ApiClient(find_target(runtime_file))
@@ -81,7 +83,8 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
 @runtime_file_option
 def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.take_over_key, key_id)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.take_over_key, id_of(client, KEY, key_id))
     if as_json:
         show_json(answer)
         return

@@ -8,6 +8,7 @@ import click
 
 from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.deliveries import follow_test, last_attempt
+from headgate.cli.named_id import NOTIFICATION, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -121,7 +122,8 @@ def deliveries(
 @runtime_file_option
 def redeliver(delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Send a message once more, with a new link."""
-    delivery = ApiClient(find_target(runtime_file)).send(operations.redeliver_notification, delivery_id)
+    client = ApiClient(find_target(runtime_file))
+    delivery = client.send(operations.redeliver_notification, id_of(client, NOTIFICATION, delivery_id))
     if as_json:
         show_json(delivery)
         return

@@ -9,7 +9,9 @@ from typing import Final, cast
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.named_id import REPORT, id_of
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
@@ -115,17 +117,19 @@ def list_all(report_type: str | None, status: str | None, limit: int, as_json: b
 @runtime_file_option
 def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show how far a report has got, and what it rests on."""
-    report = ApiClient(find_target(runtime_file)).send(operations.get_audit_report, report_id)
+    client = ApiClient(find_target(runtime_file))
+    report = client.send(operations.get_audit_report, id_of(client, REPORT, report_id))
     if as_json:
         show_json(report)
         return
+    asked_by = People(client).text(report["created_by"])
     events = None if report["first_event"] is None else f"{report['first_event']} to {report['last_event']}"
     show_fields(
         [
             ("report", report["id"]), ("type", f"{report['type']}, {report['format']}"), ("status", _status(report)),
             ("from", report["start_date"] or "the first event"), ("to", report["end_date"]),
             ("include", ", ".join(report["include"])), ("events", events),
-            ("asked for by", f"{report['created_by']}, {report['created_at']}"), ("bytes", report["size_bytes"]),
+            ("asked for by", f"{asked_by}, {report['created_at']}"), ("bytes", report["size_bytes"]),
             ("sha256", report["sha256"]), ("error", report["error"]),
         ]
     )  # fmt: skip
@@ -141,7 +145,7 @@ def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
 def download(report_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
     """Write a report that is ready, after waiting for one that is being made."""
     client = ApiClient(find_target(runtime_file))
-    report = _waited(client, client.send(operations.get_audit_report, report_id))
+    report = _waited(client, client.send(operations.get_audit_report, id_of(client, REPORT, report_id)))
     if report["status"] == "failed":
         raise ApiError(f"the report failed: {report['error']}")
     written = _written(client, report, output)
@@ -157,7 +161,9 @@ def download(report_id: str, output: Path | None, as_json: bool, runtime_file: P
 @runtime_file_option
 def delete(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Delete a report with its file; that it was there stays on record."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.delete_audit_report, report_id)
+    client = ApiClient(find_target(runtime_file))
+    report_id = id_of(client, REPORT, report_id)
+    answer = client.send(operations.delete_audit_report, report_id)
     if as_json:
         show_json(answer)
         return

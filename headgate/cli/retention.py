@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
+from headgate.cli.named_id import ACTION, HOLD, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -66,17 +68,22 @@ def set_policy(encrypt_after: str | None, drops: tuple[str, ...], as_json: bool,
 @runtime_file_option
 def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
     """List legal holds, the newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_retention_holds, in_force=not everything)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.get_retention_holds, in_force=not everything)
     if as_json:
         show_json(answer)
         return
     if not answer["data"]:
         click.echo("none")
         return
+    people = People(client)
     rows = [
-        (one["id"], _covers(one), one["placed_at"][:19], one["placed_by"], (one["lifted_at"] or "")[:19], one["reason"])
+        (
+            one["id"], _covers(one), one["placed_at"][:19], people.text(one["placed_by"]),
+            (one["lifted_at"] or "")[:19], one["reason"],
+        )
         for one in answer["data"]
-    ]
+    ]  # fmt: skip
     show_table(("HOLD", "COVERS", "PLACED", "BY", "LIFTED", "REASON"), rows)
 
 
@@ -92,7 +99,8 @@ def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runt
         raise click.UsageError("--agent or --action, not both")
     scope: HoldScope = "agent" if agent is not None else "action" if action is not None else "organization"
     client = ApiClient(find_target(runtime_file))
-    body: HoldRequest = {"scope": scope, "target": agent_id_if_named(client, agent) or action, "reason": reason}
+    target = agent_id_if_named(client, agent) if action is None else id_of(client, ACTION, action)
+    body: HoldRequest = {"scope": scope, "target": target, "reason": reason}
     made = client.send(operations.create_retention_hold, body)
     if as_json:
         show_json(made)
@@ -107,7 +115,8 @@ def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runt
 @runtime_file_option
 def lift(hold_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
     """Lift a legal hold."""
-    lifted = ApiClient(find_target(runtime_file)).send(operations.lift_retention_hold, hold_id, {"reason": reason})
+    client = ApiClient(find_target(runtime_file))
+    lifted = client.send(operations.lift_retention_hold, id_of(client, HOLD, hold_id), {"reason": reason})
     if as_json:
         show_json(lifted)
         return

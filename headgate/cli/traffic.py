@@ -10,6 +10,7 @@ import click
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
+from headgate.cli.named_id import EXCHANGE, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.cli.traffic_tail import Follower
@@ -75,7 +76,8 @@ def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | 
 @runtime_file_option
 def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show one exchange, heads and bodies; that you have read it is recorded."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_exchange, exchange_id, view=view)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.get_exchange, id_of(client, EXCHANGE, exchange_id), view=view)
     if as_json:
         show_json(answer)
         return
@@ -175,7 +177,9 @@ def export(
 @runtime_file_option
 def diff(left: str, right: str, as_json: bool, runtime_file: Path | None) -> None:
     """Show what differs between two exchanges."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.compare_exchanges, left=left, right=right)
+    client = ApiClient(find_target(runtime_file))
+    left, right = (id_of(client, EXCHANGE, one) for one in (left, right))
+    answer = client.send(operations.compare_exchanges, left=left, right=right)
     if as_json:
         show_json(answer)
         return

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.named_id import USER, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -48,7 +49,8 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
-    _standing(ApiClient(find_target(runtime_file)).send(operations.deactivate_user, user_id), as_json=as_json)
+    client = ApiClient(find_target(runtime_file))
+    _standing(client.send(operations.deactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
 
 @users.command()
@@ -57,7 +59,8 @@ def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Reactivate a user."""
-    _standing(ApiClient(find_target(runtime_file)).send(operations.reactivate_user, user_id), as_json=as_json)
+    client = ApiClient(find_target(runtime_file))
+    _standing(client.send(operations.reactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
 
 @users.command()
@@ -66,7 +69,8 @@ def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """List the browsers in which a person is signed in."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_user_sessions, user_id)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.get_user_sessions, id_of(client, USER, user_id))
     if as_json:
         show_json(answer)
         return
@@ -92,7 +96,9 @@ def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """End every session of a person, and every token that they have."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.delete_user_sessions, user_id)
+    client = ApiClient(find_target(runtime_file))
+    user_id = id_of(client, USER, user_id)
+    answer = client.send(operations.delete_user_sessions, user_id)
     if as_json:
         show_json(answer)
         return
@@ -105,7 +111,8 @@ def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def unlock(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Unlock a user who entered too many wrong codes of a second factor."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.unlock_user, user_id)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.unlock_user, id_of(client, USER, user_id))
     if as_json:
         show_json(answer)
         return

@@ -7,6 +7,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.deliveries import follow_test, last_attempt
+from headgate.cli.named_id import WEBHOOK, WEBHOOK_DELIVERY, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.cli.webhook_reach import warn_where_refused
@@ -73,6 +74,7 @@ def create(
 def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
     """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
     client = ApiClient(find_target(runtime_file))
+    endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     delivery = client.send(operations.test_webhook, endpoint_id)
     follow_test(
         lambda delivery_id: client.send(operations.get_webhook_delivery, endpoint_id, delivery_id),
@@ -90,9 +92,9 @@ def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) 
 @runtime_file_option
 def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
     """List what was sent to an endpoint, newest first, with the last attempt of each."""
-    answer = ApiClient(find_target(runtime_file)).send(
-        operations.list_webhook_deliveries, endpoint_id, status=status, limit=limit
-    )
+    client = ApiClient(find_target(runtime_file))
+    endpoint_id = id_of(client, WEBHOOK, endpoint_id)
+    answer = client.send(operations.list_webhook_deliveries, endpoint_id, status=status, limit=limit)
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -115,6 +117,8 @@ def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, 
 def redeliver(endpoint_id: str, delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Send a message once more, under the same id."""
     client = ApiClient(find_target(runtime_file))
+    endpoint_id = id_of(client, WEBHOOK, endpoint_id)
+    delivery_id = id_of(client, WEBHOOK_DELIVERY, delivery_id, endpoint_id)
     delivery = client.send(operations.redeliver_webhook_delivery, endpoint_id, delivery_id)
     if as_json:
         show_json(delivery)
@@ -146,7 +150,9 @@ def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @runtime_file_option
 def delete(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
     """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.delete_webhook, endpoint_id)
+    client = ApiClient(find_target(runtime_file))
+    endpoint_id = id_of(client, WEBHOOK, endpoint_id)
+    answer = client.send(operations.delete_webhook, endpoint_id)
     if as_json:
         show_json(answer)
         return
@@ -167,6 +173,7 @@ def delete(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 def rotate_secret(endpoint_id: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
     """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
     client = ApiClient(find_target(runtime_file))
+    endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.rotate_webhook_secret, endpoint_id, {"overlap_seconds": overlap})
     if as_json:
         show_json(answer)
@@ -179,7 +186,8 @@ def rotate_secret(endpoint_id: str, overlap: int, as_json: bool, runtime_file: P
 
 
 def _switch(endpoint_id: str, runtime_file: Path | None, *, as_json: bool, is_enabled: bool) -> None:
-    answer = ApiClient(find_target(runtime_file)).send(operations.update_webhook, endpoint_id, {"enabled": is_enabled})
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.update_webhook, id_of(client, WEBHOOK, endpoint_id), {"enabled": is_enabled})
     if as_json:
         show_json(answer)
         return

@@ -5,9 +5,14 @@ from typing import Any
 import click
 import pytest
 
+from headgate.cli.actor_text import People
+from headgate.cli.api_client import ApiClient
 from headgate.cli.approvals import asked, told
 from headgate.cli.grant_options import bounds_body, conditions_body
+from headgate.cli.target import Target
+from headgate.kernel.secrets import Secret
 
+NO_API = ApiClient(Target("http://127.0.0.1:1", Secret("t")))
 AT = "2026-11-21T12:50:05Z"
 
 
@@ -20,13 +25,14 @@ AT = "2026-11-21T12:50:05Z"
     ],
 )
 def test_history_says_when_by_whom_and_what(by: Any, reason: str | None, text: str) -> None:
-    assert told({"event": "denied", "at": AT, "by": by, "reason": reason, "on_behalf_of": None}) == text
+    entry = {"event": "denied", "at": AT, "by": by, "reason": reason, "on_behalf_of": None}
+    assert told(entry, People(NO_API)) == text
 
 
 def test_history_says_in_whose_place() -> None:
     by = {"id": "usr_1", "email": "ann@example.com"}
     entry = {"event": "approved", "at": AT, "by": by, "reason": "fine", "on_behalf_of": "usr_2"}
-    assert told(entry) == f"{AT} by ann@example.com on behalf of usr_2: fine"
+    assert told(entry, People(NO_API)) == f"{AT} by ann@example.com on behalf of usr_2: fine"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,127 @@
+"""Commands take names and parts of ids: of each kind of thing, the only one that fits, and never one of several."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from headgate.cli.main import headgate
+from headgate.kernel.errors import NotFoundError, ValidationError
+from tests.http_server import any_server
+
+ONE, TWO = "01a2b3c4-0000-7000-8000-00000000aaaa", "01a2b3c4-0000-7000-8000-00000000bbbb"
+
+
+class Asked(NamedTuple):
+    method: str
+    path: str
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
+    """An API with two of everything; what it was asked besides lists."""
+    found: list[Asked] = []
+    prefixes = {
+        "/admin/webhooks": "whk", "/admin/grants": "grt", "/admin/break-glass": "brk", "/admin/audit/reports": "rep",
+        "/admin/keys": "key", "/v1/connections": "con", "/admin/retention/holds": "hld", "/admin/users": "usr",
+        "/admin/traffic": "exc", "/v1/actions": "act", "/admin/audit": "evt", "/admin/notifications": "dlv",
+        f"/admin/webhooks/whk_{ONE}/deliveries": "dlv",
+    }  # fmt: skip
+
+    def answer(method: str, target: str, body: bytes) -> tuple[int, str, bytes]:
+        path = target.partition("?")[0]
+        if method == "GET" and (prefix := prefixes.get(path)) is not None:
+            same = {"operation": "pay", "reason": "x", "type": "access", "host": "h", "event": "e", "event_type": "e"}
+            data = [
+                {"id": f"{prefix}_{ONE}", "name": "first", "url": "https://a.example", "email": "ann@example.com"},
+                {"id": f"{prefix}_{TWO}", "name": "twin", "url": "https://b.example", "email": "bob@example.com"},
+                {"id": f"{prefix}_{ONE[:-4]}cccc", "name": "twin", "url": "https://c.example", "email": None},
+            ]
+            document: object = {"data": [{**same, **one} for one in data], "pagination": {"next_cursor": None}}
+            return 200, "application/json", json.dumps(document).encode()
+        found.append(Asked(method, path))
+        refusal = {"error": {"code": "NOT_FOUND", "message": "the API was asked"}}
+        return 404, "application/json", json.dumps(refusal).encode()
+
+    with any_server(answer) as url:
+        monkeypatch.setenv("HEADGATE_API_URL", url)
+        monkeypatch.setenv("HEADGATE_TOKEN", "t")
+        monkeypatch.delenv("HEADGATE_RUNTIME_FILE", raising=False)
+        yield found
+
+
+def _call(*words: str) -> None:
+    headgate.main(list(words), prog_name="headgate", standalone_mode=False)
+
+
+COMMANDS = [
+    (("webhooks", "test", "{}"), "whk", "/admin/webhooks/{}/test"),
+    (("webhooks", "delete", "{}"), "whk", "/admin/webhooks/{}"),
+    (("webhooks", "disable", "{}"), "whk", "/admin/webhooks/{}"),
+    (("webhooks", "rotate-secret", "{}"), "whk", "/admin/webhooks/{}/rotate-secret"),
+    (("grants", "show", "{}"), "grt", "/admin/grants/{}"),
+    (("grants", "revoke", "{}", "--reason", "x"), "grt", "/admin/grants/{}"),
+    (("break-glass", "review", "{}", "--outcome", "justified"), "brk", "/admin/break-glass/{}/review"),
+    (("reports", "show", "{}"), "rep", "/admin/audit/reports/{}"),
+    (("reports", "download", "{}"), "rep", "/admin/audit/reports/{}"),
+    (("reports", "delete", "{}"), "rep", "/admin/audit/reports/{}"),
+    (("keys", "revoke", "{}"), "key", "/admin/keys/{}"),
+    (("keys", "take-over", "{}"), "key", "/admin/keys/{}/take-over"),
+    (("connections", "test", "{}"), "con", "/v1/connections/{}/test"),
+    (("connections", "delete", "{}"), "con", "/v1/connections/{}"),
+    (("retention", "lift", "{}", "--reason", "x"), "hld", "/admin/retention/holds/{}/lift"),
+    (("users", "deactivate", "{}"), "usr", "/admin/users/{}/deactivate"),
+    (("users", "sessions", "{}"), "usr", "/admin/users/{}/sessions"),
+    (("users", "sign-out", "{}"), "usr", "/admin/users/{}/sessions"),
+    (("users", "unlock", "{}"), "usr", "/admin/users/{}/unlock"),
+    (("traffic", "show", "{}"), "exc", "/admin/traffic/{}"),
+    (("audit", "pack", "{}"), "act", "/admin/audit/actions/{}/proof-pack"),
+    (("audit", "show", "{}"), "evt", "/admin/audit/{}"),
+    (("notifications", "redeliver", "{}"), "dlv", "/admin/notifications/{}/redeliver"),
+    (("webhooks", "redeliver", ONE, "{}"), "dlv", f"/admin/webhooks/whk_{ONE}/deliveries/{{}}/redeliver"),
+]
+_TABLE = pytest.mark.parametrize(("words", "prefix", "path"), COMMANDS, ids=lambda one: "-".join(one[:2])[:40])
+
+
+@_TABLE
+@pytest.mark.parametrize("typed", ["{prefix}_01a2b3c4-…bbbb", "bbbb", "{prefix}_" + TWO])
+def test_a_part_of_an_id(asked: list[Asked], words: tuple[str, ...], prefix: str, path: str, typed: str) -> None:
+    typed = typed.format(prefix=prefix)
+    words = tuple(f"whk_{ONE}" if one == ONE else one for one in words)
+    with pytest.raises(NotFoundError, match="the API was asked"):
+        _call(*(one.format(typed) for one in words))
+    assert [one.path for one in asked] == [path.format(f"{prefix}_{TWO}")]
+
+
+@_TABLE
+def test_a_part_of_several_ids(asked: list[Asked], words: tuple[str, ...], prefix: str, path: str) -> None:
+    words = tuple(f"whk_{ONE}" if one == ONE else one for one in words)
+    with pytest.raises(ValidationError, match=f"stands for 3 .*\n  {prefix}_{ONE}"):
+        _call(*(one.format(f"{prefix}_01a2") for one in words))
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("webhooks", "delete", "https://b.example"), f"/admin/webhooks/whk_{TWO}"),
+        (("connections", "delete", "first"), f"/v1/connections/con_{ONE}"),
+        (("keys", "revoke", "first"), f"/admin/keys/key_{ONE}"),
+        (("users", "deactivate", "bob@example.com"), f"/admin/users/usr_{TWO}/deactivate"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else "",
+)
+def test_a_name(asked: list[Asked], words: tuple[str, ...], path: str) -> None:
+    with pytest.raises(NotFoundError, match="the API was asked"):
+        _call(*words)
+    assert [one.path for one in asked] == [path]
+
+
+@pytest.mark.parametrize("group", ["keys revoke", "connections delete", "users deactivate"])
+def test_a_name_of_several(asked: list[Asked], group: str) -> None:
+    with pytest.raises(ValidationError, match="twin stands for 2"):
+        _call(*group.split(), "twin")
+    with pytest.raises(NotFoundError, match=r"there is no .* nothing"):
+        _call(*group.split(), "nothing")
+    assert asked == []
