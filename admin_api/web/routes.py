@@ -10,11 +10,14 @@ from admin_api.web.activity import router as activity
 from admin_api.web.agents import router as agents
 from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
+from admin_api.web.captures import router as captures
 from admin_api.web.connections import router as connections
 from admin_api.web.content_policies import router as content_policies
 from admin_api.web.content_policy import router as content_policy
+from admin_api.web.credentials import router as credentials
 from admin_api.web.decide import router as decide
 from admin_api.web.destinations import router as destinations
+from admin_api.web.execution_settings import router as execution_settings
 from admin_api.web.executions import router as executions
 from admin_api.web.groups import router as groups
 from admin_api.web.holds import router as holds
@@ -35,6 +38,7 @@ from admin_api.web.policy_order import router as policy_order
 from admin_api.web.reports import router as reports
 from admin_api.web.retention import router as retention
 from admin_api.web.settings import router as settings
+from admin_api.web.siem import router as siem
 from admin_api.web.stop import router as stop
 from admin_api.web.traffic import router as traffic
 from admin_api.web.webhooks import router as webhooks
@@ -64,6 +68,10 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     members,
     groups,
     destinations,
+    execution_settings,
+    credentials,
+    captures,
+    siem,
     notifications,
     notification_channel,
     notification_rule,

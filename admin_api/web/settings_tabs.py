@@ -31,7 +31,11 @@ _GROUPS: Final = (
     ),
     (
         "Calls",
-        (Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),),
+        (
+            Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),
+            Tab("Execution limits", "/settings/executions", "How often and how fast Headgate carries out calls."),
+            Tab("Credentials", "/settings/credentials", "Values that catalogues name and calls carry."),
+        ),
     ),
     (
         "Record",
@@ -46,6 +50,13 @@ _GROUPS: Final = (
             Tab("Notifications", "/settings/notifications", "Mail, chat and telephones that tell people what waits."),
             Tab("Integrations", "/settings/integrations", "Slack, Teams, Jira and others, where people decide."),
             Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),
+        ),
+    ),
+    (
+        "Record",
+        (
+            Tab("Captures", "/settings/captures", "Which requests and answers are kept for review."),
+            Tab("SIEM export", "/settings/siem", "Where each recorded event is streamed to."),
         ),
     ),
 )
