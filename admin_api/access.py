@@ -183,6 +183,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/settings/integrations"): _page(Scope.ADMIN),
         ("GET", "/settings/integrations/{}"): _page(Scope.ADMIN),
         ("POST", "/settings/integrations/{}"): _page(Scope.ADMIN),
+        ("GET", "/settings/models"): _page(Scope.ADMIN),
+        ("POST", "/settings/models"): _page(Scope.ADMIN),
         ("GET", "/settings/webhooks"): _page(Scope.ADMIN),
         ("POST", "/settings/webhooks"): _page(Scope.ADMIN),
         ("GET", "/settings/webhooks/{}"): _page(Scope.ADMIN),

@@ -8,14 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.change import administer
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies, principal_of
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
+from admin_api.principal import Principal
 from admin_api.settings.tagged import require_before, tag_of
 from headgate.audit.model import EventType
 from headgate.db.database import Connection
 from headgate.judges.model import JudgeError, Provider, ProviderKind, Question
-from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
 from headgate.nlp_policies.provider_service import (
@@ -90,9 +91,19 @@ async def set_nlp_providers(
     A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An ``api_key`` that is
     left out stays as it was; null forgets it. If-Match: only where they are still that version.
     """
-    principal = principal_of(request)
+    body = await request.body()
+    return await save_nlp_providers(principal_of(request), dependencies, parse_strict(body), response, if_match)
+
+
+async def save_nlp_providers(
+    principal: Principal,
+    dependencies: Dependencies,
+    document: JsonValue,
+    response: Response,
+    if_match: str | None,
+) -> ProvidersAnswer:
+    """Raises ValidationError, PreconditionFailedError (another version is there)."""
     expected = expected_version(if_match, None)
-    document = parse_strict(await request.body())
     async with administer(principal, dependencies) as change:
         await put_providers(change, document, dependencies.vault)
         await require_before(change.connection, principal.org_id, SettingName.NLP_PROVIDERS, expected)

@@ -26,6 +26,7 @@ from admin_api.web.integration import router as integration
 from admin_api.web.integrations import router as integrations
 from admin_api.web.keys import router as keys
 from admin_api.web.members import router as members
+from admin_api.web.model_providers import router as model_providers
 from admin_api.web.more import router as more
 from admin_api.web.notification_channel import router as notification_channel
 from admin_api.web.notification_messages import router as notification_messages
@@ -72,6 +73,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     credentials,
     captures,
     siem,
+    model_providers,
     notifications,
     notification_channel,
     notification_rule,

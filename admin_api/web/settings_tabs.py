@@ -33,6 +33,7 @@ _GROUPS: Final = (
         "Calls",
         (
             Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),
+            Tab("Model providers", "/settings/models", "Language models that content policies ask."),
             Tab("Execution limits", "/settings/executions", "How often and how fast Headgate carries out calls."),
             Tab("Credentials", "/settings/credentials", "Values that catalogues name and calls carry."),
         ),

@@ -90,6 +90,7 @@ PAGES: Final = (
     Page("/settings/members", Scope.ADMIN),
     Page("/settings/groups", Scope.ADMIN),
     Page("/settings/groups/{group_name}", Scope.ADMIN),
+    Page("/settings/models", Scope.ADMIN),
     Page("/settings/destinations", Scope.ADMIN),
     Page("/settings/executions", Scope.ADMIN),
     Page("/settings/credentials", Scope.ADMIN),

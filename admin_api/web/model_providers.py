@@ -1,0 +1,132 @@
+"""/settings/models: the language models that content policies may ask, each with a trial. Keys are never shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from admin_api.settings.nlp_provider_routes import (
+    ProviderAnswer,
+    Trial,
+    TrialAnswer,
+    get_nlp_providers,
+    save_nlp_providers,
+    test_nlp_provider,
+)
+from admin_api.web.api import Api, CurrentApi
+from admin_api.web.form import Form, checked, form_of
+from admin_api.web.page_route import PageRoute
+from admin_api.web.settings_tabs import back_to, settings_page
+from headgate.judges.model import ProviderKind
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_PATH: Final = "/settings/models"
+_KINDS: Final = tuple((one.value, one.value) for one in ProviderKind if one is not ProviderKind.EMBEDDED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """The trial of one provider."""
+
+    provider: str
+    answer: TrialAnswer
+
+
+@router.get(_PATH, response_class=Response)
+async def model_providers(api: CurrentApi) -> Response:
+    return await _page(api)
+
+
+@router.post(_PATH, response_class=Response)
+async def act(api: CurrentApi) -> Response:
+    """Add, save, remove or test one. The others stay as they are, with their keys."""
+    form = await form_of(api.request)
+    try:
+        if form.text("act") == "test":
+            body = checked(Trial, {"provider": form.text("provider"), "model": form.optional("model")})
+            answer = await api.call(test_nlp_provider, body, api.principal, api.dependencies)
+            return await _page(api, tried=_Tried(body.provider, answer))
+        now = await api.call(get_nlp_providers, Response(), api.principal, api.dependencies)
+        document = _changed(now, form)
+        version = form.optional("version")
+        await save_nlp_providers(api.principal, api.dependencies, document, Response(), version)
+    except HeadgateError as error:
+        return await _page(api, form, error)
+    return back_to(_PATH)
+
+
+def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
+    """The whole document; a key that is left out stays. Raises ValidationError, NotFoundError, ConflictError."""
+    document: JsonObject = {name: _document(one) for name, one in now.items()}
+    name = form.text("provider")
+    match form.text("act"):
+        case "add" if name in document:
+            raise ConflictError(f"There is a provider {name[:64]} already. Choose another name.")
+        case "add":
+            document[name] = _typed(form)
+        case "save" | "remove" if name not in document:
+            raise NotFoundError(f"No provider {name[:64]}")
+        case "save":
+            document[name] = _typed(form)
+        case "remove":
+            del document[name]
+        case other:
+            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+    return document
+
+
+def _document(one: ProviderAnswer) -> JsonObject:
+    return {
+        "kind": one.kind.value,
+        "base_url": one.base_url,
+        "models": list(one.models),
+        "input_price": one.input_price,
+        "output_price": one.output_price,
+    }
+
+
+def _typed(form: Form) -> JsonObject:
+    """Raises ValidationError."""
+    found: JsonObject = {
+        "kind": form.text("kind"),
+        "models": [one.strip() for one in form.text("models").splitlines() if one.strip()],
+        "input_price": _price(form, "input_price"),
+        "output_price": _price(form, "output_price"),
+    }
+    if (base_url := form.optional("base_url")) is not None:
+        found["base_url"] = base_url
+    if form.text("forget_key"):
+        found["api_key"] = None
+    elif (key := form.optional("api_key")) is not None:
+        found["api_key"] = key
+    return found
+
+
+def _price(form: Form, name: str) -> float | None:
+    text = form.optional(name)
+    try:
+        return None if text is None else float(text)
+    except ValueError as error:
+        raise ValidationError(f"{name}: a number is required", details={"field": name}) from error
+
+
+async def _page(
+    api: Api, form: Form | None = None, error: HeadgateError | None = None, tried: _Tried | None = None
+) -> Response:
+    response = Response()
+    now = await api.call(get_nlp_providers, response, api.principal, api.dependencies)
+    context = {
+        "providers": now,
+        "kinds": _KINDS,
+        "version": response.headers.get("etag", ""),
+        "typed": form,
+        "tried": tried,
+        "message": None if error is None else error.message,
+    }
+    status = 200 if error is None else error.http_status
+    return await settings_page(api, "model_providers.html", _PATH, context, status=status)
