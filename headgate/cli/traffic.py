@@ -11,7 +11,7 @@ from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
 from headgate.cli.named_id import EXCHANGE, id_of
-from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_table
+from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.cli.traffic_tail import Follower
 from headgate.client import operations
@@ -119,7 +119,7 @@ def tail(agent: str | None, as_json: bool, runtime_file: Path | None, **filters:
             if as_json:
                 show_json_line(one)
             else:
-                click.echo("  ".join(safe(cell) for cell in _row(one)))
+                show_line(_row(one))
         counted = {one["cause"]: one["exchanges"] for one in answer["not_captured"]}
         if lost and counted != lost:
             _show_losses(answer)
@@ -212,10 +212,10 @@ def timeline(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -
     for step in answer["data"]:
         exchange, lost = step["exchange"], step["not_captured"]
         if lost is not None:
-            click.echo(f"{step['at'][:19]}  not captured: {lost['exchanges']} ({safe(lost['cause'])})")
+            show_line((step["at"][:19], f"not captured: {lost['exchanges']} ({lost['cause']})"))
         if exchange is not None:
             pause = "" if step["pause_seconds"] is None else f"+{step['pause_seconds']:.3f} s"
-            click.echo("  ".join([pause.rjust(12), *(safe(cell) for cell in _row(exchange)[1:])]))
+            show_line((pause.rjust(12), *_row(exchange)[1:]))
 
 
 def _row(one: ExchangeAnswer) -> tuple[object, ...]:
