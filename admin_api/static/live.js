@@ -1,14 +1,14 @@
-// Parts of a page that follow what happens: <element id data-live="/v1/approvals/events">, or look every so many
-// seconds: <element id data-every="3">.
-// Each event fetches the page again; its parts replace those here. In a list (data-list) under the pointer or with the
-// focus, new rows wait behind a button. The page is parsed by XMLHttpRequest, so that no text becomes markup here
+// Parts of a page that follow what happens (<element id data-live="/v1/approvals/events">, by follow.js) or look every
+// so many seconds (<element id data-every="3">). The page is fetched again, and its parts replace those here. In a list
+// (data-list) under the pointer or with the focus, new rows wait behind a button. The page is parsed by XMLHttpRequest,
+// so that no text becomes markup here (Trusted Types: there is no policy that could make any).
 // What somebody reads to decide about it (data-subject, data-version) is not changed under their eyes: another subject
 // does not take its place, and a notice says that it has changed.
-// (Trusted Types: there is no policy that could make any).
 const parts = () => [...document.querySelectorAll("[data-live], [data-every]")];
-const state = document.querySelector("[data-live-state]");
+const keysOf = (part) => new Set([...part.querySelectorAll("[data-row]")].map((one) => one.dataset.row));
+const busy = (part) => part.matches(":hover") || part.contains(document.activeElement) || part.scrollTop > 0;
 let due = 0;
-let paused = false;
+let looked = 0;
 
 function fetched() {
   return new Promise((resolve, reject) => {
@@ -21,11 +21,13 @@ function fetched() {
   });
 }
 
-const keysOf = (part) => new Set([...part.querySelectorAll("[data-row]")].map((one) => one.dataset.row));
-const busy = (part) => part.matches(":hover") || part.contains(document.activeElement);
-
 function replace(part, fresh) {
+  const row = part.contains(document.activeElement) && document.activeElement.closest("[data-row]")?.dataset.row;
+  const top = part.scrollTop;
   part.replaceWith(document.adoptNode(fresh));
+  fresh.scrollTop = top;
+  const same = row && fresh.querySelector(`[data-row="${CSS.escape(row)}"]`);
+  if (same) (same.matches("a, button") ? same : same.querySelector("a, button"))?.focus({ preventScroll: true });
   document.dispatchEvent(new Event("headgate:changed"));
 }
 
@@ -34,11 +36,12 @@ function offer(part, fresh, count) {
   if (!button) return replace(part, fresh);
   button.textContent = `Show ${count} new`;
   button.hidden = false;
-  button.onclick = () => replace(part, fresh);
+  button.onclick = () => { part.scrollTop = 0; replace(part, fresh); };
 }
 
 async function refresh() {
   due = 0;
+  looked = Date.now();
   let page;
   try { page = await fetched(); } catch { return; }
   document.title = page.title;
@@ -64,24 +67,11 @@ async function refresh() {
   }
 }
 
-function happened() {
-  if (!due && !paused) due = setTimeout(refresh, 250);
-}
-
-for (const part of document.querySelectorAll("[data-every]")) {
-  setInterval(() => { if (!document.hidden) happened(); }, part.dataset.every * 1000);
-}
-
-for (const address of new Set(parts().map((one) => one.dataset.live).filter(Boolean))) {
-  const source = new EventSource(address);
-  source.onopen = () => { if (state) state.hidden = false; };
-  source.onerror = () => { if (state) state.hidden = true; };
-  for (const one of document.querySelector(`[data-live="${address}"]`).dataset.liveTypes.split(" ")) source.addEventListener(one, happened);
-}
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-pause]");
-  if (!button) return;
-  paused = !paused;
-  button.setAttribute("aria-pressed", String(!paused));
-  if (!paused) happened();
+document.addEventListener("headgate:happened", (event) => {
+  const wait = Math.max(250, looked + (event.detail?.seconds || 0) * 1000 - Date.now());
+  if (!due) due = setTimeout(refresh, wait);
 });
+for (const part of document.querySelectorAll("[data-every]")) {
+  const seconds = Number(part.dataset.every);
+  setInterval(() => { if (!document.hidden) document.dispatchEvent(new Event("headgate:happened")); }, seconds * 1000);
+}
