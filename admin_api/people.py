@@ -27,7 +27,7 @@ from headgate.passkeys.service import Passkeys
 @dataclass(frozen=True, slots=True)
 class People:
     """``local_issuer`` None: its tokens are not believed here. ``passkeys`` None: providers sign people
-    in, or browsers take no passkeys at this address."""
+    in, passkeys are switched off, or browsers take none at this address."""
 
     tokens: TokenVerifier
     local_issuer: LocalIssuer | None
@@ -63,7 +63,7 @@ def open_people(settings: ApiSettings, client: httpx.AsyncClient, database: Data
             public_url=settings.public_url,
         )
     passkeys = None
-    if local is not None and not providers and settings.public_url is not None:
+    if settings.passkeys and local is not None and not providers and settings.public_url is not None:
         party = relying_party_of(settings.public_url)
         passkeys = None if party is None else Passkeys(database, clock, party)
     tickets = LocalTickets(TokenVerifier(ticket_issuers, clock=clock), database, clock)

@@ -63,7 +63,7 @@ class ApiSettings:
     such process is not noticed. ``master_keys_file`` and ``signing_keys`` None: those in ``data_dir``.
     ``upstream_ca_file``: more roots for the calls that the API makes itself. ``mfa_provider``: keeps the second factors
     of the people of its issuer. ``public_url``: the API's origin as people reach it; None: without browser login.
-    ``classifiers_dir``: local classifiers of content policies.
+    ``passkeys`` False: nobody signs in or joins with one. ``classifiers_dir``: local classifiers of content policies.
     """
 
     database_dsn: Secret
@@ -74,6 +74,7 @@ class ApiSettings:
     rate_limits: bool = True
     quotas: Mapping[RateClass, Quota] = DEFAULT_QUOTAS
     local_tokens: bool = True
+    passkeys: bool = True
     oidc: tuple[OidcSettings, ...] = ()
     public_url: str | None = None
     proxy_url: str = "http://127.0.0.1:8471"

@@ -16,6 +16,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.own_form import require_own_form
 from admin_api.pages import page, pages
+from admin_api.passkeys.available import passkeys_of
 from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
 from admin_api.services.cookies import cookie_of
 from admin_api.sign_in.answers import cookies_for, refused
@@ -78,8 +79,10 @@ async def login(request: Request) -> Response:
     try:
         cookies = cookies_for(dependencies)
         browser_login = dependencies.browser_login
-        if (invited := request.query_params.get("invitation")) is not None and dependencies.passkeys is not None:
-            return await _invitation_page(request, dependencies, dependencies.passkeys, Secret(invited))
+        if (invited := request.query_params.get("invitation")) is not None and (
+            browser_login is None or not browser_login.providers
+        ):
+            return await _invitation_page(request, dependencies, passkeys_of(dependencies), Secret(invited))
         if browser_login is None or not browser_login.providers or "signed_out" in request.query_params:
             return _choice(dependencies, return_to, signed_out="signed_out" in request.query_params)
         issuer = request.query_params.get("issuer")

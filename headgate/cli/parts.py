@@ -40,6 +40,7 @@ def api() -> None:
             rate_limits=settings.rate_limits,
             quotas=quotas_of(settings),
             local_tokens=settings.jwt_local_issuer,
+            passkeys=settings.passkeys,
             oidc=configured_issuers(settings),
             public_url=settings.api_url,
             proxy_url=settings.proxy_url,

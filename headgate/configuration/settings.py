@@ -203,6 +203,12 @@ class Settings:
         "HEADGATE_JWT_LOCAL_ISSUER", "on",
         "Whether tokens of `headgate token`, signed with the key in the data directory, are accepted.", switch,
     )  # fmt: skip
+    passkeys: bool = variable(
+        "HEADGATE_PASSKEYS", "on",
+        "Whether people sign in with passkeys and invited people create one, where no identity provider does it."
+        " Off: only links of `headgate login` sign in; passkeys that were created stay and work again when it is on.",
+        switch,
+    )  # fmt: skip
     jwt_issuer: str | None = variable(
         "HEADGATE_JWT_ISSUER",
         None,

@@ -250,3 +250,34 @@ async def test_where_nobody_could_accept_nobody_is_invited(start_api, organizati
         assert (made.status_code, "HEADGATE_PUBLIC_API_URL" in made.text) == (409, True)
         assert (await admin.get("/admin/invitations")).json()["data"] == []
         assert (await admin.post(_OPTIONS)).status_code == 403
+
+
+async def test_switched_off(start_api, organization) -> None:
+    port = free_port()
+    public = f"http://127.0.0.1:{port}"
+    on = await start_api(port=port, public_url=public)
+    secret = await _invite(on, organization.org_id)
+    async with httpx.AsyncClient(base_url=on.url, trust_env=False, timeout=60, headers=_OWN) as one:
+        device = SoftAuthenticator(on.url.replace("127.0.0.1", "localhost"), "localhost")
+        await _member(on, one, organization.org_id, device)
+        options = await _options(one)
+
+    off = await start_api(port=free_port(), public_url=public, passkeys=False)
+    async with httpx.AsyncClient(base_url=off.url, trust_env=False, timeout=60, headers=_OWN) as browser:
+        page = (await browser.get("/auth/login")).text
+        assert "headgate login" in page
+        assert "passkey" not in page
+        for path, body in ((_OPTIONS, {}), ("/auth/invitation/options", {"invitation": secret})):
+            answer = await browser.post(path, json=body)
+            assert (answer.status_code, "HEADGATE_PASSKEYS" in answer.text) == (403, True)
+        for path, form in (("/auth/passkey", {}), ("/auth/invitation", {"invitation": secret, "name": "Ben"})):
+            answer = await browser.post(path, data={"response": device.get(options), **form})
+            assert (answer.status_code, answer.cookies) == (403, httpx.Cookies())
+        link = await browser.get("/auth/login", params={"invitation": secret})
+        assert (link.status_code, "HEADGATE_PASSKEYS is off" in link.text) == (403, True)
+    async with off.as_admin(organization.org_id) as admin:
+        invited = await admin.post("/admin/invitations", json={"email": "x@example.com", "roles": ["viewer"]})
+        assert (invited.status_code, "HEADGATE_PASSKEYS" in invited.text) == (409, True)
+        assert (await admin.get("/v1/passkeys")).status_code == 403
+        account = (await admin.get("/account")).text
+        assert "data-passkey" not in account
