@@ -67,6 +67,7 @@ from admin_api.policies.check_routes import router as policy_checks
 from admin_api.policies.data_routes import router as policy_data
 from admin_api.policies.draft_routes import router as policy_drafts
 from admin_api.policies.dry_run_routes import router as dry_runs
+from admin_api.policies.effect_routes import router as policy_effects
 from admin_api.policies.example_routes import router as policy_examples
 from admin_api.policies.index_routes import router as policy_index
 from admin_api.policies.module_routes import router as policy_modules
@@ -137,6 +138,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     policy_suggestions,
     policy_drafts,
     policy_examples,
+    policy_effects,
     policy_tests,
     policies,
     policy_versions,

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         DraftBody,
         DryRunAnswer,
         DryRunBody,
+        EffectAnswer,
         EndedAnswer,
         EndpointAnswer,
         EndpointChange,
@@ -1014,6 +1015,11 @@ def list_policies_data_versions(
 def draft_policies(body: DraftBody) -> Call[DraftAnswer]:
     """Draft. ``POST /admin/policies/draft``"""
     return Call("POST", "/admin/policies/draft", body=body)
+
+
+def get_policies_effect() -> Call[EffectAnswer]:
+    """Calls of the last seven days by the policy that decided them. ``GET /admin/policies/effect``"""
+    return Call("GET", "/admin/policies/effect")
 
 
 def get_policies_examples() -> Call[ExamplesAnswer]:

@@ -959,6 +959,12 @@ class EditAnswer(TypedDict):
     params: JsonObjectOutput
 
 
+class EffectAnswer(TypedDict):
+    data: list[PolicyEffectAnswer]
+    is_minimum: bool
+    since: str
+
+
 type Email = str
 
 
@@ -2452,6 +2458,16 @@ class PolicyDetailAnswer(TypedDict):
     shadow: NotRequired[ShadowAnswer | None]
     updated_at: str
     version: int
+
+
+class PolicyEffectAnswer(TypedDict):
+    """Calls that the policy decided."""
+
+    allowed: int
+    calls: int
+    denied: int
+    held: int
+    policy_id: str | None
 
 
 type PolicyMode = Literal["enforce", "shadow"]

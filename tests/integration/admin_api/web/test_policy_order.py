@@ -86,3 +86,18 @@ async def test_a_long_list_says_that_there_are_more(gate, monkeypatch) -> None:
     first, last = (await gate.person().get("/policies")).text, (await gate.person().get("/policies?start=4")).text
     assert (f"1 to 2 of {total}" in first, "/policies?start=2" in first) == (True, True)
     assert (f"5 to 6 of {total}" in last or f"5 to 5 of {total}" in last, "/policies?start=2" in last) == (True, True)
+
+
+async def test_what_each_policy_decided_in_seven_days(gate, new_gate) -> None:
+    for operation in ("list", "list", "line", "wipe"):
+        tool = {"list": "read", "line": "write", "wipe": "wipe"}[operation]
+        await gate.as_agent.post("/v1/actions", json={"tool": tool, "operation": operation, "params": {}})
+    person = gate.person()
+    found = (await person.get("/admin/policies/effect")).json()
+    assert (sum(one["calls"] for one in found["data"]), found["is_minimum"]) == (4, False)
+    assert all(one["calls"] == one["allowed"] + one["held"] + one["denied"] for one in found["data"])
+    page = (await person.get("/policies")).text
+    [policy] = (await person.get("/admin/policies")).json()["data"]
+    [of_it] = [one for one in found["data"] if one["policy_id"] == policy["id"]]
+    assert re.search(rf'data-row="{policy["id"]}".*?<td class="r num">{of_it["calls"]}</td>', page, re.S)
+    assert (await (await new_gate()).person().get("/admin/policies/effect")).json()["data"] == []
