@@ -20,9 +20,9 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/settings/retention"
 _NAMES: Final = {
-    "bodies": "Bodies: requests, answers and messages of calls",
-    "captures": "Captured traffic",
-    "reports": "Reports",
+    "bodies": "requests, answers and messages of calls",
+    "captures": "captured traffic",
+    "reports": "reports",
 }
 
 
@@ -104,7 +104,10 @@ def _fields(policy: Mapping[str, object], form: Form | None) -> Sequence[tuple[s
     """Name, label and value of each number of days."""
     drop = policy["drop_after_days"]
     stored = {"encrypt": policy["encrypt_after_days"], **(drop if isinstance(drop, dict) else {})}
-    labels = {"encrypt": "Encrypt bodies apart after", **{kind: f"Drop: {_NAMES.get(kind, kind)}" for kind in KINDS}}
+    labels = {
+        "encrypt": "Encrypt bodies apart after",
+        **{kind: f"Drop {_NAMES.get(kind, kind)} after" for kind in KINDS},
+    }
     return [
         (name, label, form.text(name) if form is not None else _shown_days(stored.get(name)))
         for name, label in labels.items()

@@ -55,6 +55,7 @@ PAGES: Final = (
     Page("/inbox/{hostile_approval_id}", Scope.APPROVALS_READ),
     Page("/inbox/{hostile_decided_id}", Scope.APPROVALS_READ),
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
+    Page("/inbox/{ticket_approval_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     Page("/activity", Scope.ACTIONS_READ),
     Page("/executions", Scope.ACTIONS_READ),
@@ -67,6 +68,8 @@ PAGES: Final = (
     Page("/activity?q=planet:mars", Scope.ACTIONS_READ, status=400),
     Page("/calls/{action_id}", Scope.ACTIONS_READ),
     Page("/calls/{hostile_action_id}", Scope.ACTIONS_READ),
+    Page("/calls/{captured_action_id}", Scope.ACTIONS_READ),
+    Page("/calls/{ticket_action_id}", Scope.ACTIONS_READ),
     # policies
     Page("/policies", Scope.POLICIES_READ),
     Page("/policies/content", Scope.POLICIES_READ),
@@ -114,8 +117,9 @@ PAGES: Final = (
     # audit, traffic, reports
     Page("/traffic", Scope.AUDIT_READ),
     Page("/traffic?tag=odd", Scope.AUDIT_READ),
-    Page("/traffic/compare?a={exchange_id}&b={exchange_id}", Scope.AUDIT_READ, status=404),
-    Page("/traffic/{exchange_id}", Scope.AUDIT_READ, status=404),
+    Page("/traffic/compare?a={exchange_id}&b={other_exchange_id}", Scope.AUDIT_READ),
+    Page("/traffic/{exchange_id}", Scope.AUDIT_READ),
+    Page("/traffic/{other_exchange_id}", Scope.AUDIT_READ),
     Page("/audit", Scope.AUDIT_READ),
     Page("/audit?event_type=approval.approved", Scope.AUDIT_READ),
     Page("/audit?tool=No+Tool", Scope.AUDIT_READ, status=404),

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from headgate.kernel.ids import IdPrefix, new_id
-from tests.e2e.clients import Administrator
+from tests.browser.outsiders import captured, pull_request
+from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance
 
 HOSTILE: Final = (
@@ -37,7 +37,7 @@ class World:
         self.names["event_id"] = administrator.get("/admin/audit")["data"][0]["id"]
         endpoint = {"url": "https://hooks.example.com/headgate"}
         self.names["webhook_id"] = administrator.api.post("/admin/webhooks", json=endpoint).json()["id"]
-        self.names["exchange_id"] = new_id(IdPrefix.EXCHANGE)  # nothing is captured here
+        self._meet_outsiders()
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
         content = {"name": HOSTILE[1], "description": HOSTILE[3], "type": "content_safety", "prompt": HOSTILE[0]}
         made = administrator.api.post("/admin/nlp-policies", json=content).json()
@@ -88,6 +88,17 @@ class World:
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]
         return self._instance.command("login", "--user", user, *words).strip().splitlines()[-1]
+
+    def _meet_outsiders(self) -> None:
+        """A destination and a ticket, every text of them hostile."""
+        agent = Agent(self._instance)
+        newest, other, *_ = captured(self._administrator, agent, HOSTILE)
+        agent.close()
+        self.names["exchange_id"], self.names["other_exchange_id"] = newest["id"], other["id"]
+        self.names["captured_action_id"] = newest["action_id"]
+        self.names["ticket_approval_id"] = pull_request(self._administrator, self.names["agent_id"], HOSTILE)
+        approval = self._administrator.approval(self.names["ticket_approval_id"])
+        self.names["ticket_action_id"] = approval["action_id"]
 
     def _make_hostile(self) -> None:
         """An agent, calls of it, decisions about them and a policy, all with hostile texts."""

@@ -84,6 +84,7 @@ async def test_the_pages_write_it_compare_and_show_hostile_text_as_text(api: Any
         assert (done.status_code, done.headers["location"]) == (303, page)
         for path in (page, "/traffic?tag=odd"):
             shown = (await auditor.get(path)).text
+            assert 'role="alert"' not in shown
             assert "<script>alert" not in shown
             assert 'href="/traffic?tag=odd"' in shown
         assert "U+202E" in (await auditor.get("/traffic?note=script")).text
