@@ -11,6 +11,7 @@ from admin_api.actions.schemas import ActionAnswer, action_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
+from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import MAX_LIMIT, UncountedPagination
 from headgate.actions.model import Action
 from headgate.actions.search import ActionSearch, search_actions
@@ -63,11 +64,14 @@ async def search(
     method: _Word = None,
     path: Annotated[str | None, Query(max_length=256, description="A part of the path.")] = None,
     text: Annotated[str | None, Query(max_length=256, description="A part of what the call says.")] = None,
+    start_date: Annotated[InstantText | None, Query(description="Not before.")] = None,
+    end_date: Annotated[InstantText | None, Query(description="Not after.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
     cursor: Annotated[ActionId | None, Query(description="next_cursor of the page before.")] = None,
 ) -> FoundActionsAnswer:
     """Newest first. An agent's key finds its own agent's only."""
     org_id = principal.org_id
+    start, end = range_of_time(start_date, end_date)
     await apply_before_reading(dependencies.database, org_id)
     async with dependencies.database.transaction(org_id) as connection:
         named = None if agent is None else await agent_ids_of(connection, org_id, agent)
@@ -77,7 +81,7 @@ async def search(
             raise NotFoundError(f"No agent {agent}")
         agent_id = agent_id or named[0]
     wanted = ActionSearch(
-        ActionFilter(agent_id, wanted_status(status), tool, operation), decision, host, method, path, text
+        ActionFilter(agent_id, wanted_status(status), tool, operation), decision, host, method, path, text, start, end
     )
     found = await search_actions(dependencies.database, org_id, wanted, limit=limit, cursor=cursor)
     async with dependencies.database.transaction(org_id) as connection:

@@ -1,5 +1,5 @@
 // Keyboard: data-key="a" is pressed by A. In a list marked data-list, j and k move, o or Enter opens, x selects.
-// "?" shows what this page knows. Nothing happens while somebody types.
+// "?" shows what this page knows. Nothing happens while somebody types, or in a dialog.
 const typing = (target) => target.closest("input, textarea, select, [contenteditable], .editor-host");
 
 function rows() {
@@ -15,11 +15,13 @@ function move(step) {
   (next.matches("a, button") ? next : next.querySelector("a, button"))?.focus();
 }
 
+const opened = () => document.activeElement.closest("[data-row]")?.querySelector("a") ?? document.activeElement.closest("a[data-row]");
+
 function help() {
   const dialog = document.getElementById("keyboard");
   const known = [...document.querySelectorAll("[data-key]")].filter((one) => one.offsetParent || one.type === "search");
   const list = document.createElement("dl");
-  const named = rows().length ? [["j", "Next in the list"], ["k", "Previous in the list"], ["Enter", "Open"]] : [];
+  const named = rows().length ? [["j", "Next in the list"], ["k", "Previous in the list"], ["o", "Open, as Enter does"]] : [];
   for (const one of known) named.push([one.dataset.key, one.dataset.name || one.getAttribute("aria-label") || one.textContent.trim()]);
   for (const [key, words] of [...named, ["?", "Show these keys"], ["Esc", "Close"]]) {
     const term = document.createElement("dt");
@@ -35,10 +37,11 @@ function help() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
   if (event.key === "?") help();
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
+  else if (event.key === "o" && opened()) opened().click();
   else {
     const wanted = event.key === "Enter" ? null : document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
     if (!wanted || wanted.ariaDisabled === "true") return;
@@ -47,3 +50,5 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key !== "Enter") event.preventDefault();
 });
+
+document.querySelector("[data-list] [data-row][aria-current]")?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,7 @@
 """/activity: the calls as they come, newest first, filtered by a line of words."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -12,7 +13,8 @@ from admin_api.identifiers import ActionId
 from admin_api.overview.routes import Period
 from admin_api.overview.routes import get as get_overview
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.call_filter import NAMES, CallFilter, parse_call_filter
+from admin_api.web.call import call_context
+from admin_api.web.call_filter import NAMES, VALUES, CallFilter, moment_of, parse_call_filter
 from admin_api.web.lanes import lanes_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
@@ -28,9 +30,12 @@ _ID: Final = re.compile(r"(act|apr|agt|pol)_[0-9a-f-]{36}")
 
 @router.get("/activity", response_class=Response)
 async def activity(
-    api: CurrentApi, q: Annotated[str, Query(max_length=2_000)] = "", cursor: ActionId | None = None
+    api: CurrentApi,
+    q: Annotated[str, Query(max_length=2_000)] = "",
+    cursor: ActionId | None = None,
+    call: ActionId | None = None,
 ) -> Response:
-    """An identifier goes to what it names."""
+    """An identifier goes to what it names. ``call`` is shown beside the list."""
     if (named := _ID.fullmatch(q.strip())) is not None:
         return Response(status_code=303, headers={"Location": _IDS[named[1]] + named[0]})
     wanted, found, message, status = CallFilter(), None, None, 200
@@ -42,21 +47,42 @@ async def activity(
     hour = None
     if cursor is None and not q:
         hour = await api.call(get_overview, api.principal, api.dependencies, period=Period.HOUR)
-    context = {
+    context: dict[str, object] = {
         "q": q,
         "chips": {name: value for name, value in asdict(wanted).items() if value is not None},
         "found": found,
-        "names": NAMES,
+        "known": _known(found),
+        "cursor": cursor,
+        "shown": call,
         "message": message,
         "is_first": cursor is None,
         "lanes": lanes_of(hour, Period.HOUR) if hour is not None else (),
         "hour": hour,
         "may_audit": api.may(Scope.AUDIT_READ),
     }
+    if call is not None:
+        context |= await call_context(api, call)
     return await shell_page(api, "activity.html", "/activity", context, status=status)
 
 
+def _known(found: FoundActionsAnswer | None) -> Sequence[str]:
+    """What completes the filter: its names, their values, and what the calls shown have."""
+    seen = [
+        f'{name}:"{value}"' if " " in value else f"{name}:{value}"
+        for one in (found.data if found else ())
+        for name, value in (
+            ("agent", one.agent_name),
+            ("tool", one.tool),
+            ("operation", one.operation),
+            ("host", one.request_line.host if one.request_line else None),
+        )
+        if value and value.isprintable() and '"' not in value
+    ]
+    return [*(f"{name}{'~' if name == 'path' else ':'}" for name in NAMES), *VALUES, *dict.fromkeys(seen)]
+
+
 async def _search(api: Api, wanted: CallFilter, cursor: str | None) -> FoundActionsAnswer:
+    now = api.dependencies.clock()
     return await api.call(
         search,
         api.principal,
@@ -70,6 +96,8 @@ async def _search(api: Api, wanted: CallFilter, cursor: str | None) -> FoundActi
         method=wanted.method,
         path=wanted.path,
         text=wanted.text,
+        start_date=moment_of(wanted.since, now),
+        end_date=moment_of(wanted.until, now),
         limit=_AT_ONCE,
         cursor=cursor,
     )

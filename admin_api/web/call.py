@@ -44,9 +44,14 @@ class Moment:
 
 @router.get("/calls/{action_id}", response_class=Response)
 async def call(api: CurrentApi, action_id: ActionId) -> Response:
+    return await shell_page(api, "call.html", "/activity", await call_context(api, action_id))
+
+
+async def call_context(api: Api, action_id: str) -> dict[str, object]:
+    """What call_article.html shows."""
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
     params, http = answer.request.params, answer.request.http
-    context: dict[str, object] = {
+    return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
@@ -59,7 +64,6 @@ async def call(api: CurrentApi, action_id: ActionId) -> Response:
         "may_administer": api.may(Scope.ADMIN),
         "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
     }
-    return await shell_page(api, "call.html", "/activity", context)
 
 
 async def _is_captured(api: Api, action_id: str) -> bool:

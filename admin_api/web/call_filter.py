@@ -1,12 +1,13 @@
 """The filter language of the calls: ``agent:billing tool:stripe status:failed path~refund invoice``.
 
 ``name:value`` compares, ``path~part`` looks for a part, and other words are looked for in what the call says. Quotes
-keep spaces: ``agent:"night shift"``.
+keep spaces: ``agent:"night shift"``. ``since:`` and ``until:`` take a time (ISO 8601) or how long ago: ``since:2h``.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from headgate.actions.model import ActionStatus
@@ -23,6 +24,9 @@ _DECISIONS: Final[Mapping[str, Verdict]] = {
 }
 _STATUSES: Final = tuple(one.value for one in ActionStatus)
 _MOST_CHARACTERS: Final = 1_000
+_AGO: Final = re.compile(r"([0-9]{1,5})([smhd])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9:]+)?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,21 @@ class CallFilter:
     status: ActionStatus | None = None
     method: str | None = None
     path: str | None = None
+    since: str | None = None
+    until: str | None = None
     text: str | None = None
 
 
 NAMES: Final = tuple(one.name for one in fields(CallFilter) if one.name != "text")
+
+
+VALUES: Final = (
+    *(f"decision:{one}" for one in ("allow", "deny", "hold")),
+    *(f"status:{one}" for one in _STATUSES),
+    *(f"method:{one}" for one in ("GET", "POST", "PUT", "PATCH", "DELETE")),
+    *(f"since:{one}" for one in ("15m", "1h", "24h", "7d")),
+)
+"""What completes a filter beside the names."""
 
 
 def parse_call_filter(query: str) -> CallFilter:
@@ -65,6 +80,12 @@ def parse_call_filter(query: str) -> CallFilter:
     )
 
 
+def moment_of(text: str | None, now: datetime) -> str | None:
+    """As the API takes it: how long ago becomes the time that it was."""
+    ago = None if text is None else _AGO.fullmatch(text)
+    return text if ago is None else (now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
+
+
 def _require_known(name: str, sign: str, value: str, found: dict[str, str]) -> None:
     word = f"{name}{sign}{value}"[:64]
     if name not in NAMES:
@@ -75,6 +96,8 @@ def _require_known(name: str, sign: str, value: str, found: dict[str, str]) -> N
         raise _unknown(f"{word}: write {'path~part' if name == 'path' else f'{name}:value'}.")
     if name == "decision" and value not in _DECISIONS:
         raise _unknown(f"{word}: a decision is allow, deny or hold.")
+    if name in ("since", "until") and not (_AGO.fullmatch(value) or _TIME.fullmatch(value)):
+        raise _unknown(f"{word}: a time is 2026-11-24, 2026-11-24T09:30 (UTC), or how long ago: 15m, 2h, 7d.")
     if name == "status" and value not in _STATUSES:
         raise _unknown(f"{word}: a status is {', '.join(_STATUSES)}.")
 

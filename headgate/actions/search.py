@@ -6,23 +6,27 @@ says how far back it looked, and where to go on.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from headgate.actions.model import Action
 from headgate.actions.store import ActionFilter, newest_actions
 from headgate.db.database import Database
+from headgate.kernel.ids import IdPrefix, earliest_id
 
 LOOKED_AT_MAX: Final = 2_000
 _AT_ONCE: Final = 200
 _ANY: Final = ActionFilter()
+_RECORDED_WITHIN: Final = timedelta(minutes=1)
+"""Of the making of an action's identifier, clocks of other machines included."""
+_FIRST, _LAST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSearch:
     """None means any. ``path`` and ``text`` are parts, in any case of letters; ``text`` is of tool, operation, params
-    and request line."""
+    and request line. ``start`` and ``end`` are inclusive."""
 
     indexed: ActionFilter = _ANY
     decision: str | None = None
@@ -30,6 +34,8 @@ class ActionSearch:
     method: str | None = None
     path: str | None = None
     text: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
 
     @property
     def is_indexed(self) -> bool:
@@ -49,6 +55,10 @@ class FoundActions:
 def matches(wanted: ActionSearch, action: Action) -> bool:
     """Whether the action is one of those that are searched, the indexed conditions apart."""
     http = action.request.http or {}
+    if wanted.start is not None and action.created_at < wanted.start:
+        return False
+    if wanted.end is not None and action.created_at > wanted.end:
+        return False
     if wanted.decision is not None and action.decision.decision != wanted.decision:
         return False
     if wanted.host is not None and str(http.get("host", "")).casefold() != wanted.host.casefold():
@@ -65,16 +75,30 @@ def _text_of(action: Action) -> str:
     return json.dumps(said, ensure_ascii=False).casefold()
 
 
+def _within(wanted: ActionSearch) -> ActionFilter:
+    """With the identifiers that the range of time can have, so that what lies outside of it is not looked through."""
+    return replace(
+        wanted.indexed,
+        from_id=None if wanted.start is None else _id_at(wanted.start, -_RECORDED_WITHIN),
+        before_id=None if wanted.end is None else _id_at(wanted.end, _RECORDED_WITHIN),
+    )
+
+
+def _id_at(moment: datetime, apart: timedelta) -> str:
+    return earliest_id(IdPrefix.ACTION, min(max(moment, _FIRST), _LAST) + apart)
+
+
 async def search_actions(
     database: Database, org_id: str, wanted: ActionSearch, *, limit: int, cursor: str | None = None
 ) -> FoundActions:
     """Newest first, ``limit`` at most. ``cursor``: behind this action's id. Raises UnavailableError."""
     found: list[Action] = []
     looked_at, looked_back_to = 0, None
+    indexed = _within(wanted)
     at_once = limit if wanted.is_indexed else _AT_ONCE
     while looked_at < LOOKED_AT_MAX:
         async with database.transaction(org_id) as connection:
-            actions = await newest_actions(connection, org_id, wanted.indexed, limit=at_once, cursor=cursor)
+            actions = await newest_actions(connection, org_id, indexed, limit=at_once, cursor=cursor)
         for action in actions:
             looked_at += 1
             cursor, looked_back_to = action.action_id, action.created_at

@@ -39,12 +39,14 @@ _SELECT: Final = sql.SQL("""
 
 @dataclass(frozen=True, slots=True)
 class ActionFilter:
-    """What to list; None means any."""
+    """What to list; None means any. ``from_id`` and ``before_id`` bound the identifiers, which sort by time."""
 
     agent_id: str | None = None
     status: ActionStatus | None = None
     tool: str | None = None
     operation: str | None = None
+    from_id: str | None = None
+    before_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,10 @@ def _conditions(org_id: str, wanted: ActionFilter) -> tuple[sql.Composed, dict[s
         if value is not None:
             parts.append(sql.SQL("a.{} = {}").format(sql.Identifier(name), sql.Placeholder(name)))
             values[name] = str(value)
+    for name, value, sign in (("from_id", wanted.from_id, ">="), ("before_id", wanted.before_id, "<")):
+        if value is not None:
+            parts.append(sql.SQL("a.action_id {} {}").format(sql.SQL(sign), sql.Placeholder(name)))
+            values[name] = value
     return sql.SQL(" AND ").join(parts), values
 
 

@@ -2390,6 +2390,8 @@ def list_actions_search(
     method: str | None = None,
     path: str | None = None,
     text: str | None = None,
+    start_date: str | None = None,
+    end_date: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[FoundActionsAnswer]:
@@ -2407,6 +2409,8 @@ def list_actions_search(
             "method": method,
             "path": path,
             "text": text,
+            "start_date": start_date,
+            "end_date": end_date,
             "limit": limit,
             "cursor": cursor,
         },

@@ -67,6 +67,7 @@ PAGES: Final = (
     Page("/activity?q=decision:deny+github", Scope.ACTIONS_READ),
     Page("/activity?q=planet:mars", Scope.ACTIONS_READ, status=400),
     Page("/calls/{action_id}", Scope.ACTIONS_READ),
+    Page("/activity?call={hostile_action_id}", Scope.ACTIONS_READ),
     Page("/calls/{hostile_action_id}", Scope.ACTIONS_READ),
     Page("/calls/{captured_action_id}", Scope.ACTIONS_READ),
     Page("/calls/{ticket_action_id}", Scope.ACTIONS_READ),

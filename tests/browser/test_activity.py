@@ -1,9 +1,11 @@
 """Calls as they come: rows arrive by themselves, wait while somebody points at the list, and pause."""
 
+import pytest
 from playwright.sync_api import expect
 
 from headgate.organizations.model import Role
 from tests.browser.conftest import OpenWindow
+from tests.browser.window import DESKTOP, PHONE, Look
 from tests.browser.world import World
 
 _ROWS = "#calls [data-row]"
@@ -54,3 +56,64 @@ def test_without_script_there_is_no_button_that_does_nothing(open_window: OpenWi
     page = open_window(script=False).open("/activity")
     expect(page.locator("[data-pause]")).to_be_hidden()
     expect(page.locator(_ROWS).first).to_be_visible()
+
+
+def test_filter_and_open_by_keyboard_alone(open_window: OpenWindow, world: World) -> None:
+    older, newer = (
+        world.submit("merge_pull_request", {"repo": "acme/k1"}),
+        world.submit("delete_branch", {"repo": "k2"}),
+    )
+    page = open_window(Role.VIEWER).open("/activity")
+    page.keyboard.press("f")
+    page.keyboard.type("tool:github operation:merge_pull_request since:1h")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=tool*")
+    expect(page.locator(_ROWS).first).to_have_attribute("data-row", older["id"])
+    expect(page.locator(f'[data-row="{newer["id"]}"]')).to_have_count(0)
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    page.wait_for_url(f"**call={older['id']}")
+    expect(page.get_by_role("region", name="Call", exact=True)).to_contain_text("acme/k1")
+    expect(page.locator(f'[data-row="{older["id"]}"]')).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Close the call")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
+    assert "call=" in page.url
+    page.keyboard.press("Escape")
+    page.wait_for_url(lambda address: "call=" not in address and "q=" in address)
+
+
+def test_the_last_word_of_the_filter_is_completed(open_window: OpenWindow) -> None:
+    page = open_window().open("/activity")
+    page.keyboard.press("f")
+    page.keyboard.type("tool:github dec")
+    offered = page.eval_on_selector_all("#filters option", "all => all.map((one) => one.value)")
+    assert offered == [f"tool:github decision:{one}".rstrip() for one in ("", "allow", "deny", "hold")]
+
+
+@pytest.mark.parametrize("look", [DESKTOP, PHONE], ids=str)
+def test_a_call_is_beside_the_list_where_there_is_room(open_window: OpenWindow, world: World, look: Look) -> None:
+    window = open_window(Role.ADMIN, look, script=False)
+    page = window.open("/activity?call={hostile_action_id}".format_map(world.names))
+    expect(page.get_by_role("region", name="Call", exact=True)).to_be_visible()
+    expect(page.locator("#calls")).to_be_visible(visible=look is DESKTOP)
+    page.get_by_role("link", name="Close").click()
+    expect(page.locator("#calls")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/traffic", "/agents", "/policies", "/audit"])
+def test_every_list_goes_by_keyboard(open_window: OpenWindow, path: str) -> None:
+    page = open_window().open(path)
+    rows = page.locator("[data-list] [data-row]")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+    if rows.count() == 0:
+        return  # nothing is captured here
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
+    page.keyboard.press("j")
+    focused = page.evaluate("document.activeElement.closest('[data-row]').dataset.row")
+    assert focused == rows.first.get_attribute("data-row")
+    page.keyboard.press("o")
+    page.wait_for_url(lambda address: address.rpartition(path)[2] not in ("", "/"))

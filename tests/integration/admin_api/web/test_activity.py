@@ -124,3 +124,48 @@ async def test_role_by_role(gate, role: Role, status: int) -> None:
 
 async def test_what_is_another_organizations_is_not_there(gate) -> None:
     assert (await gate.person().get(f"/calls/{new_id(IdPrefix.ACTION)}")).status_code == 404
+
+
+async def test_a_range_of_time(gate) -> None:
+    action_id = await _called(gate)
+    person = gate.person()
+    at = (await person.get(f"/v1/actions/{action_id}")).json()["created_at"]
+    for wanted, found in (
+        ({"start_date": at, "end_date": at}, [action_id]),
+        ({"start_date": "2000-01-01"}, [action_id]),
+        ({"end_date": "2000-01-01"}, []),
+        ({"start_date": "9999-12-31"}, []),
+        ({"start_date": "0001-01-01", "end_date": "9999-12-31"}, [action_id]),
+    ):
+        answer = await person.get("/v1/actions/search", params=wanted)
+        assert [one["id"] for one in answer.json()["data"]] == found, wanted
+    assert (await person.get("/v1/actions/search?start_date=yesterday")).status_code == 400
+    assert (await person.get("/v1/actions/search?start_date=2026-02-01&end_date=2026-01-01")).status_code == 400
+    for query, rows in (
+        ("since:1h", [action_id]),
+        ("until:1h", []),
+        (f"since:{at} tool:write", [action_id]),
+        ("since:2026-99-99", None),
+    ):
+        shown = await person.get("/activity", params={"q": query})
+        assert (shown.status_code, _rows(shown.text)) == ((400, []) if rows is None else (200, rows)), query
+
+
+async def test_a_call_is_shown_beside_the_list(gate, new_gate) -> None:
+    first, second = await _called(gate, text=_HOSTILE), await _called(gate)
+    person = gate.person()
+    shown = (await person.get("/activity", params={"call": first, "q": "tool:write"})).text
+    assert _rows(shown) == [second, first]
+    assert f'data-row="{first}" aria-current="true"' in shown
+    assert f'href="/activity?q=tool%3Awrite&amp;call={second}"' in shown
+    assert "A person has to approve it" in shown
+    assert "<script>alert" not in shown
+    other = await new_gate()
+    assert (await other.person().get("/activity", params={"call": first})).status_code == 404
+
+
+async def test_what_the_calls_have_completes_the_filter(gate) -> None:
+    await _called(gate)
+    shown = html.unescape((await gate.person().get("/activity")).text)
+    for one in ("since:", "path~", "decision:hold", "status:failed", "tool:write", "operation:line", "agent:Robot"):
+        assert f'<option value="{one}">' in shown

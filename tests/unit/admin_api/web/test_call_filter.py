@@ -1,10 +1,12 @@
 """The filter language of the calls."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admin_api.web.call_filter import CallFilter, parse_call_filter
+from admin_api.web.call_filter import CallFilter, moment_of, parse_call_filter
 from headgate.actions.model import ActionStatus
 from headgate.kernel.errors import ValidationError
 
@@ -23,6 +25,7 @@ from headgate.kernel.errors import ValidationError
         ("https://example.com/a", CallFilter(text="https://example.com/a")),
         ("status:failed timeout", CallFilter(status=ActionStatus.FAILED, text="timeout")),
         ("operation:a:b", CallFilter(operation="a:b")),
+        ("since:2h until:2026-11-24T09:30", CallFilter(since="2h", until="2026-11-24T09:30")),
     ],
 )
 def test_words_and_names(query: str, wanted: CallFilter) -> None:
@@ -38,12 +41,20 @@ def test_words_and_names(query: str, wanted: CallFilter) -> None:
         ("host~a", "host~a: write host:value"),
         ("decision:maybe", "decision:maybe: a decision is"),
         ("status:odd", "status:odd: a status is"),
+        ("since:yesterday", "since:yesterday: a time is"),
         ("x" * 1001, "more than 1000 characters"),
     ],
 )
 def test_what_cannot_be_read_is_named(query: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         parse_call_filter(query)
+
+
+def test_how_long_ago_is_a_time() -> None:
+    now = datetime(2026, 11, 24, 9, 30, tzinfo=UTC)
+    assert moment_of("2h", now) == "2026-11-24T07:30:00+00:00"
+    assert moment_of("2026-11-24", now) == "2026-11-24"
+    assert moment_of(None, now) is None
 
 
 @given(st.text(max_size=200))
