@@ -53,6 +53,22 @@ const typedOver = EditorView.domEventHandlers({
   },
 });
 
+// What the valid draft would change of recorded calls: asked for when the typing has paused, since each answer takes a
+// process of its own.
+let pause;
+function later(then) {
+  clearTimeout(pause);
+  pause = setTimeout(then, 1500);
+}
+async function showEffect(textarea) {
+  const body = new URLSearchParams(new FormData(textarea.form));
+  body.set("effect", "yes");
+  const asked = textarea.value;
+  const answer = await fetch(textarea.dataset.check, { method: "POST", body }).catch(() => null);
+  const { effect } = answer?.ok ? await answer.json() : {};
+  if (textarea.value === asked) document.getElementById("effect").textContent = effect ?? "";
+}
+
 function checks(textarea) {
   return async (view) => {
     const body = new URLSearchParams(new FormData(textarea.form));
@@ -60,7 +76,10 @@ function checks(textarea) {
     const answer = await fetch(textarea.dataset.check, { method: "POST", body }).catch(() => null);
     if (!answer?.ok) return [];
     const { message, line, column } = await answer.json();
-    if (!message) return [];
+    if (!message) {
+      later(() => showEffect(textarea));
+      return [];
+    }
     const at = view.state.doc.line(Math.min(Math.max(line ?? 1, 1), view.state.doc.lines));
     const from = Math.min(at.from + Math.max((column ?? 1) - 1, 0), at.to);
     return [{ from, to: Math.max(from, at.to), severity: "error", message }];
@@ -85,7 +104,11 @@ for (const textarea of document.querySelectorAll("textarea[data-check]")) {
       // Tab leaves the editor after Escape (https://codemirror.net/examples/tab/).
       keymap.of([{ key: "Tab", run: acceptCompletion }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
       EditorView.contentAttributes.of({ "aria-label": "Rego", tabindex: "0" }), typedOver,
-      EditorView.updateListener.of((update) => { if (update.docChanged) textarea.value = view.state.doc.toString(); }),
+      EditorView.updateListener.of((update) => {
+        if (!update.docChanged) return;
+        clearTimeout(pause);
+        textarea.value = view.state.doc.toString();
+      }),
     ],
   });
   textarea.hidden = true;

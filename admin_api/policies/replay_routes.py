@@ -22,9 +22,10 @@ from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.policies.replay_schemas import KeptReplayAnswer, ReplayBody, kept_replay_answer
 from admin_api.policies.saving import checked_draft
 from admin_api.principal import Principal
-from headgate.actions.replay_store import ReplayRange
+from headgate.actions.replay_store import ReplayRange, start_of_newest
 from headgate.agents.scopes import Scope, require_scope
 from headgate.audit.model import EventType
+from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import HeadgateError
@@ -55,19 +56,23 @@ async def replay(body: ReplayBody, principal: CurrentPrincipal, dependencies: Cu
 
 
 async def _prepared(body: ReplayBody, principal: Principal, dependencies: Dependencies) -> Replay:
-    org_id, now = principal.org_id, dependencies.clock()
+    org_id = principal.org_id
     start, end = range_of_time(body.start_date, body.end_date)
-    end = end or now
+    end = end or dependencies.clock()
+    if body.newest is not None:
+        await apply_before_reading(dependencies.database, org_id)
     async with dependencies.database.transaction(org_id) as connection:
         around = await load_surroundings(connection, org_id)
         policies = await load_enabled(connection, org_id)
         nlp_policies = await load_enabled_nlp(connection, org_id)
+        wanted = ReplayRange(start or end - _DEFAULT_RANGE, end, body.agent_id)
+        if body.newest is not None:
+            wanted = replace(wanted, start=await start_of_newest(connection, org_id, wanted, body.newest))
         saved = None
         if body.policy_id is not None:
             saved = await get_policy(connection, org_id, body.policy_id)
     change = _change(body, saved, org_id, dependencies)
     await checked_draft(dependencies, org_id, draft_of(change))
-    wanted = ReplayRange(start or end - _DEFAULT_RANGE, end, body.agent_id)
     return Replay(
         org_id, change, policies, around, wanted, body.limit, body.examples, nlp_policies, detectors=body.detectors
     )

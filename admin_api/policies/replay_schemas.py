@@ -14,6 +14,7 @@ from headgate.policies.replay_report_store import KeptReport
 
 DEFAULT_MOST = 100_000
 _MOST = 1_000_000
+_NEWEST_MOST = 10_000
 
 
 class ReplayBody(BaseModel):
@@ -41,6 +42,9 @@ class ReplayBody(BaseModel):
     agent_id: AgentId | None = None
     limit: WholeNumber = Field(
         default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first."
+    )
+    newest: Annotated[WholeNumber, Field(ge=1, le=_NEWEST_MOST)] | None = Field(
+        default=None, description="Only the newest so many actions of the time."
     )
     examples: WholeNumber = Field(default=3, ge=0, le=20, description="Of each kind of change.")
     detectors: StrictBool = Field(

@@ -20,6 +20,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.policy_draft import Draft, body_to_check, draft_from, draft_of, values_of, whole_number
 from admin_api.web.policy_page import edit_page
 from admin_api.web.policy_try import TRIES, said_of, tried
+from admin_api.web.replay import effect_while_typing
 from headgate.kernel.errors import HeadgateError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -31,10 +32,16 @@ type _Start = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 
 @router.post("/policies/check", response_class=Response)
 async def check_while_typing(api: CurrentApi) -> Response:
-    """What the editor asks: ``{message, line, column}``, null where the policy is valid."""
+    """What the editor asks: ``{message, line, column}``, null where the policy is valid; and with ``effect`` what it
+    would change of the newest calls, as ``{effect}``."""
     form = await form_of(api.request)
     draft = draft_from(form)
     try:
+        if form.text("effect"):
+            effect = await effect_while_typing(
+                api, form.optional("policy_id"), draft.rego_policy, whole_number(draft.priority)
+            )
+            return Response(json.dumps({"effect": effect}), media_type=JSON)
         await api.call(check, body_to_check(form.optional("policy_id"), draft), api.principal, api.dependencies)
     except HeadgateError as error:
         said = {"message": error.message} | {name: (error.details or {}).get(name) for name in ("line", "column")}

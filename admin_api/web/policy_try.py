@@ -43,8 +43,8 @@ async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Sa
         answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
         match form.text("act"):
             case "replay":
-                hours = form.text("hours")
-                shown = await replayed(api, policy_id, draft.rego_policy, whole_number(draft.priority), hours)
+                span, priority = form.text("span"), whole_number(draft.priority)
+                shown = await replayed(api, policy_id, draft.rego_policy, priority, span)
                 return Said(warnings=answer.warnings, is_valid=True, replay=shown)
             case "test":
                 return Said(warnings=answer.warnings, is_valid=True, tests=await _tested(api, draft))

@@ -11,11 +11,15 @@ from admin_api.policies.replay_schemas import ReplayBody
 from admin_api.web.api import Api
 from admin_api.web.form import checked
 from headgate.kernel.clock import rfc3339
-from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
 
 _MOST: Final = 5_000
 """Actions of one replay on a page, which is answered when it is over; the command line replays more."""
-_HOURS: Final = ("1", "24", "168")
+_DAY: Final = timedelta(days=1)
+_SPANS: Final = {"calls": 30 * _DAY, "1": _DAY / 24, "24": _DAY, "168": 7 * _DAY}
+"""By what the form sends: the newest calls of a month, or all calls of the last hours."""
+_NEWEST: Final = 1_000
+_WHILE_TYPING: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,13 @@ class ReplayShown:
     humans: Mapping[str, int]
 
 
-async def replayed(api: Api, policy_id: str | None, rego_policy: str, priority: int, hours: str) -> ReplayShown:
-    """Raises ValidationError (bad Rego, hours), ConflictError (another replay runs), UnavailableError."""
-    if hours not in _HOURS:
-        raise ValidationError(f"hours: choose one of {', '.join(_HOURS)}", details={"field": "hours"})
-    start = api.dependencies.clock() - timedelta(hours=int(hours))
+async def replayed(
+    api: Api, policy_id: str | None, rego_policy: str, priority: int, span: str, *, newest: int = _NEWEST
+) -> ReplayShown:
+    """Raises ValidationError (bad Rego, span), ConflictError (another replay runs), UnavailableError."""
+    if span not in _SPANS:
+        raise ValidationError(f"span: choose one of {', '.join(_SPANS)}", details={"field": "span"})
+    start = api.dependencies.clock() - _SPANS[span]
     body = checked(
         ReplayBody,
         {
@@ -43,6 +49,7 @@ async def replayed(api: Api, policy_id: str | None, rego_policy: str, priority: 
             "priority": priority,
             "start_date": rfc3339(start),
             "limit": _MOST,
+            "newest": newest if span == "calls" else None,
         },
     )
     answer = await api.call(replay, body, api.principal, api.dependencies)
@@ -54,3 +61,19 @@ async def replayed(api: Api, policy_id: str | None, rego_policy: str, priority: 
     return ReplayShown(
         last["replayed"], last["changed"], last["failed"], last["changes"], last["by_operation"], last["humans"]
     )
+
+
+async def effect_while_typing(api: Api, policy_id: str | None, rego_policy: str, priority: int) -> str | None:
+    """One sentence about the newest calls; None where another replay runs in this process."""
+    try:
+        shown = await replayed(api, policy_id, rego_policy, priority, "calls", newest=_WHILE_TYPING)
+    except (ConflictError, UnavailableError):
+        return None
+    if not shown.changed:
+        return f"No other decision about the last {shown.replayed} calls."
+    kinds = ", ".join(f"{count} {_words(kind)}" for kind, count in shown.changes.items())
+    return f"{shown.changed} of the last {shown.replayed} calls would be decided otherwise: {kinds}."
+
+
+def _words(change: str) -> str:
+    return change.replace("require_approval", "hold").replace("->", "→")

@@ -44,6 +44,11 @@ _WHERE: Final = (
 )
 
 _COUNT: Final = "SELECT count(*) AS total FROM actions a" + _WHERE  # noqa: S608 - constants of this file
+_START_OF_NEWEST: Final = (
+    "SELECT a.created_at FROM actions a"  # noqa: S608 - constants of this file
+    + _WHERE
+    + " ORDER BY a.action_id DESC OFFSET %(skipped)s LIMIT 1"
+)
 _ROWS: Final = (
     "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.source, a.tool, a.operation, a.created_at,"
     " CASE WHEN a.body_state = 'clear' AND octet_length(a.request) <= %(most)s THEN a.request END AS request,"
@@ -60,6 +65,13 @@ async def count_recorded(connection: Connection, org_id: str, wanted: ReplayRang
     cursor = await connection.execute(_COUNT, _parameters(org_id, wanted, None))
     row = await cursor.fetchone()
     return 0 if row is None else int(row["total"])
+
+
+async def start_of_newest(connection: Connection, org_id: str, wanted: ReplayRange, count: int) -> datetime:
+    """When the oldest of the newest ``count`` actions was recorded; the start of the range where there are fewer."""
+    cursor = await connection.execute(_START_OF_NEWEST, {**_parameters(org_id, wanted, None), "skipped": count - 1})
+    row = await cursor.fetchone()
+    return wanted.start if row is None else row["created_at"]
 
 
 async def recorded_actions(

@@ -2726,6 +2726,7 @@ class ReplayBody(TypedDict):
     keep: NotRequired[bool]
     limit: NotRequired[int]
     mode: NotRequired[PolicyMode]
+    newest: NotRequired[int | None]
     policy_id: NotRequired[str | None]
     priority: NotRequired[int | None]
     rego_policy: NotRequired[str | None]

@@ -20,6 +20,7 @@ def test_what_is_typed_is_checked_completed_and_saved(open_window: OpenWindow, a
     page.keyboard.press("Escape")
     page.keyboard.type('tp.host == "typed.example.com"')
     expect(page.locator(".cm-lint-marker-error")).to_have_count(0)
+    expect(page.locator("#effect")).to_contain_text("calls")
     page.get_by_label("Name", exact=True).fill("Typed")
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url("**/policies/pol_*")

@@ -51,7 +51,7 @@ async def test_a_policy_from_its_form_to_its_end(gate) -> None:
 async def test_bad_rego_is_refused_with_its_line_and_what_was_typed_stays(gate) -> None:
     for path in ("/policies/new", await _saved(gate)):
         for act in ("save", "check", "replay"):
-            answer = await gate.person().post(path, data=_form(act=act, rego_policy=_BAD, hours="1", version="1"))
+            answer = await gate.person().post(path, data=_form(act=act, rego_policy=_BAD, span="1", version="1"))
             assert answer.status_code == 400
             assert "Line 3:" in answer.text
             assert "\n" + html.escape(_BAD, quote=True) in answer.text
@@ -68,7 +68,7 @@ async def test_the_effect_on_recorded_calls(gate) -> None:
     await gate.as_agent.post("/v1/actions", json=call)
     refuse = 'package a\n\ndeny contains "no" if input.tool == "write"\n'
     answer = await gate.person().post(
-        "/policies/new", data=_form(act="replay", hours="1", rego_policy=refuse, priority="1")
+        "/policies/new", data=_form(act="replay", span="1", rego_policy=refuse, priority="1")
     )
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))
     assert "1 calls decided again, 1 with another decision" in shown
@@ -201,3 +201,19 @@ async def test_a_draft_is_of_ones_own_organization(gate, new_gate) -> None:
     other = (await new_gate()).person()
     assert (await other.post("/admin/policies/draft", json={"action_id": action_id})).status_code == 404
     assert (await other.get(f"/policies/new?from={action_id}")).status_code == 404
+
+
+async def test_the_effect_while_typing_is_of_the_newest_calls(gate) -> None:
+    for number in range(3):
+        await gate.as_agent.post("/v1/actions", json={"tool": "write", "operation": "line", "params": {"n": number}})
+    person = gate.person()
+    refuse = 'package a\n\ndeny contains "no" if input.params.n == 2\n'
+    asked = await person.post("/policies/check", data=_form(effect="yes", rego_policy=refuse, priority="1"))
+    assert re.match(r"1 of the last 3 calls would be decided otherwise: 1 \w+ → deny\.", asked.json()["effect"])
+    same = await person.post("/policies/check", data=_form(effect="yes"))
+    assert same.json() == {"effect": "No other decision about the last 3 calls."}
+    bad = await person.post("/policies/check", data=_form(effect="yes", rego_policy=_BAD))
+    assert (bad.status_code, bad.json()["line"]) == (200, 3)
+    newest = {"rego_policy": refuse, "newest": 1, "priority": 1}
+    report = (await person.post("/admin/policies/replay", json=newest)).text.splitlines()[-1]
+    assert ('"replayed":1' in report.replace(" ", ""), '"changed":1' in report.replace(" ", "")) == (True, True)
