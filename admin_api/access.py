@@ -194,6 +194,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/settings/keys"): _page(Scope.ADMIN),
         ("POST", "/settings/keys"): _page(Scope.ADMIN),
         ("GET", "/connections"): _page(Scope.ADMIN),
+        ("GET", "/connections/new"): _page(Scope.ADMIN),
+        ("POST", "/connections/new"): _page(Scope.ADMIN),
+        ("GET", "/connections/callback"): _page(Scope.ADMIN),
+        ("GET", "/connections/{}"): _page(Scope.ADMIN),
         ("POST", "/connections/{}"): _page(Scope.ADMIN),
         ("GET", "/more"): _page(Scope.APPROVALS_READ),
         # - audit, traffic, reports

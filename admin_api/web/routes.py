@@ -11,6 +11,9 @@ from admin_api.web.agents import router as agents
 from admin_api.web.audit import router as audit
 from admin_api.web.call import router as call
 from admin_api.web.captures import router as captures
+from admin_api.web.connection import router as connection
+from admin_api.web.connection_callback import router as connection_callback
+from admin_api.web.connection_new import router as connection_new
 from admin_api.web.connections import router as connections
 from admin_api.web.content_policies import router as content_policies
 from admin_api.web.content_policy import router as content_policy
@@ -84,4 +87,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     webhooks,
     keys,
     connections,
+    connection_new,
+    connection_callback,
+    connection,
 )

@@ -39,13 +39,6 @@ _GROUPS: Final = (
         ),
     ),
     (
-        "Record",
-        (
-            Tab("Retention", "/settings/retention", "How long bodies, captures and reports are kept. Erase calls."),
-            Tab("Legal holds", "/audit/holds", "What is neither dropped nor erased while a hold is in force."),
-        ),
-    ),
-    (
         "Messages",
         (
             Tab("Notifications", "/settings/notifications", "Mail, chat and telephones that tell people what waits."),
@@ -57,6 +50,8 @@ _GROUPS: Final = (
         "Record",
         (
             Tab("Captures", "/settings/captures", "Which requests and answers are kept for review."),
+            Tab("Retention", "/settings/retention", "How long bodies, captures and reports are kept. Erase calls."),
+            Tab("Legal holds", "/audit/holds", "What is neither dropped nor erased while a hold is in force."),
             Tab("SIEM export", "/settings/siem", "Where each recorded event is streamed to."),
         ),
     ),

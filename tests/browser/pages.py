@@ -115,6 +115,12 @@ PAGES: Final = (
     Page("/settings/keys", Scope.ADMIN),
     Page("/settings/retention", Scope.ADMIN),
     Page("/connections", Scope.ADMIN),
+    Page("/connections/new", Scope.ADMIN),
+    Page("/connections/new?platform=github", Scope.ADMIN),
+    Page("/connections/new?platform=bluesky", Scope.ADMIN),
+    Page("/connections/new?platform=none", Scope.ADMIN, status=404),
+    Page("/connections/callback", Scope.ADMIN, status=400),
+    Page("/connections/{connection_id}", Scope.ADMIN),
     # audit, traffic, reports
     Page("/traffic", Scope.AUDIT_READ),
     Page("/traffic?tag=odd", Scope.AUDIT_READ),

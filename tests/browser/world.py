@@ -48,6 +48,9 @@ class World:
         group = {"name": "release-managers", "description": HOSTILE[0], "members": ["ana@example.com"]}
         self.names["group_name"] = administrator.api.post("/admin/approver-groups", json=group).json()["name"]
         self.names["integration"] = "github"
+        connection = {"name": "stripe", "kind": "bearer", "hosts": ["api.example.com"], "agents": ["*"]}
+        connection |= {"account": HOSTILE[0] + HOSTILE[3], "credentials": {"secret": "long-enough"}}
+        self.names["connection_id"] = administrator.api.post("/v1/connections", json=connection).json()["id"]
         channel = {"kind": "apprise", "url": "ntfys://nowhere.invalid/topic", "recipient": "ana@example.com"}
         settings = {"channels": {"on-call": channel}, "routes": [{"channels": ["on-call"], "tools": [HOSTILE[0]]}]}
         assert administrator.api.put("/admin/settings/notifications", json=settings).is_success
