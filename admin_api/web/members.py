@@ -14,6 +14,7 @@ from admin_api.sessions.routes import end_all_of_user
 from admin_api.users.routes import deactivate, list_all, reactivate, unlock
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
+from admin_api.web.member import ROLES
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import back_to, settings_page
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -21,7 +22,6 @@ from headgate.kernel.errors import HeadgateError, ValidationError
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/settings/members"
-_ROLES: Final = ("admin", "approver", "auditor", "viewer")
 _AT_ONCE: Final = 200
 
 
@@ -52,7 +52,7 @@ async def change_member(api: CurrentApi, user_id: UserId) -> Response:
         await _act(api, user_id, form)
     except HeadgateError as error:
         return await _page(api, message=error.message, status=error.http_status)
-    return back_to(_PATH)
+    return back_to(f"{_PATH}/{user_id}")
 
 
 async def _act(api: Api, user_id: str, form: Form) -> None:
@@ -86,7 +86,7 @@ async def _page(
         "members": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "invitations": (await api.call(list_invitations, page, api.principal, api.dependencies)).data,
         "made": made,
-        "roles": _ROLES,
+        "roles": ROLES,
         "message": message,
         "typed": typed,
         "own_id": api.principal.user_id,

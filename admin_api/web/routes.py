@@ -28,6 +28,7 @@ from admin_api.web.inbox import router as inbox
 from admin_api.web.integration import router as integration
 from admin_api.web.integrations import router as integrations
 from admin_api.web.keys import router as keys
+from admin_api.web.member import router as member
 from admin_api.web.members import router as members
 from admin_api.web.model_providers import router as model_providers
 from admin_api.web.more import router as more
@@ -70,6 +71,7 @@ PAGES: Final[tuple[APIRouter, ...]] = (
     policies,
     settings,
     members,
+    member,
     groups,
     destinations,
     execution_settings,

@@ -92,6 +92,7 @@ PAGES: Final = (
     Page("/more", Scope.APPROVALS_READ),
     Page("/settings", Scope.ADMIN),
     Page("/settings/members", Scope.ADMIN),
+    Page("/settings/members/{user_id}", Scope.ADMIN),
     Page("/settings/groups", Scope.ADMIN),
     Page("/settings/groups/{group_name}", Scope.ADMIN),
     Page("/settings/models", Scope.ADMIN),

@@ -48,6 +48,7 @@ class World:
         group = {"name": "release-managers", "description": HOSTILE[0], "members": ["ana@example.com"]}
         self.names["group_name"] = administrator.api.post("/admin/approver-groups", json=group).json()["name"]
         self.names["integration"] = "github"
+        self.names["user_id"] = administrator.get("/admin/users")["data"][0]["id"]
         connection = {"name": "stripe", "kind": "bearer", "hosts": ["api.example.com"], "agents": ["*"]}
         connection |= {"account": HOSTILE[0] + HOSTILE[3], "credentials": {"secret": "long-enough"}}
         self.names["connection_id"] = administrator.api.post("/v1/connections", json=connection).json()["id"]

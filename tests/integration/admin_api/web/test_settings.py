@@ -43,6 +43,27 @@ async def test_roles_are_given_and_people_deactivated(gate) -> None:
     ).status_code == 404
 
 
+async def test_a_members_page_shows_and_ends_sessions(gate, new_gate) -> None:
+    person = gate.person()
+    vera_id = (await gate.person("vera", Role.VIEWER).get("/auth/session")).json()["user_id"]
+    path = f"/settings/members/{vera_id}"
+    shown = (await person.get(path)).text
+    assert "vera@example.com" in shown and "No browser is signed in" in shown and "Deactivate</button>" in shown
+    own_id = (await person.get("/auth/session")).json()["user_id"]
+    assert "Deactivate</button>" not in (await person.get(f"/settings/members/{own_id}")).text
+    # All of them: her token is refused from now on, too.
+    assert (await person.post(f"{path}/sessions", data={"session": "all"})).headers["location"] == path
+    unknown = {"session": new_id(IdPrefix.SESSION)}
+    assert (await person.post(f"{path}/sessions", data=unknown)).status_code == 404
+    stranger = (await new_gate()).person()
+    assert (await stranger.get(path)).status_code == 404
+    for session in ("all", new_id(IdPrefix.SESSION)):
+        assert (await stranger.post(f"{path}/sessions", data={"session": session})).status_code == 404
+    viewer = gate.person("vic", Role.VIEWER)
+    assert (await viewer.get(path)).status_code == 403
+    assert (await viewer.post(f"{path}/sessions", data={"session": "all"})).status_code == 403
+
+
 async def test_a_webhook_from_its_form_to_its_end(gate) -> None:
     person = gate.person()
     made = await person.post("/settings/webhooks", data={"url": "https://hooks.example.com/a", "events": []})
