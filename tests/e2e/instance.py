@@ -141,14 +141,27 @@ def running(folder: Path, upstream_roots: Path, **settings: str) -> Iterator[Ins
 @contextmanager
 def one_more_proxy(instance: Instance, **settings: str) -> Iterator[str]:
     """``headgate proxy`` on a port of its own, against the instance's servers; yields its address."""
+    with _one_more(instance, "proxy", settings) as url:
+        yield url
+
+
+@contextmanager
+def one_more_api(instance: Instance, **settings: str) -> Iterator[str]:
+    """``headgate api``, likewise."""
+    with _one_more(instance, "api", settings) as url:
+        yield url
+
+
+@contextmanager
+def _one_more(instance: Instance, part: str, settings: Mapping[str, str]) -> Iterator[str]:
     port = free_port()
-    environment = instance.environment_of("proxy") | {"HEADGATE_PROXY_PORT": str(port), **settings}
-    command = [sys.executable, "-P", "-m", "headgate.cli.main", "proxy"]
-    log_path = instance.folder / f"proxy-{port}.log"
+    environment = instance.environment_of(part) | {f"HEADGATE_{part.upper()}_PORT": str(port), **settings}
+    command = [sys.executable, "-P", "-m", "headgate.cli.main", part]
+    log_path = instance.folder / f"{part}-{port}.log"
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        wait_for(lambda: listens(process.pid) or process.poll() is not None, "the second proxy listens", seconds=90)
+        wait_for(lambda: listens(process.pid) or process.poll() is not None, f"the second {part} listens", seconds=90)
         assert process.poll() is None, log_path.read_text()
         yield f"http://127.0.0.1:{port}"
     finally:
