@@ -102,15 +102,13 @@ def test_a_call_is_beside_the_list_where_there_is_room(open_window: OpenWindow, 
     expect(page.locator("#calls")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/traffic", "/agents", "/policies", "/audit"])
+@pytest.mark.parametrize("path", ["/agents", "/policies", "/audit"])
 def test_every_list_goes_by_keyboard(open_window: OpenWindow, path: str) -> None:
     page = open_window().open(path)
     rows = page.locator("[data-list] [data-row]")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
-    if rows.count() == 0:
-        return  # nothing is captured here
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
     page.keyboard.press("j")
     focused = page.evaluate("document.activeElement.closest('[data-row]').dataset.row")
