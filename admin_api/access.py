@@ -383,6 +383,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/audit/export"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/audit/{}"): _administrators(Scope.AUDIT_READ),
         # It changes nothing and only reads the record, whatever its method.
+        ("GET", "/admin/audit/verification"): _administrators(Scope.AUDIT_READ),
+        ("POST", "/admin/audit/verification"): _administrators(Scope.AUDIT_READ),
         ("POST", "/admin/audit/verify"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic/timeline"): _administrators(Scope.AUDIT_READ),

@@ -25,6 +25,7 @@ from admin_api.approver_groups.routes import router as approver_groups
 from admin_api.assets import router as assets
 from admin_api.audit.export_routes import router as audit_export
 from admin_api.audit.routes import router as audit
+from admin_api.audit.verification_routes import router as audit_verification
 from admin_api.audit_reports.routes import router as audit_reports
 from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.break_glass.routes import router as break_glass
@@ -169,6 +170,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     traffic_comparisons,
     traffic_exports,
     traffic,
+    audit_verification,
     audit,
     health,
     health_parts,

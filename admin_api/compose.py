@@ -20,6 +20,7 @@ from admin_api.services.inbound_work import inbound_work
 from admin_api.services.slo_sampler import SloSampler
 from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
+from admin_api.services.verifications import Verifications
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.escalate import EscalateApproval
@@ -194,6 +195,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             review=review,
             connections=connection_work(database, vault, outgoing, clock),
             feeds=Feeds(database, tasks),
+            verifications=Verifications(database, settings.evidence_keys, tasks),
         )
 
 

@@ -26,6 +26,7 @@ from admin_api.services.local_tickets import LocalTickets
 from admin_api.services.slo_sampler import SloSampler
 from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
+from admin_api.services.verifications import Verifications
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.escalate import EscalateApproval
@@ -105,6 +106,7 @@ class Dependencies:
     passkeys: Passkeys | None
     connections: ConnectionWork
     feeds: Feeds
+    verifications: Verifications
 
 
 def dependencies_of(request: Request) -> Dependencies:

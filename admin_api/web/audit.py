@@ -7,8 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.audit.filters import CurrentFilter, CurrentList
-from admin_api.audit.routes import get, list_all, verify
-from admin_api.audit.schemas import ListedEventAnswer, VerificationAnswer, VerifyRequest
+from admin_api.audit.routes import get, list_all
+from admin_api.audit.schemas import ListedEventAnswer, VerifyRequest
+from admin_api.audit.verification_routes import BackgroundVerificationAnswer
+from admin_api.audit.verification_routes import show as show_verification
+from admin_api.audit.verification_routes import start as start_verification
 from admin_api.evidence.routes import checkpoints, own_signing_keys
 from admin_api.evidence.schemas import KeysAnswer
 from admin_api.identifiers import EventId
@@ -19,7 +22,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.audit.model import EventType
-from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.kernel.errors import HeadgateError, NotFoundError, UnavailableError
 from headgate.policies.model import RiskLevel, Verdict
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -52,7 +55,7 @@ async def signed(api: CurrentApi) -> Response:
 
 @router.post("/audit/checkpoints", response_class=Response)
 async def verify_now(api: CurrentApi) -> Response:
-    """Verifies the events of a range, and shows what came out. It changes nothing."""
+    """Starts to verify the events of a range; the page shows how far it is, and what came out."""
     form = await form_of(api.request)
     kept = form.text("checkpoint")
     try:
@@ -64,10 +67,10 @@ async def verify_now(api: CurrentApi) -> Response:
                 "checkpoints": [f"{kept}\n"] if kept else [],
             },
         )
-        result = await api.call(verify, api.principal, api.dependencies, body)
+        await api.call(start_verification, api.principal, api.dependencies, body)
     except HeadgateError as error:
         return await _checkpoints_page(api, message=error.message, status=error.http_status)
-    return await _checkpoints_page(api, result)
+    return Response(status_code=303, headers={"Location": "/audit/checkpoints"})
 
 
 @router.get("/audit/{event_id}", response_class=Response)
@@ -76,9 +79,7 @@ async def one(api: CurrentApi, event_id: EventId) -> Response:
     return await shell_page(api, "event.html", _PATH, {"event": event})
 
 
-async def _checkpoints_page(
-    api: Api, result: VerificationAnswer | None = None, *, message: str | None = None, status: int = 200
-) -> Response:
+async def _checkpoints_page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
     newest = await api.call(checkpoints, api.principal, api.dependencies, latest=True)
     # Each covers one event more than the one before it, at least.
     after = max(0, newest.data[0].size - _LOOKED_AT) if newest.data else 0
@@ -88,10 +89,18 @@ async def _checkpoints_page(
         "checkpoints": listed.data[::-1][:_CHECKPOINTS],
         "keys": await _keys(api),
         "may_administer": api.may(Scope.ADMIN),
-        "result": result,
+        "verification": await _last_verification(api),
         "message": message,
     }
     return await shell_page(api, "checkpoints.html", _PATH, context, status=status)
+
+
+async def _last_verification(api: Api) -> BackgroundVerificationAnswer | None:
+    """None: none was started."""
+    try:
+        return await api.call(show_verification, api.principal, api.dependencies)
+    except NotFoundError:
+        return None
 
 
 async def _keys(api: Api) -> KeysAnswer | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ApproveAndGrant,
         ApprovedAnswer,
         ApproveRequest,
+        BackgroundVerificationAnswer,
         BreakersAnswer,
         BuildAnswer,
         BulkDecisionAnswer,
@@ -551,6 +552,16 @@ def get_audit_report(report_id: str) -> Call[ReportAnswer]:
 def get_audit_report_download(report_id: str) -> Call[bytes]:
     """The file. ``GET /admin/audit/reports/{report_id}/download``"""
     return Call("GET", f"/admin/audit/reports/{_segment(report_id)}/download", reads="bytes")
+
+
+def get_audit_verification() -> Call[BackgroundVerificationAnswer]:
+    """The last one that was started. ``GET /admin/audit/verification``"""
+    return Call("GET", "/admin/audit/verification")
+
+
+def verification_audit(body: VerifyRequest | None = None) -> Call[BackgroundVerificationAnswer]:
+    """As `POST /admin/audit/verify`, without waiting for the end. ``POST /admin/audit/verification``"""
+    return Call("POST", "/admin/audit/verification", body=body)
 
 
 def verify_audit(body: VerifyRequest | None = None) -> Call[VerificationAnswer]:

@@ -267,6 +267,19 @@ class AttestationAnswer(TypedDict):
 type AttestationKind = Literal["cosignature", "timestamp"]
 
 
+class BackgroundVerificationAnswer(TypedDict):
+    """``failed``: it could not be finished, which says nothing about the log. ``interrupted``: its process ended."""
+
+    events: int
+    failure: str | None
+    finished_at: str | None
+    result: VerificationAnswer | None
+    started_at: str
+    started_by: str
+    state: VerificationState
+    verified: int
+
+
 class BreakerAnswer(TypedDict):
     kind: str
     name: str
@@ -3392,6 +3405,9 @@ class VerificationAnswer(TypedDict):
     payloads_erased: int
     signed_up_to: int | None
     valid: bool
+
+
+type VerificationState = Literal["running", "finished", "failed", "interrupted"]
 
 
 class VerifyRequest(TypedDict):

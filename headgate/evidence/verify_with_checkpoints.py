@@ -9,11 +9,15 @@ from headgate.db.database import Connection
 from headgate.evidence.note import VerifierKey
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tree_store import chain_length, sample_checkpoints
-from headgate.evidence.verify_record import RecordVerification, read_points, verify_record
+from headgate.evidence.verify_record import Progress, RecordVerification, read_points, verify_record
 from headgate.evidence.verify_tables import with_tables
 from headgate.kernel.errors import UnavailableError
 
 _OWN_CHECKPOINTS: Final = 200
+
+
+def _no_progress(events: int) -> None:
+    """Where nobody watches."""
 
 
 async def verify_with_checkpoints(
@@ -24,6 +28,7 @@ async def verify_with_checkpoints(
     *,
     start: datetime | None = None,
     end: datetime | None = None,
+    progress: Progress = _no_progress,
 ) -> RecordVerification:
     """The record, and the tables beside it. ``given`` are signed notes that were kept elsewhere."""
     length = await chain_length(connection, org_id)
@@ -37,7 +42,7 @@ async def verify_with_checkpoints(
             return _no_key(error.message)
     if texts and not keys:
         return _no_key(f"the signing key is missing ({source.file})")
-    found = await verify_against(connection, org_id, texts, keys, start=start, end=end)
+    found = await verify_against(connection, org_id, texts, keys, start=start, end=end, progress=progress)
     return await with_tables(connection, org_id, found, start=start, end=end)
 
 
@@ -49,12 +54,13 @@ async def verify_against(
     *,
     start: datetime | None = None,
     end: datetime | None = None,
+    progress: Progress = _no_progress,
 ) -> RecordVerification:
     """With keys that the caller trusts. A checkpoint that cannot be believed is a fault of its own."""
     points, fault = read_points(texts, keys, org_id)
     if fault is not None:
         return RecordVerification(Verification(fault, 0))
-    return await verify_record(connection, org_id, points, start=start, end=end)
+    return await verify_record(connection, org_id, points, start=start, end=end, progress=progress)
 
 
 def _no_key(reason: str) -> RecordVerification:

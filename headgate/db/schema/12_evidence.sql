@@ -74,3 +74,19 @@ CREATE TABLE audit_exports (
 CALL isolate_organizations('audit_exports');
 GRANT SELECT ON audit_exports TO headgate_api, headgate_definer;
 GRANT SELECT, INSERT, UPDATE ON audit_exports TO headgate_worker;
+
+-- The last verification of each log that somebody asked for to be done in the background, and how far it is.
+CREATE TABLE audit_verifications (
+    org_id      text COLLATE "C" PRIMARY KEY,
+    run         text COLLATE "C" NOT NULL, -- whose process writes here
+    started_by  text NOT NULL,
+    started_at  timestamptz NOT NULL,
+    told_at     timestamptz NOT NULL, -- a run that has told nothing for long has ended with its process
+    events      bigint NOT NULL,
+    verified    bigint NOT NULL DEFAULT 0,
+    finished_at timestamptz,
+    result      text, -- JSON, as the API answers it
+    failure     text
+);
+CALL isolate_organizations('audit_verifications');
+GRANT SELECT, INSERT, UPDATE ON audit_verifications TO headgate_api;

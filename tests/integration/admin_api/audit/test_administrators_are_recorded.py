@@ -16,6 +16,7 @@ from tests.integration.admin_api.integrations.test_settings import document_of
 
 # They look, and change nothing, whatever their method (admin_api/access.py says so too).
 LOOKING = {
+    ("POST", "/admin/audit/verification"),
     ("POST", "/admin/audit/verify"),
     ("POST", "/admin/nlp-policies/evaluate"),
     ("POST", "/admin/nlp-policies/{}/test"),

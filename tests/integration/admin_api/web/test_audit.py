@@ -1,5 +1,6 @@
 """The log in a browser: found, shown with its proof, verified; blank fields of a form of filters are none."""
 
+import asyncio
 import re
 
 import pytest
@@ -46,13 +47,22 @@ async def test_what_cannot_be_asked_is_refused_on_a_page(gate, query: str) -> No
     assert "This page cannot be shown" in answer.text
 
 
+async def _verified(person, form: dict[str, str]) -> str:
+    """The page as soon as the verification that this form starts has ended."""
+    started = await person.post("/audit/checkpoints", data=form)
+    assert (started.status_code, started.headers["location"]) == (303, "/audit/checkpoints")
+    while 'data-poll="/audit/checkpoints"' in (shown := (await person.get("/audit/checkpoints")).text):
+        await asyncio.sleep(0.05)
+    return str(shown)
+
+
 async def test_verify(gate) -> None:
     await _called(gate)
     person = gate.person()
     assert "Verify the log" in (await person.get("/audit/checkpoints")).text
-    answer = await person.post("/audit/checkpoints", data={"start_date": "", "checkpoint": ""})
-    assert answer.status_code == 200
-    assert "Valid</span>" in answer.text
+    shown = await _verified(person, {"start_date": "", "checkpoint": ""})
+    assert "Valid</span>" in shown
+    assert "started by" in shown
     refused = await person.post("/audit/checkpoints", data={"start_date": "2026-02-01", "end_date": "2026-01-01"})
     assert (refused.status_code, "end_date is before" in refused.text) == (400, True)
 
@@ -62,9 +72,9 @@ async def test_a_row_that_was_changed_is_said(gate, superuser) -> None:
     person = gate.person()
     assert (await person.get(f"/audit?action_id={action_id}")).status_code == 200  # it is sealed
     superuser.execute("UPDATE actions SET tool = 'other' WHERE action_id = %s", [action_id])
-    answer = await person.post("/audit/checkpoints", data={})
-    assert "Not valid</span>" in answer.text
-    assert "expected write, found other" in re.sub(r"\s+", " ", answer.text)
+    shown = await _verified(person, {})
+    assert "Not valid</span>" in shown
+    assert "expected write, found other" in re.sub(r"\s+", " ", shown)
 
 
 @pytest.mark.parametrize(("role", "status"), [(Role.AUDITOR, 200), (Role.APPROVER, 403), (Role.VIEWER, 403)])
@@ -72,8 +82,33 @@ async def test_role_by_role(gate, role: Role, status: int) -> None:
     person = gate.person(role.value, role)
     for path in ("/audit", "/audit/checkpoints"):
         assert (await person.get(path)).status_code == status
-    assert (await person.post("/audit/checkpoints", data={})).status_code == status
+    started = await person.post("/audit/checkpoints", data={})
+    assert started.status_code == (303 if status == 200 else status)
 
 
 async def test_what_is_another_organizations_is_not_there(gate) -> None:
     assert (await gate.person().get(f"/audit/{new_id(IdPrefix.EVENT)}")).status_code == 404
+
+
+async def test_one_verification_at_a_time_and_one_that_lost_its_process(gate, superuser) -> None:
+    await _called(gate)
+    person, path = gate.person(), "/admin/audit/verification"
+    assert (await person.get(path)).status_code == 404
+    superuser.execute(
+        "INSERT INTO audit_verifications (org_id, run, started_by, started_at, told_at, events, verified)"
+        " VALUES (%s, 'other', %s, now(), now(), 90, 30)",
+        [gate.org_id, _HOSTILE],
+    )
+    assert (await person.get(path)).json()["state"] == "running"
+    shown = (await person.get("/audit/checkpoints")).text
+    assert "30 of 90 events verified" in shown
+    assert "<script>alert" not in shown
+    refused = await person.post("/audit/checkpoints", data={})
+    assert (refused.status_code, "runs already" in refused.text) == (409, True)
+    superuser.execute("UPDATE audit_verifications SET told_at = now() - interval '1 minute'")
+    assert (await person.get(path)).json()["state"] == "interrupted"
+    assert "Not finished</span>" in (await person.get("/audit/checkpoints")).text
+    assert "Valid</span>" in await _verified(person, {})
+    found = (await person.get(path)).json()
+    assert (found["state"], found["result"]["valid"], found["verified"]) == ("finished", True, found["events"])
+    assert (await gate.as_agent.get(path)).status_code in (401, 403)
