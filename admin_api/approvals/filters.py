@@ -25,17 +25,24 @@ async def wanted_approvals(
     risk_level: RiskLevel | None,
     tool: str | None,
     policy_id: str | None,
+    host: str | None,
     assignee: str | None,
     created_from: datetime | None,
     created_to: datetime | None,
 ) -> ApprovalFilter:
     """Raises ValidationError."""
+    if host is not None and status is not ApprovalStatus.PENDING:
+        raise ValidationError(
+            "host: filters open requests only. Add status=pending.",
+            details={"field": "host", "reason": "only with status=pending"},
+        )
     return ApprovalFilter(
         status=status,
         agent_id=agent_id,
         risk_level=None if risk_level is None else risk_level.value,
         tool=_storable("tool", tool),
         policy_id=_storable("policy_id", policy_id),
+        host=_storable("host", host),
         assigned_to=await _names(connection, principal, now, _storable("assignee", assignee)),
         created_from=created_from,
         created_to=created_to,

@@ -13,7 +13,7 @@ from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
-from admin_api.web.inbox import inbox_page
+from admin_api.web.inbox import InboxFilter, inbox_page
 from admin_api.web.page_route import PageRoute
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -38,13 +38,13 @@ async def decide_several(api: CurrentApi) -> Response:
         )
         answer = await api.call(decide_many, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await inbox_page(api, "open", message=error.message, status=error.http_status)
+        return await inbox_page(api, InboxFilter(), message=error.message, status=error.http_status)
     failed = [one for one in answer.results if one.error is not None]
     if not failed:
         return Response(status_code=303, headers={"Location": "/inbox"})
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
     message = f"{answer.voted} decided, {answer.failed} not. {said}"
-    return await inbox_page(api, "open", message=message, status=409)
+    return await inbox_page(api, InboxFilter(), message=message, status=409)
 
 
 @router.post("/inbox/{approval_id}", response_class=Response)
@@ -122,5 +122,5 @@ def _number(text: str) -> float:
 async def _again(api: Api, approval_id: str, form: Form, error: HeadgateError) -> Response:
     typed = {name: form.text(name) for name in _TYPED}
     return await inbox_page(
-        api, "open", approval_id=approval_id, message=error.message, typed=typed, status=error.http_status
+        api, InboxFilter(), approval_id=approval_id, message=error.message, typed=typed, status=error.http_status
     )

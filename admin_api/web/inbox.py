@@ -1,16 +1,19 @@
 """/inbox: the approval requests that wait, and one of them beside the list. /inbox/{id}: that one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from admin_api.approvals.camel_schemas import CamelApprovalAnswer
 from admin_api.approvals.routes import list_all
 from admin_api.approvals.schemas import ListedApprovalAnswer
+from admin_api.approver_groups.routes import list_all as list_groups
 from admin_api.identifiers import AgentId, ApprovalId
-from admin_api.pagination import ListRequest
+from admin_api.pagination import MAX_LIMIT, ListRequest, PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import approval_context
 from admin_api.web.page_route import PageRoute
@@ -18,6 +21,7 @@ from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.policies.model import RiskLevel
+from headgate.policies.terms import GROUP_PREFIX
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -26,44 +30,61 @@ _OPEN: Final = (ApprovalStatus.PENDING,)
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
 type View = Literal["open", "mine", "decided"]
-type _Tool = Annotated[str | None, Query(max_length=64)]
+type _Text = Annotated[str | None, Query(max_length=253)]
 type _Cursor = Annotated[ApprovalId | None, Query()]
 
 
-@router.get("/inbox", response_class=Response)
-async def inbox(
-    api: CurrentApi,
+@dataclass(frozen=True, slots=True)
+class InboxFilter:
+    """Which requests are listed, as the address has it. ``host`` is of open requests only."""
+
+    view: View = "open"
+    agent: str | None = None
+    tool: str | None = None
+    host: str | None = None
+    risk: RiskLevel | None = None
+    group: str | None = None
+    cursor: str | None = None
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Without the cursor: it is another page's."""
+        view = None if self.view == "open" else self.view
+        found = {"view": view, "agent": self.agent, "tool": self.tool, "host": self.host, "group": self.group}
+        found["risk"] = self.risk and self.risk.value
+        return {name: value for name, value in found.items() if value}
+
+
+def _filter(
     view: View = "open",
     agent: AgentId | None = None,
-    tool: _Tool = None,
+    tool: _Text = None,
+    host: _Text = None,
     risk: RiskLevel | None = None,
+    group: _Text = None,
     cursor: _Cursor = None,
-) -> Response:
+) -> InboxFilter:
+    return InboxFilter(view, agent, tool, None if view == "decided" else host, risk, group, cursor)
+
+
+type CurrentFilter = Annotated[InboxFilter, Depends(_filter)]
+
+
+@router.get("/inbox", response_class=Response)
+async def inbox(api: CurrentApi, wanted: CurrentFilter) -> Response:
     """The list; beside it, where the window is wide, the first of it."""
-    return await inbox_page(api, view, agent, tool, risk, cursor)
+    return await inbox_page(api, wanted)
 
 
 @router.get("/inbox/{approval_id}", response_class=Response)
-async def one(
-    api: CurrentApi,
-    approval_id: ApprovalId,
-    view: View = "open",
-    agent: AgentId | None = None,
-    tool: _Tool = None,
-    risk: RiskLevel | None = None,
-    cursor: _Cursor = None,
-) -> Response:
+async def one(api: CurrentApi, approval_id: ApprovalId, wanted: CurrentFilter) -> Response:
     """One request, with the list beside where the window is wide."""
-    return await inbox_page(api, view, agent, tool, risk, cursor, approval_id=approval_id)
+    return await inbox_page(api, wanted, approval_id=approval_id)
 
 
 async def inbox_page(
     api: Api,
-    view: View,
-    agent: str | None = None,
-    tool: str | None = None,
-    risk: RiskLevel | None = None,
-    cursor: str | None = None,
+    wanted: InboxFilter,
     *,
     approval_id: str | None = None,
     message: str | None = None,
@@ -71,15 +92,18 @@ async def inbox_page(
     status: int = 200,
 ) -> Response:
     """``message``: why a form was refused; ``typed``: what it held."""
-    listed, next_cursor = await _listed(api, view, agent, tool, risk, cursor)
+    listed, next_cursor = await _listed(api, wanted)
     waits, others = _by_waiting(listed)
     shown = approval_id or next((one.id for one in [*waits, *others]), None)
-    filters = {"view": None if view == "open" else view, "agent": agent, "tool": tool, "risk": risk and risk.value}
+    known = {} if wanted.agent is None else {wanted.agent: wanted.agent}
+    agents = known | {one.agent_id: one.agent_name or one.agent_id for one in listed}
     context: dict[str, object] = {
-        "view": view,
-        "groups": _groups(view, waits, others),
+        "view": wanted.view,
+        "groups": _groups(wanted.view, waits, others),
         "order": [one.id for one in [*waits, *others]],
-        "filters": {name: value for name, value in filters.items() if value},
+        "filters": wanted.query,
+        "agents": sorted(agents.items(), key=itemgetter(1)),
+        "approver_groups": await _approver_groups(api),
         "next_cursor": next_cursor,
         "is_list": approval_id is None,
         "message": message,
@@ -90,23 +114,33 @@ async def inbox_page(
     return await shell_page(api, "inbox.html", "/inbox", context, status=status)
 
 
-async def _listed(
-    api: Api, view: View, agent: str | None, tool: str | None, risk: RiskLevel | None, cursor: str | None
-) -> tuple[Sequence[ListedApprovalAnswer], str | None]:
+async def _approver_groups(api: Api) -> Sequence[str]:
+    page = PageRequest(MAX_LIMIT, 0, exact_total=False, camel=False)
+    return [one.name for one in (await api.call(list_groups, page, api.principal, api.dependencies)).data]
+
+
+def _assignee(wanted: InboxFilter) -> str | None:
+    if wanted.view == "mine":
+        return "me"
+    return None if wanted.group is None else f"{GROUP_PREFIX}{wanted.group}"
+
+
+async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprovalAnswer], str | None]:
     """One page, newest first, and where the next begins: lists of one status each, as the API has them."""
     found = [
         await api.call(
             list_all,
-            ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+            ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=wanted.cursor),
             api.principal,
             api.dependencies,
             status=status,
-            agent_id=agent,
-            risk_level=risk,
-            tool=tool,
-            assignee="me" if view == "mine" else None,
+            agent_id=wanted.agent,
+            risk_level=wanted.risk,
+            tool=wanted.tool,
+            host=wanted.host,
+            assignee=_assignee(wanted),
         )
-        for status in (_DECIDED if view == "decided" else _OPEN)
+        for status in (_DECIDED if wanted.view == "decided" else _OPEN)
     ]
     newest_first = sorted(
         (one for page in found for one in page.data if not isinstance(one, CamelApprovalAnswer)),

@@ -24,13 +24,15 @@ _CLOCK_SLACK: Final = timedelta(hours=1)
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
     """The filter of a list; None means any. ``status`` is the current status, not the row's. ``assigned_to`` are a
-    person's names in lower case; one match suffices. The bounds of ``created_at`` are inclusive."""
+    person's names in lower case; one match suffices. ``host``: of an HTTP call, for open approvals only: they are few,
+    and need no index. The bounds of ``created_at`` are inclusive."""
 
     status: ApprovalStatus | None = None
     agent_id: str | None = None
     risk_level: str | None = None
     tool: str | None = None
     policy_id: str | None = None
+    host: str | None = None
     assigned_to: frozenset[str] | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
@@ -38,7 +40,15 @@ class ApprovalFilter:
     @property
     def is_more_than_assigned(self) -> bool:
         """Whether the filter names a person and another condition that the assignments table cannot answer."""
-        others = (self.agent_id, self.risk_level, self.tool, self.policy_id, self.created_from, self.created_to)
+        others = (
+            self.agent_id,
+            self.risk_level,
+            self.tool,
+            self.policy_id,
+            self.host,
+            self.created_from,
+            self.created_to,
+        )
         return bool(self.assigned_to) and any(one is not None for one in others)
 
 
@@ -161,6 +171,14 @@ def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[lis
         if value is not None:
             parts.append(sql.SQL("p.{} = {}").format(sql.Identifier(column), sql.Placeholder(column)))
             values[column] = value
+    if wanted.host is not None:
+        parts.append(
+            sql.SQL(
+                "EXISTS (SELECT FROM actions h WHERE h.org_id = %(org)s AND h.action_id = p.action_id"
+                " AND h.request::json #>> '{{http,host}}' = %(host)s OFFSET 0)"
+            ).format()
+        )
+        values["host"] = wanted.host.casefold()
     few_wait = wanted.status in (ApprovalStatus.PENDING, ApprovalStatus.EXPIRED)
     if wanted.assigned_to is not None and (few_wait or each):
         # OFFSET 0 forces one lookup per row in the list's order; a join would read all assignments first.

@@ -211,3 +211,31 @@ async def test_what_the_agent_did_before(gate) -> None:
     shown = (await _page(gate, f"/inbox/{approval_id}")).partition("What this agent did before")[2]
     assert "read.line" in shown
     assert "write.line" not in shown.partition("History")[0]
+
+
+async def test_the_list_by_host_agent_and_group(new_gate) -> None:
+    gate = await new_gate('package t\n\nrequire_approval contains "ask" if true\n')
+    person = gate.person()
+    ids = {}
+    for host in ("api.example.com", "other.example.com"):
+        call = {"tool": "http", "operation": "get", "params": {"url": f"https://{host}/a"}}
+        ids[host] = (await gate.as_agent.post("/v1/actions", json=call)).json()["approval_id"]
+    plain = await _held(gate, text="one")
+
+    async def listed(query: str) -> list[str]:
+        return re.findall(r'data-row="(apr_[^"]+)"', (await person.get(f"/inbox?{query}")).text)
+
+    assert await listed("host=API.example.com") == [ids["api.example.com"]]
+    assert await listed("host=elsewhere") == []
+    agent_id = (await person.get("/v1/approvals?status=pending")).json()["data"][0]["agent_id"]
+    assert len(await listed(f"agent={agent_id}&host=other.example.com")) == 1
+    assert (await person.post("/admin/approver-groups", json={"name": "ops", "members": ["a@b.co"]})).status_code == 201
+    moved = await person.post(f"/v1/approvals/{plain}/reassign", json={"assignees": ["group:ops"], "reason": "theirs"})
+    assert moved.status_code == 200, moved.text
+    assert await listed("group=ops") == [plain]
+    assert await listed("group=others") == []
+    assert ">ops</option>" in (await person.get("/inbox")).text
+    refused = await person.get("/v1/approvals?host=a.example&status=approved")
+    assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "host")
+    # The tab of decided requests drops what can only be asked of open ones.
+    assert (await person.get("/inbox?view=decided&host=api.example.com")).status_code == 200
