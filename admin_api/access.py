@@ -348,7 +348,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/policies/suggest"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/draft"): _administrators(Scope.POLICIES_READ),
         ("GET", "/admin/policies/examples"): _administrators(Scope.POLICIES_READ),
-        ("GET", "/admin/policies/effect"): _administrators(Scope.POLICIES_READ),
+        ("GET", "/admin/policies/effect"): _administrators(Scope.ACTIONS_READ),
         ("POST", "/admin/policies/test"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies/changes"): _administrators(Scope.POLICIES_WRITE),
         ("POST", "/admin/policies/check"): _administrators(Scope.POLICIES_READ),

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from headgate.actions.policy_effect import policy_effect
-from headgate.agents.scopes import Scope, require_scope
 from headgate.journal.apply import apply_before_reading
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])
@@ -34,7 +33,6 @@ class EffectAnswer(BaseModel):
 async def effect(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EffectAnswer:
     """Calls of the last seven days by the policy that decided them. Of each day the newest calls are counted, 20,000
     in all: ``is_minimum`` says whether there were more."""
-    require_scope(principal.scopes, Scope.ACTIONS_READ)
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await policy_effect(connection, principal.org_id, until=dependencies.clock())
