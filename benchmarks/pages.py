@@ -34,6 +34,7 @@ _FILTERS: Final = {
         f"agent={OFTEN_AGENT}", f"agent={RARE_AGENT}", f"view=decided&agent={RARE_AGENT}", "view=decided&tool=tool_40",
     ),
 }  # fmt: skip
+_NEED_A_QUERY: Final = frozenset(("/connections/callback", "/traffic/compare"))
 _LOADS: Final = 5
 _DECISIONS: Final = 11
 _FIRST_PAINT: Final = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
@@ -54,7 +55,7 @@ def fill(connection: psycopg.Connection[Any], org_id: str, count: int) -> None:
 def paths(instance: Instance, _: int) -> Iterator[str]:
     """Every page that has one address, by its filters; and of those that have many, one."""
     for path in sorted(path for method, path in ACCESS if method == "GET" and _is_page(method, path)):
-        if "{}" not in path:
+        if "{}" not in path and path not in _NEED_A_QUERY:
             yield path
             yield from (f"{path}?{query}" for query in _FILTERS.get(path, ()))
     newest = instance.api.get("/v1/approvals?status=pending&limit=1").raise_for_status().json()["data"][0]
