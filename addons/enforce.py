@@ -18,19 +18,23 @@ from addons.inspection import Inspector
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
+from addons.shown_answer import ShownAnswer
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.agents.own_limits import own_quota
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
-from headgate.gate.candidate import BoundCandidate, Candidate, with_connection
+from headgate.gate.candidate import BoundCandidate, Candidate, ReadAction, with_connection
 from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
+from headgate.gate.recall_values import note_what_is_told, with_origins
 from headgate.gate.refusals import ClientGoneError
 from headgate.kernel.clock import Clock
 from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.provenance.memory import ValueMemory
+from headgate.provenance.model import ProvenanceRules, Source, SourceKind
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
@@ -53,8 +57,10 @@ class Enforce:
         clock: Clock,
         monotonic: Callable[[], float],
         capture: Capture,
+        memory: ValueMemory,
         public_api_url: str,
     ) -> None:
+        self._memory = memory
         self._public_api_url = public_api_url
         self._capture = capture
         self._gate = gate
@@ -104,7 +110,11 @@ class Enforce:
             self._guard.recheck(flow, organization.allowlist)
             decided = with_connection(candidate, organization.connections, organization.org_id)
             state.connection = decided.connection
-            return decided
+            if organization.provenance is None:
+                return decided
+            rules, org_id = organization.provenance, organization.org_id
+            note_what_is_told(decided, self._memory, rules, org_id, self._clock)
+            return with_origins(decided, self._memory, rules, org_id)
 
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
@@ -128,6 +138,8 @@ class Enforce:
                     action_id=admitted.action_id,
                     decision="allow" if admitted.approval_id is None else "approved",
                 )
+            if decided_on.provenance is not None:
+                state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
             if decided_on.nlp_policies:
                 state.inspection = self._inspector.inspection(
                     decided_on,
@@ -157,6 +169,21 @@ class Enforce:
             state.on_abandoned = None
             (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
         (ALLOWED if admitted.approval_id is None else APPROVED).inc()
+
+    def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:
+        """None: a language model answers, which repeats what it was told, and invents."""
+        if rules.is_model(action.host):
+            return None
+        source = Source(
+            SourceKind.RESPONSE,
+            rules.trusts(action.host),
+            self._clock(),
+            admitted.action_id,
+            action.host,
+            action.tool,
+            action.operation,
+        )
+        return ShownAnswer(self._memory, admitted.org_id, admitted.agent_id, source)
 
     def _ended(
         self, admitted: Admitted, flow: HTTPFlow, expected_status: Callable[[int], bool], completion: Completion

@@ -13,6 +13,7 @@ from addons.inspection import Inspection
 from addons.response_meter import ResponseMeter
 from addons.verdict import Completion, Ending, FlowState, flow_state
 from headgate.kernel.canonical_json import JsonObject
+from headgate.protocols.answer_head import parse_answer_head
 
 
 class Streaming:
@@ -22,7 +23,13 @@ class Streaming:
     def responseheaders(self, flow: HTTPFlow) -> None:
         state = flow_state(flow)
         if state.sent_upstream and state.refusal is None and flow.response is not None:
-            flow.response.stream = ResponseMeter() if state.capture is None else state.capture.meter()
+            meter = ResponseMeter() if state.capture is None else state.capture.meter()
+            flow.response.stream = meter
+            if state.shown_answer is not None:
+                data = flow.response.data
+                method = flow.request.data.method.decode("ascii")
+                state.shown_answer.begin(parse_answer_head(data.status_code, data.headers.fields, method=method))
+                meter.shown = state.shown_answer
             if state.inspection is not None:
                 state.inspection.begin(flow)
 

@@ -19,6 +19,7 @@ from mitmproxy.http import HTTPFlow, Response
 from addons.captured_call import CapturedCall
 from addons.inspection import Inspection
 from addons.share import Share
+from addons.shown_answer import ShownAnswer
 from headgate.connections.credential import ShownCertificate
 from headgate.connections.echoes import EchoMask
 from headgate.connections.model import Connection
@@ -147,6 +148,8 @@ class FlowState:
     """Its refusal has been counted."""
     help_url: str | None = None
     """The page about the recorded call, for refusals; set once the call is on record."""
+    shown_answer: ShownAnswer | None = None
+    """Set before the request is allowed, where a policy asks what agents were shown."""
     inspection: Inspection | None = None
     """Set before the request is allowed, where policies about content look at its answer."""
     capture: CapturedCall | None = None

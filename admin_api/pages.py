@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,6 +95,7 @@ _TEMPLATES.filters |= {
     "boxed": _boxed,
     "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
+    "instant": lambda text: datetime.fromisoformat(text) if text else None,
     "iso": rfc3339,
     "lasted": _lasted,
     "json_line": lambda value: json.dumps(value, ensure_ascii=False),

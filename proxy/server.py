@@ -53,6 +53,8 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
 from headgate.policies.quarantine import quarantine_suspects
+from headgate.provenance.memory import ValueMemory, index_key
+from headgate.provenance.sharing import SharedMemory
 from headgate.ratelimits.local import LocalLimiter
 from proxy.authority import Authority
 from proxy.budget import BufferBudget
@@ -68,6 +70,7 @@ _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
+_FORGET_SECONDS: Final = 300.0
 _GIVEN_BACK_BYTES: Final = 32 << 20
 """Of bodies that were held a moment ago: their memory goes back to the system."""
 
@@ -137,6 +140,9 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         )
     )
     states, vault = deciding.states, deciding.vault
+    shared = None if valkey is None else SharedMemory(valkey, settings.database_dsn)
+    key = index_key(settings.database_dsn)
+    memory = ValueMemory(key) if shared is None else ValueMemory(key, share=shared.tell)
 
     recorder = GateRecorder(settings.database_dsn, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
@@ -171,10 +177,14 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         "connection uses": uses.keep_writing(),
         "shadow policies": shadow_calls.keep_asking(),
         "wake-up poll": wake_ups.poll(),
+        "provenance window": _forget(memory),
         "metrics": _report(wake_ups, gate.budget, captures),
     }
     if valkey is not None:
         loops["wake-up channel"] = wake_ups.listen(valkey)
+    if shared is not None:
+        loops["provenance sender"] = shared.keep_sending()
+        loops["provenance channel"] = shared.keep_listening(memory)
     _keep_running(stack, loops)
 
     api_origin = _origin(settings.public_api_url)
@@ -197,6 +207,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             clock=clock,
             monotonic=time.monotonic,
             capture=capture,
+            memory=memory,
             public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
@@ -224,6 +235,12 @@ async def _report(wake_ups: WakeUps, budget: BufferBudget, captures: CaptureQueu
             highest = budget.used_bytes
             await asyncio.to_thread(give_back)
         await asyncio.sleep(FLUSH_SECONDS)
+
+
+async def _forget(memory: ValueMemory) -> None:
+    while True:
+        await asyncio.sleep(_FORGET_SECONDS)
+        memory.forget_old()
 
 
 def _origin(url: str) -> tuple[str, int] | None:

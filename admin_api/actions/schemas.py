@@ -84,6 +84,11 @@ class RequestAnswer(BaseModel):
     context: JsonObject | None
     delegation: JsonObject | None = Field(default=None, description=_EXPANDED)
     http: JsonObject | None = Field(default=None, description=f"{_EXPANDED}; where Headgate makes the call.")
+    provenance: JsonObject | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: for each value that somebody showed to the agent before, by its path, where it was"
+        " first seen; null where no policy asks for it.",
+    )
 
 
 class ActionApprovalAnswer(BaseModel):
@@ -166,6 +171,7 @@ def action_detail_answer(
     }
     if expand == "all":
         asked_for |= {"params": request.params, "delegation": request.delegation, "http": request.http}
+        asked_for["provenance"] = request.provenance
         further = {
             "body": action.body_state,
             "approved_params": approved,

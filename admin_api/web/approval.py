@@ -76,6 +76,7 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "params": fields,
         "http": http,
         "said": request.get("context"),
+        "origins": request.get("provenance"),
         "diff": [] if answer.edit is None else diff_of(answer.action.params, answer.edit.params),
         "has_voted": has_voted,
         "may_decide": api.may(Scope.APPROVALS_WRITE) and status is ApprovalStatus.PENDING and not has_voted,

@@ -69,12 +69,14 @@ class RecordedDecision:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """What was asked for, with secrets masked. ``http`` is set wherever Headgate makes the call."""
+    """What was asked for, with secrets masked. ``http`` is set wherever Headgate makes the call; ``provenance`` where a
+    policy asks for it and something is known of its values."""
 
     params: JsonObject
     context: JsonObject | None
     delegation: JsonObject | None
     http: JsonObject | None
+    provenance: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

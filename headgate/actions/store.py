@@ -256,6 +256,7 @@ def recorded_request(document: dict[str, Any]) -> RecordedRequest:
         context=document.get("context"),
         delegation=document.get("delegation"),
         http=document.get("http"),
+        provenance=document.get("provenance"),
     )
 
 

@@ -2795,6 +2795,7 @@ class RequestAnswer(TypedDict):
     http: NotRequired[JsonObjectOutput | None]
     operation: str
     params: JsonObjectOutput
+    provenance: NotRequired[JsonObjectOutput | None]
     tool: str
 
 

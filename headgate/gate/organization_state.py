@@ -36,6 +36,7 @@ from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadow import ShadowSet
 from headgate.policies.store import load_enabled
 from headgate.policies.surroundings import Surroundings, load_surroundings
+from headgate.provenance.model import ProvenanceRules, provenance_rules
 from headgate.traffic.rules import NO_CAPTURES, CaptureRules
 from headgate.traffic.settings_service import load_capture_rules
 from headgate.vault.service import Vault
@@ -73,6 +74,8 @@ class OrganizationState:
     glasses: Mapping[tuple[str, bytes], BrokenGlass] = MappingProxyType({})
     captures: CaptureRules = NO_CAPTURES
     connections: ConnectionBook = NO_CONNECTIONS
+    provenance: ProvenanceRules | None = None
+    """None: no policy asks where values were first seen."""
 
     @property
     def has_exemptions(self) -> bool:
@@ -157,6 +160,9 @@ class OrganizationStates:
             glasses,
             captures,
             connections,
+            provenance_rules(
+                [*(one.rego_policy for one in policies), *(text for _, text in around.libraries)], around.documents
+            ),
         )
         self._states[org_id] = state
         self._loaded(state)

@@ -47,6 +47,7 @@ _ACTION: Final[dict[str, Members | None]] = {
         }
     ),
     "http": _CALL,
+    "provenance": None,
     "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }
 INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})

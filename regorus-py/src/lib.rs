@@ -1,4 +1,5 @@
-//! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check.
+//! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check,
+//! the index of where values were first seen.
 
 pub mod contain;
 mod errors;
@@ -7,6 +8,7 @@ pub mod go_regex;
 pub mod json;
 mod json_functions;
 pub mod record;
+pub mod provenance;
 pub mod rego;
 pub mod stack;
 
@@ -31,6 +33,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
+    module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;
     module.add_class::<rego::policy::Policy>()?;

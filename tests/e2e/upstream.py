@@ -45,8 +45,8 @@ class _Server(ThreadingHTTPServer):
 
 
 class Upstream:
-    """``/slow/…`` is answered when ``go_on`` is set; everything else at once, with what was received and
-    the query.
+    """``/slow/…`` is answered when ``go_on`` is set; a path of ``pages`` with its body and headers; everything else at
+    once, with what was received and the query.
 
     Without a certificate it speaks plain HTTP.
     """
@@ -55,6 +55,7 @@ class Upstream:
         self.lock = threading.Lock()
         self.connections = 0
         self.received: list[Received] = []
+        self.pages: dict[str, tuple[bytes, dict[str, str]]] = {}
         self.go_on = threading.Event()
         self.tls: ssl.SSLContext | None = None
         if certificate is not None:
@@ -76,7 +77,9 @@ class Upstream:
                     upstream.go_on.wait(60)
                 answer = json.dumps({"method": self.command, "path": self.path, "size": len(body)}).encode()
                 self.send_response(404 if self.path.startswith("/missing/") else 200)
-                self.send_header("content-type", "application/json")
+                answer, fields = upstream.pages.get(self.path, (answer, {"content-type": "application/json"}))
+                for name, value in fields.items():
+                    self.send_header(name, value)
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
                 if self.command != "HEAD":

@@ -1,9 +1,11 @@
-"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
+"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check,
+the index of where values were first seen."""
 
 from regorus._engine import (
     Data,
     Input,
     Policy,
+    ProvenanceIndex,
     blocked_builtins,
     builtins,
     canonical_json,
@@ -23,6 +25,7 @@ __all__ = [
     "InputError",
     "JsonError",
     "Policy",
+    "ProvenanceIndex",
     "RegoError",
     "blocked_builtins",
     "builtins",

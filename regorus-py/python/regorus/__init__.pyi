@@ -125,3 +125,35 @@ def leaf_hashes(entries: list[bytes]) -> list[bytes]:
 
 def complete_root(hashes: list[bytes]) -> bytes:
     """The root over a power of two of hashes. Raises ValueError."""
+
+class ProvenanceIndex:
+    """Which values each subject was shown, and by which source first. Values (mail addresses, URLs, hosts, numbers of
+    accounts and telephones, names in quotes, ids) are kept as hashes under ``key`` only.
+
+    Bounded: ``values_max`` values altogether (about 40 bytes each; the subjects that were shown something longest ago
+    are forgotten), ``subject_values_max`` trusted and as many untrusted values of a subject (the oldest make room).
+    """
+
+    def __init__(self, key: bytes, values_max: int, subject_values_max: int) -> None:
+        """``key``: 16 bytes. Raises ValueError."""
+
+    def __len__(self) -> int:
+        """The values of all subjects."""
+
+    def observe(self, subject: str, now: int, text: bytes, source: int, trusted: bool) -> bytes:
+        """Reads what ``source`` showed to ``subject``. The hashes of the values that were new, eight bytes each."""
+
+    def absorb(self, subject: str, now: int, hashes: bytes, source: int, trusted: bool) -> None:
+        """Takes over what ``observe`` gave in another process. Raises ValueError."""
+
+    def look_up(self, subjects: list[str], texts: list[str]) -> list[tuple[int, bool, bool] | None]:
+        """For each text where its value was first seen, the first of ``subjects`` that knows it: source, whether it is
+        trusted, whether the value itself was shown (or only its host). A text with several values is untrusted where
+        one of them is, and trusted where all of them are. None: not all of it was shown by anybody."""
+
+    def forget_unused(self, before: int) -> None:
+        """Forgets the subjects that were shown nothing since then (the ``now`` of ``observe``)."""
+
+    @staticmethod
+    def overlap(text: bytes) -> bytes:
+        """The end of a chunk that is to be read again before the next one: a value may lie in both."""

@@ -29,6 +29,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.provenance.memory import ValueMemory
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.local import LocalLimiter
@@ -81,6 +82,7 @@ async def open_enforcement(
         clock=clock,
         monotonic=monotonic,
         capture=capture,
+        memory=ValueMemory(bytes(16)),
         public_api_url="http://127.0.0.1:1",
     )
     stack.push_async_callback(judges.close)

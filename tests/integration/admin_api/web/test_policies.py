@@ -159,7 +159,7 @@ async def test_cases_that_cannot_be_read(gate, cases: str, said: str) -> None:
 async def test_every_example_passes_its_cases(gate) -> None:
     person = gate.person()
     examples = (await person.get("/admin/policies/examples")).json()["data"]
-    assert len(examples) == 9
+    assert len(examples) == 10
     for one in examples:
         page = await person.get(f"/policies/new?example={one['id']}")
         assert (page.status_code, one["cases"] in html.unescape(page.text)) == (200, True)

@@ -1,0 +1,140 @@
+"""What the agents of one process were shown, and where the values of a call come from.
+
+Values are kept as hashes under a key that is derived from the database's secret, within a fixed amount of memory. What
+an agent was shown is known for ``WINDOW_SECONDS`` after the last time that it was shown something; a restart forgets
+(``headgate.provenance.sharing`` brings it back where Valkey is there).
+"""
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import regorus
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.secrets import Secret
+from headgate.provenance.model import ProvenanceRules, Source, SourceKind
+from headgate.provenance.values import CallValues
+
+WINDOW_SECONDS: Final = 8 * 3600
+VALUES_MAX: Final = 1_400_000
+"""Of all agents together: 64 MiB."""
+AGENT_VALUES_MAX: Final = 65_536
+ORIGINS_MAX: Final = 100
+"""Of one call."""
+_SOURCES_MAX: Final = 65_536
+_KEY_BYTES: Final = 16
+_ALL: Final = "*"
+"""The path that stands for the values of a call which are not named."""
+_UNREAD: Final = Source(SourceKind.UNREAD, trusted=False)
+_FORGOTTEN: Final = {
+    True: Source(SourceKind.PROMPT, trusted=True),
+    False: Source(SourceKind.RESPONSE, trusted=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was new to an agent: for the other processes. ``hashes``: eight bytes a value."""
+
+    org_id: str
+    agent_id: str
+    source: Source
+    hashes: bytes
+
+
+def index_key(secret: Secret) -> bytes:
+    """The same in all processes of one database (HKDF, RFC 5869)."""
+    derive = HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"headgate provenance of values")
+    return derive.derive(secret.reveal().encode())
+
+
+class ValueMemory:
+    """Of one process. ``share`` is told what was new."""
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        share: Callable[[Shown], None] = lambda shown: None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._index = regorus.ProvenanceIndex(key, VALUES_MAX, AGENT_VALUES_MAX)
+        self._share = share
+        self._monotonic = monotonic
+        self._numbers = itertools.count(1)
+        self._sources: dict[int, Source] = {}
+        self._lists: dict[str, ProvenanceRules] = {}
+        self._list_subjects: dict[str, str] = {}
+
+    @property
+    def values(self) -> int:
+        """How many are known."""
+        return len(self._index)
+
+    def number(self, source: Source) -> int:
+        """By which ``show`` names it. The oldest sources are forgotten: their values stay, as a stranger's or not."""
+        number = next(self._numbers) & 0xFFFFFFFF
+        self._sources[number] = source
+        if len(self._sources) > _SOURCES_MAX:
+            del self._sources[next(iter(self._sources))]
+        return number
+
+    def show(self, org_id: str, agent_id: str, text: bytes, source: Source, number: int) -> None:
+        """The agent was shown this text by this source."""
+        hashes = self._index.observe(_subject(org_id, agent_id), self._now(), text, number, source.trusted)
+        if hashes:
+            self._share(Shown(org_id, agent_id, source, hashes))
+
+    def absorb(self, shown: Shown) -> None:
+        """What another process has seen. Raises ValueError."""
+        number = self.number(shown.source)
+        self._index.absorb(
+            _subject(shown.org_id, shown.agent_id), self._now(), shown.hashes, number, shown.source.trusted
+        )
+
+    def origins(self, org_id: str, agent_id: str, rules: ProvenanceRules, values: CallValues) -> JsonObject:
+        """``input.provenance``: of each value that somebody showed to this agent, where it was first seen.
+
+        At most ``ORIGINS_MAX`` of them, strangers' first; where strangers' are left out, ``*`` says so.
+        """
+        answers = self._index.look_up([self._listed(org_id, rules), _subject(org_id, agent_id)], values.texts)
+        found = {at: one for at, one in enumerate(answers) if one is not None}
+        is_complete = values.is_complete
+        if len(found) > ORIGINS_MAX:
+            strangers_first = sorted(found, key=lambda at: found[at][1])
+            is_complete = is_complete and found[strangers_first[ORIGINS_MAX]][1]
+            found = {at: found[at] for at in strangers_first[:ORIGINS_MAX]}
+        origins: JsonObject = {}
+        for at, path in values.paths(found).items() if found else ():
+            number, trusted, is_exact = found[at]
+            source = self._sources.get(number, _FORGOTTEN[trusted])
+            origins[path] = source.record() if is_exact else {**source.record(), "part": "host"}
+        if not is_complete:
+            origins[_ALL] = _UNREAD.record()
+        return origins
+
+    def forget_old(self) -> None:
+        """Those who were shown nothing within the window."""
+        self._index.forget_unused(max(0, self._now() - WINDOW_SECONDS))
+
+    def _listed(self, org_id: str, rules: ProvenanceRules) -> str:
+        """The subject that has read the lists of these rules, read once for each version of them."""
+        if self._lists.get(org_id) is not rules:
+            subject = f"{org_id} lists {next(self._numbers)}"
+            for path, content in (rules.lists or {}).items():
+                number = self.number(Source(SourceKind.LIST, trusted=True, name=path))
+                self._index.observe(subject, self._now(), content.encode(), number, trusted=True)
+            self._lists[org_id], self._list_subjects[org_id] = rules, subject
+        return self._list_subjects[org_id]
+
+    def _now(self) -> int:
+        return int(self._monotonic())
+
+
+def _subject(org_id: str, agent_id: str) -> str:
+    return f"{org_id} {agent_id}"

@@ -1,0 +1,72 @@
+"""What an agent tells its model, by who is said to have said it.
+
+OpenAI's chat completions and responses, Anthropic's messages, Gemini's generateContent. What does not have one of these
+forms tells nothing: a value in it stays unknown, which trusts it less. Pure.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.provenance.model import SourceKind
+
+# Tuples: what is looked for in them may be a list or an object, which has no hash.
+_INSTRUCTIONS: Final = ("system", "developer")
+_RESULTS: Final = ("tool_result", "function_call_output", "functionResponse", "function_response")
+_RESULT_ROLES: Final = ("tool", "function")
+_SAID: Final = ("content", "parts", "output")
+_MARKS: Final = ("type", "role", "name", "id", "call_id", "tool_call_id", "tool_use_id")
+"""Members of a part that nobody said."""
+_TEXTS_MAX: Final = 2_000
+
+
+def texts_told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:
+    """Each text with its kind. What the model itself said before is left out: it repeats, and it invents."""
+    for count, told in enumerate(_told(body)):
+        if count >= _TEXTS_MAX:
+            return
+        yield told
+
+
+def _told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:
+    for name in ("system", "instructions", "system_instruction", "systemInstruction"):
+        if name in body:
+            yield from _texts(SourceKind.CONFIGURATION, body[name])
+    for name in ("messages", "input", "contents"):
+        messages = body.get(name)
+        if isinstance(messages, str):
+            yield SourceKind.PROMPT, messages
+        elif isinstance(messages, list):
+            for message in messages:
+                if isinstance(message, dict):
+                    yield from _message(message)
+
+
+def _message(message: JsonObject) -> Iterator[tuple[SourceKind, str]]:
+    role = message.get("role")
+    if message.get("type") in _RESULTS or role in _RESULT_ROLES:
+        kind = SourceKind.TOOL_RESULT
+    elif role == "user":
+        kind = SourceKind.PROMPT
+    elif role in _INSTRUCTIONS:
+        kind = SourceKind.CONFIGURATION
+    else:
+        return
+    for name in _SAID:
+        if name in message:
+            yield from _texts(kind, message[name])
+
+
+def _texts(kind: SourceKind, value: JsonValue) -> Iterator[tuple[SourceKind, str]]:
+    """A part that carries a tool's result is one wherever it stands."""
+    waiting: list[tuple[SourceKind, JsonValue]] = [(kind, value)]
+    while waiting:
+        here, value = waiting.pop()
+        if isinstance(value, str):
+            yield here, value
+        elif isinstance(value, list):
+            waiting.extend((here, inner) for inner in reversed(value))
+        elif isinstance(value, dict):
+            is_result = value.get("type") in _RESULTS or any(name in value for name in _RESULTS)
+            inner_kind = SourceKind.TOOL_RESULT if is_result else here
+            waiting.extend((inner_kind, inner) for name, inner in reversed(value.items()) if name not in _MARKS)

@@ -1,0 +1,145 @@
+//! Who showed which value first, for each agent, within a fixed number of values.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A keyed hash is as good a hash as any.
+#[derive(Default)]
+pub struct Keyed(u64);
+
+impl Hasher for Keyed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Keyed>>;
+
+/// Where a value was seen first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sighting {
+    pub source: u32,
+    pub trusted: bool,
+}
+
+/// Values of one kind in order of arrival; the oldest makes room.
+#[derive(Default)]
+struct Seen {
+    sources: ByHash<u32>,
+    order: VecDeque<u64>,
+}
+
+impl Seen {
+    fn insert(&mut self, value: u64, source: u32, most: usize) -> bool {
+        self.sources.insert(value, source);
+        self.order.push_back(value);
+        if self.order.len() > most
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.sources.remove(&oldest);
+            return true;
+        }
+        false
+    }
+}
+
+/// What one agent was shown. What strangers showed never makes room of what was trusted.
+#[derive(Default)]
+struct Subject {
+    trusted: Seen,
+    untrusted: Seen,
+    used: u64,
+}
+
+impl Subject {
+    fn len(&self) -> usize {
+        self.trusted.order.len() + self.untrusted.order.len()
+    }
+}
+
+pub struct Memory {
+    subjects: ByHash<Subject>,
+    values: usize,
+    values_max: usize,
+    subject_values_max: usize,
+}
+
+impl Memory {
+    pub fn new(values_max: usize, subject_values_max: usize) -> Self {
+        Self { subjects: ByHash::default(), values: 0, values_max, subject_values_max }
+    }
+
+    pub fn len(&self) -> usize {
+        self.values
+    }
+
+    /// Whether nobody had shown this value to the subject before.
+    pub fn insert(&mut self, subject: u64, now: u64, value: u64, sighting: Sighting) -> bool {
+        let most = self.subject_values_max;
+        let known = self.subjects.entry(subject).or_default();
+        known.used = now;
+        if known.trusted.sources.contains_key(&value) || known.untrusted.sources.contains_key(&value) {
+            return false;
+        }
+        let seen = if sighting.trusted { &mut known.trusted } else { &mut known.untrusted };
+        if !seen.insert(value, sighting.source, most) {
+            self.values += 1;
+        }
+        if self.values > self.values_max {
+            self.make_room(subject);
+        }
+        true
+    }
+
+    pub fn get(&self, subject: u64, value: u64) -> Option<Sighting> {
+        let known = self.subjects.get(&subject)?;
+        match known.trusted.sources.get(&value) {
+            Some(source) => Some(Sighting { source: *source, trusted: true }),
+            None => known.untrusted.sources.get(&value).map(|source| Sighting { source: *source, trusted: false }),
+        }
+    }
+
+    pub fn forget(&mut self, subject: u64) {
+        if let Some(known) = self.subjects.remove(&subject) {
+            self.values -= known.len();
+        }
+    }
+
+    /// Forgets whoever was shown nothing since `before`.
+    pub fn forget_unused(&mut self, before: u64) {
+        let values = &mut self.values;
+        self.subjects.retain(|_, known| {
+            let kept = known.used >= before;
+            if !kept {
+                *values -= known.len();
+            }
+            kept
+        });
+    }
+
+    /// Forgets a sixteenth of the subjects, those that were shown something longest ago; `kept` itself only where it
+    /// is alone: then its own bound is the bound.
+    fn make_room(&mut self, kept: u64) {
+        let mut others: Vec<_> =
+            self.subjects.iter().filter(|(name, _)| **name != kept).map(|(name, known)| (known.used, *name)).collect();
+        if others.is_empty() {
+            self.forget(kept);
+            return;
+        }
+        let count = others.len().div_ceil(16);
+        others.select_nth_unstable(count - 1);
+        for (_, name) in others.into_iter().take(count) {
+            self.forget(name);
+        }
+    }
+}
