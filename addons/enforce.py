@@ -139,6 +139,8 @@ class Enforce:
                     decision="allow" if admitted.approval_id is None else "approved",
                 )
             if decided_on.provenance is not None:
+                if reading.action.host:
+                    self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
             if decided_on.nlp_policies:
                 state.inspection = self._inspector.inspection(

@@ -82,6 +82,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _authority(http: Mapping[str, object]) -> str:
+    """Host and port of a recorded call; the scheme's own port is left out."""
+    usual = (http["scheme"], http["port"]) in (("https", 443), ("http", 80))
+    return f"{http['host']}" if usual else f"{http['host']}:{http['port']}"
+
+
 _TEMPLATES: Final = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -92,6 +98,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
+    "authority": _authority,
     "boxed": _boxed,
     "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped

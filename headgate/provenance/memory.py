@@ -26,8 +26,12 @@ VALUES_MAX: Final = 1_400_000
 AGENT_VALUES_MAX: Final = 65_536
 ORIGINS_MAX: Final = 100
 """Of one call."""
-_SOURCES_MAX: Final = 65_536
+_SOURCES_MAX: Final = 32_768
+_TOLD_MAX: Final = 65_536
+"""Texts that are not read again: a conversation is sent whole with each completion."""
+_LISTS_AGAIN_SECONDS: Final = 3600
 _KEY_BYTES: Final = 16
+_EARLIER_CALL: Final = Source(SourceKind.EARLIER_CALL, trusted=True)
 _ALL: Final = "*"
 """The path that stands for the values of a call which are not named."""
 _UNREAD: Final = Source(SourceKind.UNREAD, trusted=False)
@@ -35,6 +39,13 @@ _FORGOTTEN: Final = {
     True: Source(SourceKind.PROMPT, trusted=True),
     False: Source(SourceKind.RESPONSE, trusted=False),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadLists:
+    rules: ProvenanceRules
+    subject: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +79,9 @@ class ValueMemory:
         self._monotonic = monotonic
         self._numbers = itertools.count(1)
         self._sources: dict[int, Source] = {}
-        self._lists: dict[str, ProvenanceRules] = {}
-        self._list_subjects: dict[str, str] = {}
+        self._lists: dict[str, _ReadLists] = {}
+        self._told: dict[int, None] = {}
+        self._earlier_call = self.number(_EARLIER_CALL)
 
     @property
     def values(self) -> int:
@@ -81,8 +93,23 @@ class ValueMemory:
         number = next(self._numbers) & 0xFFFFFFFF
         self._sources[number] = source
         if len(self._sources) > _SOURCES_MAX:
-            del self._sources[next(iter(self._sources))]
+            # The second: the first is that of earlier calls, for as long as the process runs.
+            del self._sources[next(itertools.islice(self._sources, 1, None))]
         return number
+
+    def called(self, org_id: str, agent_id: str, host: str) -> None:
+        """The agent's call to this host goes: a page that names the host later does not make it a stranger's."""
+        self.show(org_id, agent_id, host.encode("ascii"), _EARLIER_CALL, self._earlier_call)
+
+    def is_new_text(self, org_id: str, agent_id: str, kind: SourceKind, text: str) -> bool:
+        """Whether the agent has not told a model this text lately."""
+        told = hash((org_id, agent_id, kind, text))
+        if told in self._told:
+            return False
+        self._told[told] = None
+        if len(self._told) > _TOLD_MAX:
+            del self._told[next(iter(self._told))]
+        return True
 
     def show(self, org_id: str, agent_id: str, text: bytes, source: Source, number: int) -> None:
         """The agent was shown this text by this source."""
@@ -123,14 +150,16 @@ class ValueMemory:
         self._index.forget_unused(max(0, self._now() - WINDOW_SECONDS))
 
     def _listed(self, org_id: str, rules: ProvenanceRules) -> str:
-        """The subject that has read the lists of these rules, read once for each version of them."""
-        if self._lists.get(org_id) is not rules:
-            subject = f"{org_id} lists {next(self._numbers)}"
+        """The subject that has read the lists of these rules: once for each version, and again before it could be
+        forgotten."""
+        now, read = self._now(), self._lists.get(org_id)
+        if read is None or read.rules is not rules or now - read.at > _LISTS_AGAIN_SECONDS:
+            read = _ReadLists(rules, f"{org_id} lists {next(self._numbers)}", now)
             for path, content in (rules.lists or {}).items():
                 number = self.number(Source(SourceKind.LIST, trusted=True, name=path))
-                self._index.observe(subject, self._now(), content.encode(), number, trusted=True)
-            self._lists[org_id], self._list_subjects[org_id] = rules, subject
-        return self._list_subjects[org_id]
+                self._index.observe(read.subject, now, content.encode(), number, trusted=True)
+            self._lists[org_id] = read
+        return read.subject
 
     def _now(self) -> int:
         return int(self._monotonic())

@@ -22,6 +22,7 @@ class SourceKind(StrEnum):
     TOOL_RESULT = "tool_result"  # what an agent told its model that a tool had answered
     PROMPT = "prompt"  # what an agent told its model that its user had said
     CONFIGURATION = "configuration"  # the instructions that an agent gives its model
+    EARLIER_CALL = "earlier_call"  # the host of a call that the agent made before anybody showed it
     LIST = "list"  # a data document of the organization
     UNREAD = "unread"  # not looked up: the call has more values than are
 

@@ -20,12 +20,10 @@ _MARKS: Final = ("type", "role", "name", "id", "call_id", "tool_call_id", "tool_
 _TEXTS_MAX: Final = 2_000
 
 
-def texts_told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:
-    """Each text with its kind. What the model itself said before is left out: it repeats, and it invents."""
-    for count, told in enumerate(_told(body)):
-        if count >= _TEXTS_MAX:
-            return
-        yield told
+def texts_told(body: JsonObject) -> list[tuple[SourceKind, str]]:
+    """Each text with its kind, the last ``_TEXTS_MAX``. What the model itself said before is left out: it repeats, and
+    it invents."""
+    return list(_told(body))[-_TEXTS_MAX:]
 
 
 def _told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:

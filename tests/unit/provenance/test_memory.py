@@ -84,6 +84,43 @@ def test_what_is_old_is_forgotten() -> None:
     assert (memory.values, origin(memory, "eve@evil.example")) == (0, {})
 
 
+def test_lists_are_remembered_for_as_long_as_they_hold() -> None:
+    clock = Clock()
+    memory = ValueMemory(bytes(16), monotonic=clock)
+    rules = provenance_rules(READS, {"payees": '["pay@acme.example"]'})
+    for _ in range(20):
+        assert origin(memory, "pay@acme.example", rules)["params.to"]["source"] == "list"  # type: ignore[index,call-overload]
+        clock.now += WINDOW_SECONDS / 4
+        memory.forget_old()
+
+
+def test_a_host_that_was_called_before_a_page_named_it_is_no_strangers() -> None:
+    memory = ValueMemory(bytes(16))
+    memory.called("org_1", "agt_1", "api.example")
+    show(memory, "see https://api.example and https://other.example")
+    memory.called("org_1", "agt_1", "other.example")
+    assert origin(memory, "api.example") == {"params.to": {"source": "earlier_call", "trusted": True}}
+    assert origin(memory, "other.example")["params.to"]["trusted"] is False  # type: ignore[index,call-overload]
+
+
+def test_sources_that_are_forgotten_leave_their_values_strange(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.provenance.memory._SOURCES_MAX", 3)
+    memory = ValueMemory(bytes(16))
+    for number in range(10):
+        show(memory, f"inv_{number}")
+    memory.called("org_1", "agt_1", "api.example")
+    assert origin(memory, "inv_0") == {"params.to": {"source": "response", "trusted": False}}
+    assert origin(memory, "api.example") == {"params.to": {"source": "earlier_call", "trusted": True}}
+
+
+def test_a_text_is_new_once() -> None:
+    memory = ValueMemory(bytes(16))
+    assert memory.is_new_text("org_1", "agt_1", SourceKind.PROMPT, "hello")
+    assert not memory.is_new_text("org_1", "agt_1", SourceKind.PROMPT, "hello")
+    assert memory.is_new_text("org_1", "agt_1", SourceKind.TOOL_RESULT, "hello")
+    assert memory.is_new_text("org_1", "agt_2", SourceKind.PROMPT, "hello")
+
+
 def test_values_that_were_not_looked_up_are_nobodys() -> None:
     values = values_of(_call(**{f"a{number}": "some text" for number in range(VALUES_MAX + 1)}))
     assert ValueMemory(bytes(16)).origins("org_1", "agt_1", ProvenanceRules(), values) == {

@@ -56,7 +56,7 @@ PROMPT, RULES, RESULT = SourceKind.PROMPT, SourceKind.CONFIGURATION, SourceKind.
     ],
 )
 def test_each_form(body: JsonObject, expected: list[tuple[SourceKind, str]]) -> None:
-    assert list(texts_told(body)) == expected
+    assert texts_told(body) == expected
 
 
 JSON = st.recursive(
