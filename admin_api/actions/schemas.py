@@ -100,6 +100,7 @@ class ActionApprovalAnswer(BaseModel):
     comment: str | None = Field(
         default=None, description=f"{_EXPANDED}: the approver's comment; of a denial, its reason."
     )
+    approver: str | None = Field(default=None, description=f"{_EXPANDED}: the approver's e-mail address, or else name.")
     edited_by: str | None = Field(
         default=None, description=f"{_EXPANDED}: who changed the params before they were approved."
     )
@@ -257,6 +258,7 @@ def _approval(approval: ActionApproval | None, expand: Expansion) -> ActionAppro
     if expand == "all":
         further = {
             "comment": approval.comment,
+            "approver": approval.approver,
             "edited_by": None if approval.edit is None else approval.edit.by,
             "edited_at": None if approval.edit is None else approval.edit.at,
         }

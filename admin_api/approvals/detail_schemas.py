@@ -35,6 +35,7 @@ class ApproverAnswer(BaseModel):
 class VoteAnswer(BaseModel):
     user_id: str
     email: str | None
+    name: str | None = Field(description="The member's name now; people of the local issuer have no e-mail address.")
     decision: str
     reason: str | None
     decided_at: datetime
@@ -117,6 +118,7 @@ def _vote(vote: Vote) -> VoteAnswer:
     return VoteAnswer(
         user_id=vote.voter_id,
         email=vote.email,
+        name=vote.name,
         decision=vote.decision.value,
         reason=vote.reason,
         decided_at=vote.decided_at,

@@ -89,9 +89,8 @@ def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
     approval, execution = answer.approval, answer.execution
     if approval is not None and approval.decided_at is not None:
         was_approved = approval.status == "approved"
-        word = (
-            f"{'Approved' if was_approved else approval.status.capitalize()} by {approval.approver_id or 'the clock'}"
-        )
+        who = approval.approver or approval.approver_id or "the clock"
+        word = f"{'Approved' if was_approved else approval.status.capitalize()} by {who}"
         found.append(Moment(approval.decided_at, word, "allowed" if was_approved else "denied", approval.comment))
     if execution is not None:
         if execution.started_at is not None:

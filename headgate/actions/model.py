@@ -113,6 +113,8 @@ class ActionApproval:
     expires_at: datetime
     edit: ApprovedEdit | None = None
     comment: str | None = None
+    approver: str | None = None
+    """The approver's e-mail address, or else name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,9 +85,11 @@ async def get_action(
 
 async def _approval_of(connection: Connection, org_id: str, approval_id: str) -> ActionApproval | None:
     cursor = await connection.execute(
-        "SELECT approval_id, decided_by, decided_at, comment, expires_at, edited_request, edited_by, edited_at,"
-        " CASE WHEN status = 'pending' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END AS status"
-        " FROM approvals WHERE org_id = %s AND approval_id = %s",
+        "SELECT p.approval_id, p.decided_by, p.decided_at, p.comment, p.expires_at, p.edited_request, p.edited_by,"
+        " p.edited_at, coalesce(u.email, u.name) AS approver, CASE WHEN p.status = 'pending'"
+        " AND p.expires_at <= clock_timestamp() THEN 'expired' ELSE p.status END AS status"
+        " FROM approvals p LEFT JOIN users u ON u.org_id = p.org_id AND u.user_id = p.decided_by"
+        " WHERE p.org_id = %s AND p.approval_id = %s",
         [org_id, approval_id],
     )
     row = await cursor.fetchone()
@@ -104,6 +106,7 @@ async def _approval_of(connection: Connection, org_id: str, approval_id: str) ->
         row["expires_at"],
         edit,
         row["comment"] if row["decided_by"] is not None else None,
+        row["approver"],
     )
 
 

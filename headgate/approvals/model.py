@@ -116,6 +116,7 @@ class Vote:
     decided_at: datetime
     key_id: str | None = None
     email: str | None = None
+    name: str | None = None
     as_admin: bool = False
     standing: tuple[Standing, ...] = ()
     on_behalf_of: str | None = None

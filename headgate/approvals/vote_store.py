@@ -19,9 +19,10 @@ async def votes_of(connection: Connection, org_id: str, approval_id: str) -> lis
 async def votes_of_many(connection: Connection, org_id: str, approval_ids: Sequence[str]) -> dict[str, list[Vote]]:
     """The votes on each of these approvals, oldest first; approvals without votes are left out."""
     cursor = await connection.execute(
-        "SELECT approval_id, user_id, decision, reason, decided_at, key_id, email, as_admin, standing,"
-        " on_behalf_of, digest FROM approval_votes"
-        " WHERE org_id = %s AND approval_id = ANY (%s) ORDER BY decided_at, user_id",
+        "SELECT v.approval_id, v.user_id, v.decision, v.reason, v.decided_at, v.key_id, v.email, v.as_admin,"
+        " v.standing, v.on_behalf_of, v.digest, u.name"
+        " FROM approval_votes v LEFT JOIN users u ON u.org_id = v.org_id AND u.user_id = v.user_id"
+        " WHERE v.org_id = %s AND v.approval_id = ANY (%s) ORDER BY v.decided_at, v.user_id",
         [org_id, list(approval_ids)],
     )
     votes: dict[str, list[Vote]] = {}
@@ -62,6 +63,7 @@ def _vote(row: DictRow) -> Vote:
         decided_at=row["decided_at"],
         key_id=row["key_id"],
         email=row["email"],
+        name=row["name"],
         as_admin=row["as_admin"],
         standing=tuple(
             Standing(one["policy_id"], one["free"], tuple(one["roles"])) for one in json.loads(row["standing"])

@@ -38,6 +38,7 @@ class ActionAnswer(TypedDict):
 
 
 class ActionApprovalAnswer(TypedDict):
+    approver: NotRequired[str | None]
     approver_id: str | None
     comment: NotRequired[str | None]
     decided_at: str | None
@@ -3458,6 +3459,7 @@ class VoteAnswer(TypedDict):
     decided_at: str
     decision: str
     email: str | None
+    name: str | None
     on_behalf_of: str | None
     reason: str | None
     user_id: str

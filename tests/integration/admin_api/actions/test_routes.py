@@ -72,7 +72,7 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
         "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies",
     }  # fmt: skip
     assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http", "provenance"}
-    assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "edited_by", "edited_at"}
+    assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "approver", "edited_by", "edited_at"}
     assert whole["approval"]["comment"] == "not today"
     refused = await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=some")
     assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "expand")
