@@ -1,6 +1,7 @@
 """What policies read as ``input``, joined from pieces that are serialised already.
 
-``{tool, operation, effect, params, context, agent {id, name}, delegation, http, source}``. The binding aliases
+``{tool, operation, effect, params, context, agent {id, name}, delegation, http, source}``, and what a recognised
+protocol says under its own name (``llm``). The binding aliases
 ``input.action`` to the same value, so it is not written twice (measured: parsing it twice costs as much again).
 """
 
@@ -24,5 +25,7 @@ def rego_input(draft: ActionDraft, *, agent_id: str, agent_name: str) -> bytes:
     ]
     if draft.read_call is not None:
         pieces += (b',"http":', draft.read_call.shown)
+    if draft.facts is not None:
+        pieces += (f',"{draft.facts.member}":'.encode(), draft.facts.shown)
     pieces.append(b"}")
     return b"".join(pieces)

@@ -6,6 +6,8 @@ It says no more than the catalogue does: none says who sees the result.
 from collections.abc import Sequence
 from typing import Final
 
+from headgate.protocols.names import CALL_TOOLS
+
 _UNKNOWN: Final = "Nothing is known of its consequences: no catalogue describes this operation."
 _UNLISTED: Final = "No catalogue lists this operation: Headgate tells this from the request alone."
 _EFFECTS: Final = {
@@ -15,7 +17,6 @@ _EFFECTS: Final = {
 }
 _ONCE: Final = "Sent twice, it has the effect of one request."
 _EACH_TIME: Final = "Each time it is sent, it takes effect again."
-_GENERIC: Final = "http"
 
 
 def consequences(tool: str, effect: str | None, *, is_repeatable: bool | None) -> Sequence[str]:
@@ -23,7 +24,7 @@ def consequences(tool: str, effect: str | None, *, is_repeatable: bool | None) -
     known = _EFFECTS.get(effect or "")
     if known is None:
         return [_UNKNOWN]
-    said = known.format(tool="its destination" if tool == _GENERIC else tool)
+    said = known.format(tool="its destination" if tool in CALL_TOOLS else tool)
     if is_repeatable is None:
         return [said, _UNLISTED]
     return [said] if effect == "read" else [said, _ONCE if is_repeatable else _EACH_TIME]

@@ -8,6 +8,7 @@ from datetime import datetime
 from headgate.approvals.rows import requirements_from
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
+from headgate.protocols.names import CALL_TOOLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +38,13 @@ async def message_facts(connection: Connection, org_id: str, action_ids: Collect
     """By action."""
     cursor = await connection.execute(
         "SELECT a.action_id, a.agent_id, g.name AS agent_name, a.tool, a.operation, a.source, a.risk_level, a.decision,"
-        " CASE WHEN a.tool = 'http' THEN a.request END AS request,"
+        " CASE WHEN a.tool = ANY (%s) THEN a.request END AS request,"
         " p.approval_id, p.status, p.reason, p.required_approvals, p.current_approvals, p.requirements,"
         " p.created_at AS requested_at, p.expires_at"
         " FROM actions a LEFT JOIN agents g ON g.org_id = a.org_id AND g.agent_id = a.agent_id"
         " LEFT JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id"
         " WHERE a.org_id = %s AND a.action_id = ANY (%s)",
-        [org_id, list(action_ids)],
+        [list(CALL_TOOLS), org_id, list(action_ids)],
     )
     found: dict[str, MessageFacts] = {}
     for row in await cursor.fetchall():

@@ -7,10 +7,10 @@ from typing import Final
 
 from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.names import CALL_TOOLS
 
 _NAMED_MAX: Final = 6
 _VALUE_MAX_CHARACTERS: Final = 80
-_GENERIC: Final = "http"
 _UNLISTED: Final = "unlisted_"
 _MCP: Final = "mcp_"
 
@@ -26,7 +26,7 @@ def summary(
 ) -> str:
     """``Robot wants to delete a repository (github.delete_repo): owner acme, repo site.``"""
     who = f"{_short(agent)} wants to"
-    if tool == _GENERIC and http is not None:
+    if tool in CALL_TOOLS and http is not None:
         return f"{who} send {_call(http)}."
     described = descriptions.get((tool, operation))
     if described is not None:
@@ -42,8 +42,8 @@ def summary(
 
 
 def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
-    """``POST https://api.example.com`` for a call without a catalogue entry, else ``github.delete_repo``."""
-    return _call(http) if tool == _GENERIC and http is not None else f"{tool}.{operation}"
+    """``POST https://api.example.com`` where the address says more than the name, else ``github.delete_repo``."""
+    return _call(http) if tool in CALL_TOOLS and http is not None else f"{tool}.{operation}"
 
 
 def for_a_channel(http: JsonObject | None) -> JsonObject | None:

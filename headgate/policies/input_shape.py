@@ -28,6 +28,19 @@ _CALL: Final = Members(
         "url_bytes": _TEXT,
     }
 )
+_LLM: Final = Members(
+    {
+        "provider": _TEXT,
+        "api": _TEXT,
+        "model": _TEXT,
+        "stream": _TEXT,
+        "messages": _TEXT,
+        "system": _TEXT,
+        "max_tokens": _TEXT,
+        "tools": None,
+        "tool_results": None,
+    }
+)
 _ACTION: Final[dict[str, Members | None]] = {
     "tool": _TEXT,
     "operation": _TEXT,
@@ -47,6 +60,7 @@ _ACTION: Final[dict[str, Members | None]] = {
         }
     ),
     "http": _CALL,
+    "llm": _LLM,
     "provenance": None,
     "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }

@@ -74,12 +74,22 @@ def below_400(status: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class ProtocolFacts:
+    """What a protocol that rides on HTTP says of a call: a member of the policies' input, and its value in canonical
+    JSON. The bytes of the call determine it, so the digest does not name it."""
+
+    member: str
+    shown: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ActionDraft:
     """``params_bytes`` is ``params`` in canonical JSON; ``context`` and ``delegation`` are canonical too.
 
     ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp_id`` is the id that
     an answer in JSON-RPC has to carry. ``effect`` is None where nothing says what the action does.
-    ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did.
+    ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did. ``facts``: where the call
+    is one of a recognised protocol.
     """
 
     tool: str
@@ -94,6 +104,7 @@ class ActionDraft:
     context: bytes
     delegation: bytes
     catalogue_sha256: str | None = None
+    facts: ProtocolFacts | None = None
 
     @property
     def call(self) -> HttpCall | None:
@@ -114,6 +125,7 @@ def make_draft(
     context: bytes = _EMPTY_OBJECT,
     delegation: bytes = _EMPTY_OBJECT,
     catalogue_sha256: str | None = None,
+    facts: ProtocolFacts | None = None,
 ) -> ActionDraft:
     """Raises ValidationError: names that do not fit the specification's pattern, params that JSON cannot hold."""
     for field, name in (("tool", tool), ("operation", operation)):
@@ -135,4 +147,5 @@ def make_draft(
         context,
         delegation,
         catalogue_sha256,
+        facts,
     )

@@ -19,6 +19,7 @@ from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, Protocol
 from headgate.tools.params import map_params, with_host_param
+from headgate.tools.recognised import recognised_draft
 
 _SHORT_DOCUMENT_BYTES: Final = 1 << 10
 
@@ -56,7 +57,8 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
         if message is not None:
             # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
-    return generic_draft(read_call, body)
+    draft = recognised_draft(read_call, headers, body)
+    return generic_draft(read_call, body) if draft is None else draft
 
 
 def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_index: HostIndex) -> ActionDraft:

@@ -16,6 +16,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.names import fits
+from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.load_graphql import GRAPHQL_METHODS, read_graphql_root
 from headgate.tools.load_sending import read_sending
 from headgate.tools.load_success import read_success
@@ -30,6 +31,7 @@ from headgate.tools.model import (
     Segment,
     SegmentKind,
 )
+from headgate.tools.recognised import RECOGNISED_TOOLS
 
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 _METHOD: Final = re.compile(r"[A-Z]+")
@@ -37,7 +39,6 @@ _LITERAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%-]+")
 _VARIABLE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:int|\.\.\.)?\}")
 _VARIABLE_KINDS: Final = {None: SegmentKind.TEXT, ":int": SegmentKind.INTEGER, "...": SegmentKind.REST}
 _MCP_METHODS: Final = ("POST", "GET", "DELETE")
-_RESERVED_TOOL: Final = "http"
 
 
 def load_catalogues(own: Path | None = None) -> CatalogueIndex:
@@ -80,7 +81,7 @@ def _catalogue(where: str, text: str) -> Catalogue:
         "entries",
     )
     tool = _name(document, "tool")
-    if tool == _RESERVED_TOOL or tool.startswith("mcp_"):
+    if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
         raise document.fail("tool", f"{tool} is reserved for calls that no catalogue covers")
     hosts = _hosts(document, ())
     if not hosts:

@@ -73,7 +73,7 @@ require_approval contains message if {
 }
 
 completion if {
-	input.tool == "http"
+	input.tool in {"http", "llm"}
 	input.http.method == "POST"
 	input.http.body_kind == "json"
 	is_object(body)

@@ -1,0 +1,126 @@
+"""Requests to language models: what is asked of which model, with which tools, and what tools answered.
+
+Recognition is strict, so that a REST call cannot be dressed up as a completion to escape its policy: a documented
+address (``llm_endpoints``), a body of JSON that is labelled so, the members that its form requires, each of its type,
+and of Anthropic's form the header that its clients must send. Everything else stays what it was.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.llm_endpoints import LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_tools import offered_tools, tool_results
+
+_MODEL_CHARACTERS_MAX: Final = 256
+_VERSION_HEADER: Final = "anthropic-version"
+
+
+@dataclass(frozen=True, slots=True)
+class LlmRequest:
+    """``facts``: what policies read as ``input.llm``."""
+
+    operation: str
+    facts: JsonObject
+
+
+def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> LlmRequest | None:
+    """A POST whose body was read as JSON; None where it is not a request to a language model. Raises nothing."""
+    endpoint = llm_endpoint(host, path)
+    if endpoint is None or not isinstance(body, dict):
+        return None
+    messages = _MESSAGES_OF[endpoint.form](body)
+    model = body.get("model") if endpoint.model is None else endpoint.model
+    if messages is None or not isinstance(model, str) or not 0 < len(model) <= _MODEL_CHARACTERS_MAX:
+        return None
+    if endpoint.form is LlmForm.MESSAGES and not _is_anthropic(endpoint, headers, body):
+        return None
+    stream = body.get("stream", False) if endpoint.stream is None else endpoint.stream
+    if not isinstance(stream, bool):
+        return None
+    facts: JsonObject = {
+        "provider": endpoint.provider,
+        "api": endpoint.form,
+        "model": model,
+        "stream": stream,
+        "messages": len(messages),
+        "system": _has_system(body, messages),
+        "max_tokens": _max_tokens(body),
+        "tools": offered_tools(body),
+        "tool_results": tool_results(messages),
+    }
+    return LlmRequest(endpoint.operation, facts)
+
+
+def _is_anthropic(endpoint: LlmEndpoint, headers: JsonObject, body: JsonObject) -> bool:
+    if endpoint.provider == "bedrock":
+        return isinstance(body.get("anthropic_version"), str)
+    return isinstance(headers.get(_VERSION_HEADER), str)
+
+
+def _with_roles(body: JsonObject) -> list[JsonValue] | None:
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return None
+    return messages if all(isinstance(one, dict) and isinstance(one.get("role"), str) for one in messages) else None
+
+
+def _contents(body: JsonObject) -> list[JsonValue] | None:
+    contents = body.get("contents")
+    if not isinstance(contents, list) or not contents:
+        return None
+    return contents if all(isinstance(one, dict) and isinstance(one.get("parts"), list) for one in contents) else None
+
+
+def _input(body: JsonObject) -> list[JsonValue] | None:
+    value = body.get("input", [] if isinstance(body.get("prompt"), dict) else None)
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, list) and all(isinstance(one, dict) for one in value) else None
+
+
+def _text_input(body: JsonObject) -> list[JsonValue] | None:
+    """A text, texts, tokens or lists of tokens."""
+    value = body.get("input", body.get("prompt"))
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, list) and value else None
+
+
+def _content(body: JsonObject) -> list[JsonValue] | None:
+    content = body.get("content")
+    return [content] if isinstance(content, dict) and isinstance(content.get("parts"), list) else None
+
+
+_MESSAGES_OF: Final[Mapping[LlmForm, Callable[[JsonObject], list[JsonValue] | None]]] = MappingProxyType(
+    {
+        LlmForm.CHAT_COMPLETIONS: _with_roles,
+        LlmForm.COMPLETIONS: _text_input,
+        LlmForm.RESPONSES: _input,
+        LlmForm.EMBEDDINGS: _text_input,
+        LlmForm.MESSAGES: _with_roles,
+        LlmForm.GENERATE_CONTENT: _contents,
+        LlmForm.EMBED_CONTENT: _content,
+        LlmForm.CONVERSE: _with_roles,
+    }
+)
+
+
+def _has_system(body: JsonObject, messages: list[JsonValue]) -> bool:
+    if any(body.get(name) for name in ("system", "instructions", "systemInstruction", "system_instruction")):
+        return True
+    return any(isinstance(one, dict) and one.get("role") in ("system", "developer") for one in messages)
+
+
+def _max_tokens(body: JsonObject) -> int | None:
+    """The smallest limit that the request names; None where it names none."""
+    found: list[int] = []
+    for holder in (body, body.get("generationConfig"), body.get("inferenceConfig")):
+        if isinstance(holder, dict):
+            for name in ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens"):
+                value = holder.get(name)
+                if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                    found.append(value)
+    return min(found, default=None)

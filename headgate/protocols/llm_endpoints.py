@@ -1,0 +1,140 @@
+"""Which addresses are those of language models: provider, form of the body and model, by host and path.
+
+Sources: the providers' API references (OpenAI and compatible servers, Anthropic, Gemini and Vertex AI, Azure OpenAI,
+Amazon Bedrock), as of November 2026. A path that no reference documents is no endpoint: at another host, only the usual
+prefixes of compatible servers count.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import unquote
+
+_MODEL_CHARACTERS_MAX: Final = 256
+
+
+class LlmForm(StrEnum):
+    """The documented form of a request; policies see it as ``input.llm.api``."""
+
+    CHAT_COMPLETIONS = "chat_completions"
+    COMPLETIONS = "completions"
+    RESPONSES = "responses"
+    EMBEDDINGS = "embeddings"
+    MESSAGES = "messages"
+    GENERATE_CONTENT = "generate_content"
+    EMBED_CONTENT = "embed_content"
+    CONVERSE = "converse"
+
+
+@dataclass(frozen=True, slots=True)
+class LlmEndpoint:
+    """``model`` and ``stream``: where the address says them; None where the body does."""
+
+    provider: str
+    operation: str
+    form: LlmForm
+    model: str | None = None
+    stream: bool | None = None
+
+
+_SUFFIXES: Final[Mapping[str, tuple[tuple[str, str, LlmForm], ...]]] = MappingProxyType(
+    {
+        "completions": (
+            ("/chat/completions", "chat", LlmForm.CHAT_COMPLETIONS),
+            ("/completions", "complete", LlmForm.COMPLETIONS),
+        ),
+        "responses": (("/responses", "respond", LlmForm.RESPONSES),),
+        "input_tokens": (("/responses/input_tokens", "count_tokens", LlmForm.RESPONSES),),
+        "embeddings": (("/embeddings", "embed", LlmForm.EMBEDDINGS),),
+        "messages": (("/messages", "chat", LlmForm.MESSAGES),),
+        "count_tokens": (("/messages/count_tokens", "count_tokens", LlmForm.MESSAGES),),
+    }
+)
+_PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
+    {
+        "api.openai.com": ("openai", frozenset({"/v1"})),
+        "eu.api.openai.com": ("openai", frozenset({"/v1"})),
+        "us.api.openai.com": ("openai", frozenset({"/v1"})),
+        "chatgpt.com": ("openai", frozenset({"/backend-api/codex"})),
+        "api.anthropic.com": ("anthropic", frozenset({"/v1"})),
+        "api.mistral.ai": ("mistral", frozenset({"/v1", "/v1/fim"})),
+        "api.groq.com": ("groq", frozenset({"/openai/v1"})),
+        "openrouter.ai": ("openrouter", frozenset({"/api/v1"})),
+        "generativelanguage.googleapis.com": ("google", frozenset({"/v1beta/openai"})),
+    }
+)
+_COMPATIBLE: Final = ("compatible", frozenset({"/v1", "/api/v1", "/openai/v1"}))
+_AZURE_HOST: Final = re.compile(r"[a-z0-9-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
+_AZURE_PREFIXES: Final = frozenset({"/openai", "/openai/v1", "/models", "/anthropic/v1"})
+_AZURE_DEPLOYMENT: Final = re.compile(r"/openai/deployments/([^/]+)")
+_VERTEX_HOST: Final = re.compile(r"(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com")
+_VERTEX_PATH: Final = re.compile(
+    r"/v1(?:beta1)?/projects/[^/]+/locations/[^/]+/publishers/[^/]+/models/([^/:]+):([A-Za-z]+)"
+)
+_GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):([A-Za-z]+)")
+_GEMINI_VERBS: Final[Mapping[str, tuple[str, LlmForm, bool]]] = MappingProxyType(
+    {
+        "generateContent": ("chat", LlmForm.GENERATE_CONTENT, False),
+        "streamGenerateContent": ("chat", LlmForm.GENERATE_CONTENT, True),
+        "countTokens": ("count_tokens", LlmForm.GENERATE_CONTENT, False),
+        "embedContent": ("embed", LlmForm.EMBED_CONTENT, False),
+    }
+)
+_BEDROCK_HOST: Final = re.compile(r"bedrock-runtime(?:-fips)?\.[a-z]{2}(?:-[a-z]+)+-[0-9]\.amazonaws\.com")
+_BEDROCK_PATH: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream|invoke|invoke-with-response-stream)")
+
+
+def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:
+    """``host`` and ``path`` normalised. None where the address is not one of a language model."""
+    last = path[path.rfind("/") + 1 :]
+    suffixes = _SUFFIXES.get(last)
+    if suffixes is not None:
+        return _by_suffix(host, path, suffixes)
+    if ":" in last:
+        return _gemini(host, path)
+    return _bedrock(host, path) if path.startswith("/model/") else None
+
+
+def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], ...]) -> LlmEndpoint | None:
+    for suffix, operation, form in suffixes:
+        if not path.endswith(suffix):
+            continue
+        prefix = path[: -len(suffix)]
+        if _AZURE_HOST.fullmatch(host) is not None:
+            deployment = _AZURE_DEPLOYMENT.fullmatch(prefix)
+            if deployment is not None:
+                return _named("azure", operation, form, deployment[1], stream=None)
+            provider, prefixes = "azure", _AZURE_PREFIXES
+        elif _BEDROCK_HOST.fullmatch(host) is not None:
+            provider, prefixes = "bedrock", frozenset({"/openai/v1"})
+        else:
+            provider, prefixes = _PROVIDERS.get(host, _COMPATIBLE)
+        if prefix in prefixes:
+            return LlmEndpoint(provider, operation, form)
+    return None
+
+
+def _gemini(host: str, path: str) -> LlmEndpoint | None:
+    vertex = _VERTEX_HOST.fullmatch(host) is not None
+    match = (_VERTEX_PATH if vertex else _GEMINI_PATH).fullmatch(path)
+    verb = None if match is None else _GEMINI_VERBS.get(match[2])
+    if match is None or verb is None:
+        return None
+    provider = "google" if vertex or host in _PROVIDERS else "compatible"
+    return _named(provider, verb[0], verb[1], match[1], stream=verb[2])
+
+
+def _bedrock(host: str, path: str) -> LlmEndpoint | None:
+    match = _BEDROCK_PATH.fullmatch(path)
+    if match is None or _BEDROCK_HOST.fullmatch(host) is None:
+        return None
+    form = LlmForm.CONVERSE if match[2].startswith("converse") else LlmForm.MESSAGES
+    return _named("bedrock", "chat", form, match[1], stream=match[2].endswith("-stream"))
+
+
+def _named(provider: str, operation: str, form: LlmForm, model: str, *, stream: bool | None) -> LlmEndpoint | None:
+    name = unquote(model)
+    return None if len(name) > _MODEL_CHARACTERS_MAX else LlmEndpoint(provider, operation, form, name, stream)
