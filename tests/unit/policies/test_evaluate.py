@@ -96,7 +96,7 @@ def test_what_a_late_policy_allows_is_denied(rule_policy: MakePolicy) -> None:
 
 def test_reading_a_large_input_is_not_counted(rule_policy: MakePolicy) -> None:
     large = json.dumps(
-        {"tool": "github", "operation": "merge", "params": {f"n{n}": n for n in range(200_000)}}
+        {"tool": "github", "operation": "merge", "params": {f"n{n}": n for n in range(400_000)}}
     ).encode()
     decision = decide([rule_policy(HEAD + "allow := true")], large)
     assert decision.verdict is Verdict.ALLOW

@@ -74,6 +74,10 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
     assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http", "provenance"}
     assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "approver", "edited_by", "edited_at"}
     assert whole["approval"]["comment"] == "not today"
+    people = {
+        one["id"]: one["email"] or one["name"] for one in (await gate.person().get("/admin/users")).json()["data"]
+    }
+    assert whole["approval"]["approver"] == people[whole["approval"]["approver_id"]]
     refused = await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=some")
     assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "expand")
 
