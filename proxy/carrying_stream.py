@@ -26,11 +26,12 @@ from mitmproxy.proxy.layers.http._events import (
 
 from addons.verdict import flow_state
 from headgate.connections.echoes import EchoMask, EchoStream
+from headgate.protocols.coded_stream import Decoder, UndecodableError, decoder_of
 from headgate.protocols.http_call import HttpCall
 from proxy.commands import Commands
-from proxy.decoding import Decoder, UndecodableError, decoder_for
 from proxy.inspected_answer import InspectedAnswer
 
+_WITHOUT_BODY: Final = frozenset({204, 304})
 _UNREADABLE: Final = "its answer is in a content coding in which an echo of the credential could not be masked"
 
 
@@ -94,7 +95,7 @@ class CarryingStream(InspectedAnswer):
 
     def _masked(self, event: events.Event, answer: _Answer) -> list[events.Event]:
         if isinstance(event, ResponseHeaders):
-            answer.decoder = decoder_for(event.response, self.flow.request.data.method)
+            answer.decoder = _decoder_for(event.response, self.flow.request.data.method)
             _mask_head(event.response, answer, is_http2=self.context.client.alpn == b"h2")
             return [event]
         if isinstance(event, ResponseData):
@@ -112,6 +113,14 @@ class CarryingStream(InspectedAnswer):
 
     def _data(self, data: bytes) -> list[events.Event]:
         return [ResponseData(self.stream_id, data)] if data else []
+
+
+def _decoder_for(response: Response, method: bytes) -> Decoder | None:
+    """None: it is in no coding, or has no body. Raises UndecodableError. The gate asks for ``identity``; some servers
+    answer in a coding all the same."""
+    if method == b"HEAD" or response.status_code in _WITHOUT_BODY:
+        return None
+    return decoder_of(response.headers.get("content-encoding", "").strip().lower())
 
 
 def carrying_request(request: Request, outgoing: HttpCall) -> Request:

@@ -1,6 +1,6 @@
-"""Answers out of their content coding, as they arrive: only to look for credentials in them.
+"""Answers out of their content coding, piece by piece as they arrive: to look into them, not to forward them.
 
-RFC 9110, section 8.4.1. The gate asks for ``identity``; some servers answer in a coding all the same.
+RFC 9110, section 8.4.1. What one piece may become is bounded. ``content_coding`` reads whole bodies, strictly.
 """
 
 import zlib
@@ -8,10 +8,8 @@ from typing import Final, Protocol
 
 import brotli
 import zstandard
-from mitmproxy.http import Response
 
-_WITHOUT_BODY: Final = frozenset({204, 304})
-_MOST_PIECE: Final = 64 << 20
+PIECE_BYTES_MAX: Final = 64 << 20
 """Bytes that one piece of an answer may become."""
 _ZSTD_SLICE: Final = 1 << 10
 _ZSTD_WINDOW_MAX: Final = 8 << 20  # RFC 9659
@@ -19,6 +17,14 @@ _ZSTD_WINDOW_MAX: Final = 8 << 20  # RFC 9659
 
 class UndecodableError(Exception):
     """Not in a coding that is known, or not what it says it is."""
+
+
+class PieceTooLargeError(UndecodableError):
+    """``decoded``: what the piece became before it was too large."""
+
+    def __init__(self, decoded: bytes) -> None:
+        super().__init__("a piece that becomes too large")
+        self.decoded = decoded
 
 
 class Decoder(Protocol):
@@ -30,7 +36,8 @@ class Decoder(Protocol):
 class ZlibDecoder:
     """gzip (with several members) and deflate, in both forms in which the latter is found."""
 
-    def __init__(self, coding: str) -> None:
+    def __init__(self, coding: str, piece_bytes_max: int) -> None:
+        self._piece_bytes_max = piece_bytes_max
         self._window = zlib.MAX_WBITS | 16 if coding == "gzip" else zlib.MAX_WBITS
         self._object = zlib.decompressobj(self._window)
         self._first = coding == "deflate"
@@ -41,7 +48,7 @@ class ZlibDecoder:
             while data:
                 decoded += self._piece(data)
                 if self._object.unconsumed_tail:
-                    raise UndecodableError("a piece that becomes too large")
+                    raise PieceTooLargeError(decoded)
                 data = self._object.unused_data
                 if data:
                     self._object = zlib.decompressobj(self._window)
@@ -51,14 +58,14 @@ class ZlibDecoder:
 
     def _piece(self, data: bytes) -> bytes:
         try:
-            decoded = self._object.decompress(data, _MOST_PIECE)
+            decoded = self._object.decompress(data, self._piece_bytes_max)
         except zlib.error:
             if not self._first:
                 raise
             # Raw deflate (RFC 1951), which some servers send under that name.
             self._window = -zlib.MAX_WBITS
             self._object = zlib.decompressobj(self._window)
-            decoded = self._object.decompress(data, _MOST_PIECE)
+            decoded = self._object.decompress(data, self._piece_bytes_max)
         self._first = False
         return decoded
 
@@ -67,16 +74,17 @@ class ZlibDecoder:
 
 
 class BrotliDecoder:
-    def __init__(self) -> None:
+    def __init__(self, piece_bytes_max: int) -> None:
+        self._piece_bytes_max = piece_bytes_max
         self._object = brotli.Decompressor()
 
     def feed(self, data: bytes) -> bytes:
         try:
-            decoded = bytes(self._object.process(data, output_buffer_limit=_MOST_PIECE))
+            decoded = bytes(self._object.process(data, output_buffer_limit=self._piece_bytes_max))
         except brotli.error as error:
             raise UndecodableError("not what it says it is") from error
         if not (self._object.can_accept_more_data() or self._object.is_finished()):
-            raise UndecodableError("a piece that becomes too large")
+            raise PieceTooLargeError(decoded)
         return decoded
 
     def finish(self) -> bytes:
@@ -84,7 +92,8 @@ class BrotliDecoder:
 
 
 class ZstandardDecoder:
-    def __init__(self) -> None:
+    def __init__(self, piece_bytes_max: int) -> None:
+        self._piece_bytes_max = piece_bytes_max
         self._object = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).decompressobj()
 
     def feed(self, data: bytes) -> bytes:
@@ -93,8 +102,8 @@ class ZstandardDecoder:
         try:
             for at in range(0, len(data), _ZSTD_SLICE):
                 decoded += self._object.decompress(data[at : at + _ZSTD_SLICE])
-                if len(decoded) > _MOST_PIECE:
-                    raise UndecodableError("a piece that becomes too large")
+                if len(decoded) > self._piece_bytes_max:
+                    raise PieceTooLargeError(bytes(decoded))
         except zstandard.ZstdError as error:
             raise UndecodableError("not what it says it is") from error
         return bytes(decoded)
@@ -103,19 +112,18 @@ class ZstandardDecoder:
         return b""
 
 
-def decoder_for(response: Response, method: bytes) -> Decoder | None:
-    """None: it is in no coding, or has no body. Raises UndecodableError."""
-    coding = response.headers.get("content-encoding", "").strip().lower()
-    if coding in ("", "identity") or method == b"HEAD" or response.status_code in _WITHOUT_BODY:
-        return None
+def decoder_of(coding: str, *, piece_bytes_max: int = PIECE_BYTES_MAX) -> Decoder | None:
+    """``coding``: in lower case. None: there is none to undo. Raises UndecodableError."""
     match coding:
+        case "" | "identity":
+            return None
         case "gzip" | "x-gzip":
-            return ZlibDecoder("gzip")
+            return ZlibDecoder("gzip", piece_bytes_max)
         case "deflate":
-            return ZlibDecoder("deflate")
+            return ZlibDecoder("deflate", piece_bytes_max)
         case "br":
-            return BrotliDecoder()
+            return BrotliDecoder(piece_bytes_max)
         case "zstd":
-            return ZstandardDecoder()
+            return ZstandardDecoder(piece_bytes_max)
         case _:
             raise UndecodableError("a coding that is not known")

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
-from mitmproxy.http import Response
 
-from proxy.decoding import Decoder, UndecodableError, decoder_for
+from headgate.protocols.coded_stream import Decoder, UndecodableError, decoder_of
 
 _WRITE: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, 9),
@@ -19,7 +18,7 @@ _WRITE: dict[str, Callable[[bytes], bytes]] = {
 
 
 def _decoder(coding: str) -> Decoder:
-    found = decoder_for(Response.make(200, b"", {"content-encoding": coding}), b"GET")
+    found = decoder_of(coding)
     assert found is not None
     return found
 
