@@ -1,26 +1,22 @@
 """What an agent has sent lately through other processes: its connections are spread over them, and so would be the
 pieces of a credential.
 
-Valkey keeps the pieces sealed (AES-256-GCM, NIST SP 800-38D) under a key that is derived from the database's secret
-(HKDF, RFC 5869), so that whoever reads Valkey reads none of them. Without Valkey a process knows its own requests only.
+Valkey keeps the pieces sealed under a key that is derived from the database's secret, so that whoever reads Valkey
+reads none of them. Without Valkey a process knows its own requests only.
 """
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import structlog
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from headgate.kernel.sealing import Seal
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.request_window import REQUESTS_MAX, WINDOW_SECONDS, Sent
 
@@ -28,7 +24,6 @@ _log = structlog.get_logger(__name__)
 
 DEADLINE_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 5.0
-_NONCE_BYTES: Final = 12
 
 
 @dataclass(slots=True)
@@ -38,19 +33,16 @@ class SharedRequests:
     valkey: Redis
     secret: Secret
     monotonic: Callable[[], float] = time.monotonic
-    _cipher: AESGCM = field(init=False)
+    _seal: Seal = field(init=False)
     _alone_until: float = 0.0
 
     def __post_init__(self) -> None:
-        derive = HKDF(SHA256(), 32, salt=None, info=b"headgate requests of an agent")
-        self._cipher = AESGCM(derive.derive(self.secret.reveal().encode()))
+        self._seal = Seal(self.secret, b"headgate requests of an agent")
 
     async def tell(self, org_id: str, agent_id: str, sent: Sent) -> tuple[list[Sent], bytes | None]:
         """What was told before, and what takes this one back."""
         name = _name(org_id, agent_id)
-        nonce = os.urandom(_NONCE_BYTES)
-        plain = json.dumps([sent.at, sent.key, sent.texts]).encode()
-        sealed = nonce + self._cipher.encrypt(nonce, plain, name.encode())
+        sealed = self._seal.seal(json.dumps([sent.at, sent.key, sent.texts]).encode(), name)
 
         def add(pipe: Any) -> None:
             pipe.lrange(name, 0, -1)
@@ -82,9 +74,8 @@ class SharedRequests:
 
     def _open(self, name: str, sealed: bytes) -> Sent | None:
         """None: of an installation with another secret, or not ours."""
-        try:
-            plain = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], name.encode())
-        except (InvalidTag, ValueError):
+        plain = self._seal.open(sealed, name)
+        if plain is None:
             return None
         at, key, texts = json.loads(plain)
         return Sent(at, key, texts)
