@@ -20,6 +20,7 @@ from admin_api.assets import asset
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.visible_text import is_hidden, visible
+from headgate.protocols.http_call import shown_authority
 
 _HERE: Final = Path(__file__).parent
 _WHOLE_ID_CHARACTERS: Final = 16
@@ -82,12 +83,6 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _authority(http: Mapping[str, object]) -> str:
-    """Host and port of a recorded call; the scheme's own port is left out."""
-    usual = (http["scheme"], http["port"]) in (("https", 443), ("http", 80))
-    return f"{http['host']}" if usual else f"{http['host']}:{http['port']}"
-
-
 _TEMPLATES: Final = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -98,7 +93,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
-    "authority": _authority,
+    "authority": lambda http: shown_authority(http["scheme"], http["host"], http["port"]),
     "boxed": _boxed,
     "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped

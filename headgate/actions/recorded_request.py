@@ -3,15 +3,13 @@
 Of a recognised protocol also what it says of the call, under its own name (``llm``)."""
 
 from headgate.actions.masking import mask
-from headgate.protocols.draft import ActionDraft, ProtocolFacts
+from headgate.protocols.draft import ActionDraft
 
 _EMPTY = b"{}"
 
 
 def recorded_request(draft: ActionDraft) -> bytes:
     """Members in canonical order, each piece canonical already."""
-    if draft.facts is not None:
-        return _with_facts(draft, draft.facts)
     pieces: list[bytes] = []
     if draft.context != _EMPTY:
         pieces += (b',"context":', draft.context)
@@ -21,18 +19,7 @@ def recorded_request(draft: ActionDraft) -> bytes:
         pieces.append(b',"effect":"%s"' % draft.effect.encode())
     if draft.read_call is not None:
         pieces += (b',"http":', draft.read_call.shown)
+    if draft.facts is not None:
+        pieces += (b',"%s":' % draft.facts.member.encode(), draft.facts.shown)
     pieces += (b',"params":', draft.params_bytes, b"}")
     return mask(b"{" + b"".join(pieces)[1:])
-
-
-def _with_facts(draft: ActionDraft, facts: ProtocolFacts) -> bytes:
-    members = {facts.member: facts.shown, "params": draft.params_bytes}
-    if draft.context != _EMPTY:
-        members["context"] = draft.context
-    if draft.delegation != _EMPTY:
-        members["delegation"] = draft.delegation
-    if draft.effect is not None:
-        members["effect"] = b'"%s"' % draft.effect.encode()
-    if draft.read_call is not None:
-        members["http"] = draft.read_call.shown
-    return mask(b"{" + b",".join(b'"%s":%s' % (name.encode(), members[name]) for name in sorted(members)) + b"}")

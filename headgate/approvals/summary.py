@@ -7,6 +7,7 @@ from typing import Final
 
 from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.http_call import shown_authority
 from headgate.protocols.names import CALL_TOOLS
 
 _NAMED_MAX: Final = 6
@@ -52,11 +53,10 @@ def for_a_channel(http: JsonObject | None) -> JsonObject | None:
 
 
 def _call(http: JsonObject) -> str:
-    port = http.get("port")
-    usual = (http.get("scheme"), port) in (("https", 443), ("http", 80))
     size = http.get("body_size")
     body = f" with a body of {size} bytes" if isinstance(size, int) and size else ""
-    where = f"{http.get('scheme')}://{http.get('host')}{'' if usual else f':{port}'}{http.get('path')}"
+    scheme = http.get("scheme")
+    where = f"{scheme}://{shown_authority(scheme, http.get('host'), http.get('port'))}{http.get('path')}"
     query = http.get("query")
     return f"{http.get('method')} {_short(where, 200)}{' with a query' if query else ''}{body}"
 
