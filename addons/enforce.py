@@ -173,7 +173,7 @@ class Enforce:
         (ALLOWED if admitted.approval_id is None else APPROVED).inc()
 
     def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:
-        """None: a language model answers, which repeats what it was told, and invents."""
+        """None: the answer of a language model is no source of values. It repeats its input, or makes values up."""
         if rules.is_model(action.host):
             return None
         source = Source(

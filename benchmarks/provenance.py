@@ -1,7 +1,7 @@
 """What provenance costs: ``python -m benchmarks.provenance``.
 
-A call with a body of 4 KB of JSON, decided by a small policy without and with the values looked up; reading answers of
-4 and 100 KB; and the memory of a full index. Times are processor time, the median of all rounds.
+Looks up the values of a call with a body of 4 KB of JSON, none and all of them known; reads answers of 4 and 100 KB;
+says what a nearly full index takes. Times are processor time, the median of all rounds.
 """
 
 import json

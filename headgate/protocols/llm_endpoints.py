@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
@@ -85,6 +86,13 @@ _GEMINI_VERBS: Final[Mapping[str, tuple[str, LlmForm, bool]]] = MappingProxyType
 )
 _BEDROCK_HOST: Final = re.compile(r"bedrock-runtime(?:-fips)?\.[a-z]{2}(?:-[a-z]+)+-[0-9]\.amazonaws\.com")
 _BEDROCK_PATH: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream|invoke|invoke-with-response-stream)")
+
+
+@lru_cache(maxsize=4096)
+def is_provider(host: str) -> bool:
+    """Whether the host is a known provider's, whatever the path. Bounded, as agents choose the hosts."""
+    shapes = (_AZURE_HOST, _VERTEX_HOST, _BEDROCK_HOST)
+    return host in _PROVIDERS or any(shape.fullmatch(host) is not None for shape in shapes)
 
 
 def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:

@@ -13,10 +13,15 @@ NAMES_MAX: Final = 128
 RESULTS_MAX: Final = 64
 TEXT_CHARACTERS_MAX: Final = 512
 _NAME_CHARACTERS_MAX: Final = 128
-_RESULT_ITEMS: Final = frozenset(
-    {"function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output"}
-    | {"computer_call_output", "apply_patch_call_output"}
+# Tuples: what is looked for in them may be a list or an object, which has no hash.
+_RESULT_ROLES: Final = ("tool", "function")
+_RESULT_ITEMS: Final = (
+    *("function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output"),
+    *("computer_call_output", "apply_patch_call_output"),
 )
+_RESULT_BLOCK: Final = "tool_result"
+_CONVERSE_RESULT: Final = "toolResult"
+_GEMINI_RESULTS: Final = ("functionResponse", "function_response")
 _PIECE_KINDS: Final = ("text", "input_text", "output_text")
 _GEMINI_NAMES: Final = ("functionDeclarations", "function_declarations")
 
@@ -54,6 +59,17 @@ def _names(tool: JsonValue) -> Iterator[str]:
             yield member
 
 
+def is_tool_result(part: JsonObject) -> bool:
+    """Whether a message, an item, or a part of one carries what a tool answered, in any of the forms."""
+    kind = part.get("type")
+    return (
+        part.get("role") in _RESULT_ROLES
+        or kind == _RESULT_BLOCK
+        or kind in _RESULT_ITEMS
+        or any(name in part for name in (_CONVERSE_RESULT, *_GEMINI_RESULTS))
+    )
+
+
 def tool_results(messages: list[JsonValue]) -> list[JsonValue]:
     """``{id, name, text, characters}`` of the newest results, oldest first. ``text`` is cut, ``characters`` is not."""
     found: list[JsonValue] = []
@@ -67,7 +83,7 @@ def tool_results(messages: list[JsonValue]) -> list[JsonValue]:
 
 def _results_of(message: JsonObject) -> Iterator[tuple[JsonValue, JsonValue, JsonValue]]:
     """Identifier, name and content of each result in one message or item."""
-    if message.get("role") in ("tool", "function"):
+    if message.get("role") in _RESULT_ROLES:
         yield message.get("tool_call_id"), message.get("name"), message.get("content")
         return
     if message.get("type") in _RESULT_ITEMS:
@@ -77,15 +93,16 @@ def _results_of(message: JsonObject) -> Iterator[tuple[JsonValue, JsonValue, Jso
     for block in content if isinstance(content, list) else ():
         if not isinstance(block, dict):
             continue
-        converse = block.get("toolResult")
-        if block.get("type") == "tool_result":
+        converse = block.get(_CONVERSE_RESULT)
+        if block.get("type") == _RESULT_BLOCK:
             yield block.get("tool_use_id"), None, block.get("content")
         elif isinstance(converse, dict):
             yield converse.get("toolUseId"), None, converse.get("content")
     for part in parts if isinstance(parts, list) else ():
-        answer = part.get("functionResponse", part.get("function_response")) if isinstance(part, dict) else None
-        if isinstance(answer, dict):
-            yield answer.get("id"), answer.get("name"), answer.get("response")
+        for name in _GEMINI_RESULTS:
+            answer = part.get(name) if isinstance(part, dict) else None
+            if isinstance(answer, dict):
+                yield answer.get("id"), answer.get("name"), answer.get("response")
 
 
 def _shown(identifier: JsonValue, name: JsonValue, content: JsonValue) -> JsonObject:

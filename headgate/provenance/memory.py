@@ -7,15 +7,14 @@ an agent was shown is known for ``WINDOW_SECONDS`` after the last time that it w
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import regorus
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.sealing import derived_key
 from headgate.kernel.secrets import Secret
 from headgate.provenance.model import ProvenanceRules, Source, SourceKind
 from headgate.provenance.values import CallValues
@@ -43,8 +42,7 @@ _FORGOTTEN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _ReadLists:
-    rules: ProvenanceRules
-    subject: str
+    lists: Mapping[str, str]
     at: int
 
 
@@ -59,9 +57,8 @@ class Shown:
 
 
 def index_key(secret: Secret) -> bytes:
-    """The same in all processes of one database (HKDF, RFC 5869)."""
-    derive = HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"headgate provenance of values")
-    return derive.derive(secret.reveal().encode())
+    """The same in all processes of one database."""
+    return derived_key(secret, b"headgate provenance of values", size_bytes=_KEY_BYTES)
 
 
 class ValueMemory:
@@ -137,10 +134,14 @@ class ValueMemory:
             is_complete = is_complete and found[strangers_first[ORIGINS_MAX]][1]
             found = {at: found[at] for at in strangers_first[:ORIGINS_MAX]}
         origins: JsonObject = {}
+        records: dict[tuple[int, bool], JsonObject] = {}  # one page may have shown them all
         for at, path in values.paths(found).items() if found else ():
             number, trusted, is_exact = found[at]
-            source = self._sources.get(number, _FORGOTTEN[trusted])
-            origins[path] = source.record() if is_exact else {**source.record(), "part": "host"}
+            record = records.get((number, trusted))
+            if record is None:
+                record = self._sources.get(number, _FORGOTTEN[trusted]).record()
+                records[number, trusted] = record
+            origins[path] = record if is_exact else {**record, "part": "host"}
         if not is_complete:
             origins[_ALL] = _UNREAD.record()
         return origins
@@ -150,16 +151,17 @@ class ValueMemory:
         self._index.forget_unused(max(0, self._now() - WINDOW_SECONDS))
 
     def _listed(self, org_id: str, rules: ProvenanceRules) -> str:
-        """The subject that has read the lists of these rules: once for each version, and again before it could be
-        forgotten."""
-        now, read = self._now(), self._lists.get(org_id)
-        if read is None or read.rules is not rules or now - read.at > _LISTS_AGAIN_SECONDS:
-            read = _ReadLists(rules, f"{org_id} lists {next(self._numbers)}", now)
-            for path, content in (rules.lists or {}).items():
+        """The subject that has read the lists of these rules, and reads them again before they could be forgotten."""
+        subject, now, read = f"{org_id} lists", self._now(), self._lists.get(org_id)
+        if read is not None and read.lists != rules.lists:
+            self._index.forget(subject)
+            read = None
+        if read is None or now - read.at > _LISTS_AGAIN_SECONDS:
+            for path, content in rules.lists.items():
                 number = self.number(Source(SourceKind.LIST, trusted=True, name=path))
-                self._index.observe(read.subject, now, content.encode(), number, trusted=True)
-            self._lists[org_id] = read
-        return read.subject
+                self._index.observe(subject, now, content.encode(), number, trusted=True)
+            self._lists[org_id] = _ReadLists(rules.lists, now)
+        return subject
 
     def _now(self) -> int:
         return int(self._monotonic())

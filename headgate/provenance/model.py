@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import rfc3339
+from headgate.protocols.llm_endpoints import is_provider
 
 TRUSTED_SOURCES: Final = "trusted_sources"
 """The data document that names whom to trust: ``{"hosts": ["intranet.example", "*.corp.example"], "models": […]}``."""
@@ -63,35 +65,18 @@ class ProvenanceRules:
 
     trusted_hosts: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
-    lists: Mapping[str, str] | None = None
+    lists: Mapping[str, str] = MappingProxyType({})
 
     def trusts(self, host: str) -> bool:
         return _names(self.trusted_hosts, host)
 
     def is_model(self, host: str) -> bool:
         """Whether a language model answers there: what it is told is a source, what it answers is none."""
-        return _names(MODEL_HOSTS, host) or _names(self.models, host)
+        return is_provider(host) or host in _OTHER_PROVIDERS or _names(self.models, host)
 
 
-MODEL_HOSTS: Final = frozenset(
-    {
-        "*.openai.azure.com",
-        "*.services.ai.azure.com",
-        "api.anthropic.com",
-        "api.cohere.com",
-        "api.deepseek.com",
-        "api.groq.com",
-        "api.mistral.ai",
-        "api.openai.com",
-        "chatgpt.com",
-        "eu.api.openai.com",
-        "us.api.openai.com",
-        "api.together.xyz",
-        "api.x.ai",
-        "generativelanguage.googleapis.com",
-        "openrouter.ai",
-    }
-)
+_OTHER_PROVIDERS: Final = frozenset({"api.cohere.com", "api.deepseek.com", "api.together.xyz", "api.x.ai"})
+"""Whose completions have the form of another's."""
 
 
 def provenance_rules(sources: Iterable[str], documents: Mapping[str, str]) -> ProvenanceRules | None:

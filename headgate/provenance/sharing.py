@@ -1,8 +1,8 @@
 """What the processes of a gateway tell each other about what agents were shown, over a stream in Valkey.
 
 An agent's connections are spread over processes, and a process that starts reads the stream of the last
-``WINDOW_SECONDS``. Entries are sealed (AES-256-GCM, NIST SP 800-38D) under a key that is derived from the database's
-secret: whoever writes to Valkey makes nothing trusted. Without Valkey each process knows what passed through itself.
+``WINDOW_SECONDS``. Entries are sealed under a key that is derived from the database's secret: whoever writes to Valkey
+makes nothing trusted. Without Valkey each process knows what passed through itself.
 """
 
 import asyncio
@@ -10,17 +10,15 @@ import base64
 import json
 import os
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 import structlog
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from headgate.kernel.sealing import Seal
 from headgate.kernel.secrets import Secret
 from headgate.provenance.memory import WINDOW_SECONDS, Shown, ValueMemory
 from headgate.provenance.model import Source, SourceKind
@@ -32,17 +30,16 @@ STREAM_ENTRIES_MAX: Final = 50_000
 SEND_SECONDS: Final = 0.02
 _WAITING_MAX: Final = 10_000
 _BLOCK_MILLISECONDS: Final = 1_000
-_READ_AT_ONCE: Final = 500
+_READ_AT_ONCE: Final = 50
+"""Entries, in one turn of the event loop: a process that starts may find thousands."""
 _RETRY_SECONDS: Final = 1.0
-_NONCE_BYTES: Final = 12
 
 
 class SharedMemory:
     """Of one process. Raises nothing: what Valkey loses, this process still knows."""
 
     def __init__(self, valkey: Redis, secret: Secret) -> None:
-        derive = HKDF(SHA256(), 32, salt=None, info=b"headgate provenance stream")
-        self._cipher = AESGCM(derive.derive(secret.reveal().encode()))
+        self._seal = Seal(secret, b"headgate provenance stream")
         self._valkey = valkey
         self._waiting: list[Shown] = []
         self._there_is_some = asyncio.Event()
@@ -61,7 +58,7 @@ class SharedMemory:
             await asyncio.sleep(SEND_SECONDS)
             self._there_is_some.clear()
             told, self._waiting = self._waiting, []
-            entry: dict[Any, Any] = {"from": self._process, "sealed": self._seal(told)}
+            entry: dict[Any, Any] = {"from": self._process, "sealed": self._seal.seal(_written(told), STREAM)}
             try:
                 await self._valkey.xadd(STREAM, entry, maxlen=STREAM_ENTRIES_MAX, approximate=True)
             except (RedisError, OSError) as error:
@@ -84,28 +81,30 @@ class SharedMemory:
                 await asyncio.sleep(0)
 
     def _take(self, memory: ValueMemory, sealed: bytes) -> None:
+        plain = self._seal.open(sealed, STREAM)
+        if plain is None:
+            _log.warning("provenance_entry_refused")
+            return
         try:
-            for shown in self._open(sealed):
+            for shown in _read(plain):
                 memory.absorb(shown)
-        except (InvalidTag, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:  # of another version of this program
             _log.warning("provenance_entry_refused", error=repr(error))
 
-    def _seal(self, told: list[Shown]) -> bytes:
-        nonce = os.urandom(_NONCE_BYTES)
-        plain = json.dumps(
-            [
-                [one.org_id, one.agent_id, one.source.record(), base64.b64encode(one.hashes).decode("ascii")]
-                for one in told
-            ]
-        )
-        return nonce + self._cipher.encrypt(nonce, plain.encode(), STREAM.encode())
 
-    def _open(self, sealed: bytes) -> list[Shown]:
-        plain = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], STREAM.encode())
-        return [
-            Shown(org_id, agent_id, _source(record), base64.b64decode(hashes))
-            for org_id, agent_id, record, hashes in json.loads(plain)
-        ]
+def _written(told: Iterable[Shown]) -> bytes:
+    rows = [
+        [one.org_id, one.agent_id, one.source.record(), base64.b64encode(one.hashes).decode("ascii")] for one in told
+    ]
+    return json.dumps(rows).encode()
+
+
+def _read(plain: bytes) -> list[Shown]:
+    """What ``_written`` wrote."""
+    return [
+        Shown(org_id, agent_id, _source(record), base64.b64decode(hashes))
+        for org_id, agent_id, record, hashes in json.loads(plain)
+    ]
 
 
 def _source(record: dict[str, Any]) -> Source:

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.llm_tools import is_tool_result
 from headgate.provenance.model import SourceKind
 
-# Tuples: what is looked for in them may be a list or an object, which has no hash.
 _INSTRUCTIONS: Final = ("system", "developer")
-_RESULTS: Final = ("tool_result", "function_call_output", "functionResponse", "function_response")
-_RESULT_ROLES: Final = ("tool", "function")
+"""A tuple: what is looked for in it may be a list or an object, which has no hash."""
 _SAID: Final = ("content", "parts", "output")
 _MARKS: Final = ("type", "role", "name", "id", "call_id", "tool_call_id", "tool_use_id")
 """Members of a part that nobody said."""
@@ -21,8 +20,8 @@ _TEXTS_MAX: Final = 2_000
 
 
 def texts_told(body: JsonObject) -> list[tuple[SourceKind, str]]:
-    """Each text with its kind, the last ``_TEXTS_MAX``. What the model itself said before is left out: it repeats, and
-    it invents."""
+    """Each text with its kind, the last ``_TEXTS_MAX``. What the model itself said before is left out: it is
+    no source of values."""
     return list(_told(body))[-_TEXTS_MAX:]
 
 
@@ -42,7 +41,7 @@ def _told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:
 
 def _message(message: JsonObject) -> Iterator[tuple[SourceKind, str]]:
     role = message.get("role")
-    if message.get("type") in _RESULTS or role in _RESULT_ROLES:
+    if is_tool_result(message):
         kind = SourceKind.TOOL_RESULT
     elif role == "user":
         kind = SourceKind.PROMPT
@@ -65,6 +64,5 @@ def _texts(kind: SourceKind, value: JsonValue) -> Iterator[tuple[SourceKind, str
         elif isinstance(value, list):
             waiting.extend((here, inner) for inner in reversed(value))
         elif isinstance(value, dict):
-            is_result = value.get("type") in _RESULTS or any(name in value for name in _RESULTS)
-            inner_kind = SourceKind.TOOL_RESULT if is_result else here
+            inner_kind = SourceKind.TOOL_RESULT if is_tool_result(value) else here
             waiting.extend((inner_kind, inner) for name, inner in reversed(value.items()) if name not in _MARKS)

@@ -1,8 +1,11 @@
 """The values of a call that may have been seen before, by their path: ``params.to``, ``params.items[0].iban``,
-``http.host``. Pure."""
+``params["a.b"]``, ``http.host``. Pure."""
 
+import json
+import re
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
@@ -10,6 +13,7 @@ from headgate.protocols.draft import ActionDraft
 
 VALUES_MAX: Final = 2_000
 TEXT_MAX_BYTES: Final = 256 << 10
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$@-]+")
 _DIGITS_MIN: Final = 100_000
 """A number below is a count or a year, and no account."""
 
@@ -34,7 +38,7 @@ class CallValues:
         while waiting and position < len(self.texts):
             path, value = waiting.pop()
             if isinstance(value, dict):
-                waiting.extend((f"{path}.{name}", inner) for name, inner in value.items())
+                waiting.extend((path + _step(name), inner) for name, inner in value.items())
             elif isinstance(value, list):
                 waiting.extend((f"{path}[{at}]", inner) for at, inner in enumerate(value))
             elif _may_be_known(value):
@@ -42,6 +46,13 @@ class CallValues:
                     paths[position] = path
                 position += 1
         return paths
+
+
+@lru_cache(maxsize=1024)
+def _step(name: str) -> str:
+    """Two members never share a path: in ``{"a.to": …, "a": {"to": …}}`` one could vouch for the other. Bounded, as
+    agents choose the names."""
+    return f".{name}" if _PLAIN_NAME.fullmatch(name) is not None else f"[{json.dumps(name)}]"
 
 
 def values_of(draft: ActionDraft) -> CallValues:

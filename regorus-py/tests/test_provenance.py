@@ -96,6 +96,17 @@ def test_subjects_know_nothing_of_each_other() -> None:
     assert known.look_up(["b", "a"], ["eve@evil.example"]) == [(STRANGER, False, True)]
 
 
+def test_a_subject_is_forgotten() -> None:
+    known = index()
+    for subject in ("a", "b"):
+        known.observe(subject, 0, b"inv_1", STRANGER, trusted=False)
+    known.forget("a")
+    known.forget("nobody")
+    assert known.look_up(["a"], ["inv_1"]) == [None]
+    assert known.look_up(["b"], ["inv_1"]) == [(STRANGER, False, True)]
+    assert len(known) == 1
+
+
 def test_another_process_takes_over_what_was_observed() -> None:
     one, other = index(), index()
     hashes = one.observe("a", 0, b"eve@evil.example", STRANGER, trusted=False)

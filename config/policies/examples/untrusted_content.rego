@@ -18,9 +18,10 @@ changes if input.effect != "read"
 
 changes if not input.effect
 
-# params.message.toRecipients[0].emailAddress.address names a recipient: each name on the way counts.
+# params.message.toRecipients[0].emailAddress.address names a recipient: each name on the way counts, and each part of a
+# name in quotes (params["message.to"]).
 names_recipient(path) if {
-	some name in split(regex.replace(path, `\[[0-9]+\]`, ""), ".")
+	some name in regex.split(`[^A-Za-z0-9_]+`, path)
 	lower(name) in recipients
 }
 

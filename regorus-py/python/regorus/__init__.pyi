@@ -132,6 +132,7 @@ class ProvenanceIndex:
 
     Bounded: ``values_max`` values altogether (about 40 bytes each; the subjects that were shown something longest ago
     are forgotten), ``subject_values_max`` trusted and as many untrusted values of a subject (the oldest make room).
+    Methods raise RuntimeError where the engine fails.
     """
 
     def __init__(self, key: bytes, values_max: int, subject_values_max: int) -> None:
@@ -150,6 +151,9 @@ class ProvenanceIndex:
         """For each text where its value was first seen, the first of ``subjects`` that knows it: source, whether it is
         trusted, whether the value itself was shown (or only its host). A text with several values is untrusted where
         one of them is, and trusted where all of them are. None: not all of it was shown by anybody."""
+
+    def forget(self, subject: str) -> None:
+        """Forgets what this subject was shown."""
 
     def forget_unused(self, before: int) -> None:
         """Forgets the subjects that were shown nothing since then (the ``now`` of ``observe``)."""

@@ -2,13 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use siphasher::sip::SipHasher24;
 
+use crate::contain::contained;
 use crate::provenance::memory::{Memory, Sighting};
 use crate::provenance::tokens::{Part, Tokens, is_delimiter};
+use crate::rego::failure::Failure;
 
 /// Of the chunk before: an identifier that two chunks share is read whole.
 const OVERLAP_BYTES: usize = 256;
@@ -48,17 +50,20 @@ impl ProvenanceIndex {
         text: &[u8],
         source: u32,
         trusted: bool,
-    ) -> Bound<'py, PyBytes> {
-        let subject = self.hash(0, subject.as_bytes());
-        let mut fresh = Vec::new();
-        let State { memory, tokens } = &mut *self.lock();
-        tokens.each(text, &mut |part, token| {
-            let value = self.hash(part as u8, token);
-            if memory.insert(subject, now, value, Sighting { source, trusted }) {
-                fresh.extend(value.to_le_bytes());
-            }
-        });
-        PyBytes::new(py, &fresh)
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let fresh = guarded(|| {
+            let subject = self.hash(0, subject.as_bytes());
+            let mut fresh = Vec::new();
+            let State { memory, tokens } = &mut *self.lock();
+            tokens.each(text, &mut |part, token| {
+                let value = self.hash(part as u8, token);
+                if memory.insert(subject, now, value, Sighting { source, trusted }) {
+                    fresh.extend(value.to_le_bytes());
+                }
+            });
+            fresh
+        })?;
+        Ok(PyBytes::new(py, &fresh))
     }
 
     /// Takes over what another process has observed.
@@ -66,25 +71,32 @@ impl ProvenanceIndex {
         if !hashes.len().is_multiple_of(8) {
             return Err(PyValueError::new_err("a hash has eight bytes"));
         }
-        let subject = self.hash(0, subject.as_bytes());
-        let memory = &mut self.lock().memory;
-        for hash in hashes.as_chunks::<8>().0 {
-            memory.insert(subject, now, u64::from_le_bytes(*hash), Sighting { source, trusted });
-        }
-        Ok(())
+        guarded(|| {
+            let subject = self.hash(0, subject.as_bytes());
+            let memory = &mut self.lock().memory;
+            for hash in hashes.as_chunks::<8>().0 {
+                memory.insert(subject, now, u64::from_le_bytes(*hash), Sighting { source, trusted });
+            }
+        })
     }
 
     /// For each text, where its value was first seen: source, trusted, and whether the value itself was (or only its
     /// host); None: nobody showed it, or not all of it.
-    fn look_up(&self, subjects: Vec<String>, texts: Vec<String>) -> Vec<Option<(u32, bool, bool)>> {
-        let subjects: Vec<u64> = subjects.iter().map(|subject| self.hash(0, subject.as_bytes())).collect();
-        let State { memory, tokens } = &mut *self.lock();
-        let get = |value: u64| subjects.iter().find_map(|subject| memory.get(*subject, value));
-        texts.iter().map(|text| self.origin(text.as_bytes(), tokens, &get)).collect()
+    fn look_up(&self, subjects: Vec<String>, texts: Vec<String>) -> PyResult<Vec<Option<(u32, bool, bool)>>> {
+        guarded(|| {
+            let subjects: Vec<u64> = subjects.iter().map(|subject| self.hash(0, subject.as_bytes())).collect();
+            let State { memory, tokens } = &mut *self.lock();
+            let get = |value: u64| subjects.iter().find_map(|subject| memory.get(*subject, value));
+            texts.iter().map(|text| self.origin(text.as_bytes(), tokens, &get)).collect()
+        })
     }
 
-    fn forget_unused(&self, before: u64) {
-        self.lock().memory.forget_unused(before);
+    fn forget(&self, subject: &str) -> PyResult<()> {
+        guarded(|| self.lock().memory.forget(self.hash(0, subject.as_bytes())))
+    }
+
+    fn forget_unused(&self, before: u64) -> PyResult<()> {
+        guarded(|| self.lock().memory.forget_unused(before))
     }
 
     /// The last bytes of a chunk that belong before the next one.
@@ -141,6 +153,11 @@ impl ProvenanceIndex {
         found.settle(whole.take(), None);
         found.answer()
     }
+}
+
+/// A panic is an exception that `except Exception` catches.
+fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    contained(work).map_err(|panic| PyRuntimeError::new_err(Failure::panic(&*panic).reason))
 }
 
 /// What was found of the values of one text.

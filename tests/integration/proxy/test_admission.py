@@ -37,6 +37,7 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from headgate.provenance.memory import ValueMemory
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -397,3 +398,50 @@ async def test_a_large_body_is_read_beside_the_loop(
     headers += "Content-Type: application/json\r\n"
     assert answer(await decided.ask("POST", headers=headers, body=body)).status == 403
     assert [thread != threading.get_ident() for thread in threads] == [elsewhere] * 2
+
+
+_ASKS_FOR_ORIGINS = 'package origins\n\ndeny contains "never" if input.provenance["params.never"]\n'
+
+
+@pytest.fixture
+async def with_provenance(api_database: Database, organization: Any, key: Secret) -> None:
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
+        await create_policy(change, CheckedPolicy(PolicyDraft(name="o", rego_policy=_ASKS_FOR_ORIGINS), b"{}", ()))
+
+
+@_each_cause
+@pytest.mark.parametrize("method", ["origins", "called"])
+async def test_raised_by_the_memory_of_values(
+    with_provenance: None, decided: Decided, answer, monkeypatch, method: str, cause
+) -> None:
+    """Before the decision nothing is on record; behind it what is begun ends as not forwarded."""
+
+    def explode(*_: object) -> None:
+        raise cause()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ValueMemory, method, explode)
+        assert answer(await decided.ask()).status == 503
+    assert decided.running.upstream.connections == 0
+    ended = await decided.ended()
+    assert [succeeded for succeeded, _ in ended] == ([] if method == "origins" else [False])
+    await _none_in_flight(decided)
+    assert answer(await decided.ask()).status == 200
+
+
+async def test_an_answer_that_cannot_be_remembered_goes_on(
+    with_provenance: None, decided: Decided, answer, monkeypatch
+) -> None:
+    asked = []
+
+    def explode(*_: object) -> None:
+        asked.append(True)
+        raise ValueError("boom")
+
+    monkeypatch.setattr(ValueMemory, "called", lambda *_: None)
+    monkeypatch.setattr(ValueMemory, "show", explode)
+    received = answer(await decided.ask())
+    assert (received.status, received.complete) == (200, True)
+    assert asked
+    assert await decided.ended() == [(True, None)]

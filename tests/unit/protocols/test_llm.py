@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.protocols.llm import LlmRequest, recognise
+from headgate.protocols.llm_endpoints import is_provider
 from headgate.protocols.llm_tools import NAMES_MAX, RESULTS_MAX, TEXT_CHARACTERS_MAX
 
 _VERSION: JsonObject = {"anthropic-version": "2023-06-01"}
@@ -216,3 +217,25 @@ def test_any_json_is_read_without_an_error_or_stays_what_it_was(host: str, path:
     if request is not None:
         assert parse_strict(canonical_bytes(request.facts)) == request.facts
         assert isinstance(body, dict) and isinstance(request.facts["model"], str)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/responses", {"input": [{"type": ["x"]}, {"type": {}}, {"role": []}]}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": ["tool_result"]}]}]}),
+    ],
+)
+def test_a_mark_that_is_no_text_marks_nothing(path: str, body: JsonObject) -> None:
+    assert _recognised("m.example", path, {"model": "m", **body}).facts["tool_results"] == []
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("api.openai.com", True), (_AZURE, True), (_BEDROCK, True), (_GOOGLE, True),
+        ("api.openai.com.evil.example", False), ("evil.example", False),
+    ],
+)  # fmt: skip
+def test_known_providers(host: str, *, expected: bool) -> None:
+    assert is_provider(host) is expected

@@ -1,5 +1,6 @@
 """Where the values of a call come from: whom to trust, lists, what is forgotten."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -92,6 +93,16 @@ def test_lists_are_remembered_for_as_long_as_they_hold() -> None:
         assert origin(memory, "pay@acme.example", rules)["params.to"]["source"] == "list"  # type: ignore[index,call-overload]
         clock.now += WINDOW_SECONDS / 4
         memory.forget_old()
+
+
+def test_lists_that_do_not_change_are_read_once_and_those_that_do_leave_nothing() -> None:
+    memory = ValueMemory(bytes(16))
+    many = {"payees": json.dumps([f"inv_{number}" for number in range(1000)])}
+    for _ in range(5):
+        assert origin(memory, "inv_7", provenance_rules(READS, dict(many))) != {}
+    assert memory.values == 1000
+    assert origin(memory, "inv_7", provenance_rules(READS, {"payees": '["inv_8"]'})) == {}
+    assert memory.values == 1
 
 
 def test_a_host_that_was_called_before_a_page_named_it_is_no_strangers() -> None:

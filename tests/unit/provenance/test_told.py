@@ -50,6 +50,11 @@ PROMPT, RULES, RESULT = SourceKind.PROMPT, SourceKind.CONFIGURATION, SourceKind.
             },
             [(RULES, "rules"), (PROMPT, "hello"), (RESULT, "page")],
         ),
+        (
+            {"messages": [{"role": "user", "content": [{"toolResult": {"content": [{"text": "page"}]}}]}]},
+            [(RESULT, "page")],
+        ),
+        ({"input": [{"type": "custom_tool_call_output", "call_id": "c", "output": "page"}]}, [(RESULT, "page")]),
         ({"messages": "no list"}, [(PROMPT, "no list")]),
         ({"messages": [1, None, {"role": 3, "content": "x"}]}, []),
         ({"text": "another service"}, []),

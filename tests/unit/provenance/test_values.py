@@ -24,6 +24,18 @@ def found(params: JsonObject) -> dict[str, str]:
         ({"account": -12345678}, {"params.account": "-12345678"}),
         ({"count": 99_999, "share": 1234567.5, "done": True, "none": None}, {}),
         ({}, {}),
+        (
+            {"a.to": "x", "a": {"to": "y"}, "b[0]": "z", "b": ["w"], 'q"': "v", "": "u", "reply-to": "t"},
+            {
+                'params["a.to"]': "x",
+                "params.a.to": "y",
+                'params["b[0]"]': "z",
+                "params.b[0]": "w",
+                'params["q\\""]': "v",
+                'params[""]': "u",
+                "params.reply-to": "t",
+            },
+        ),
     ],
 )
 def test_texts_and_large_numbers(params: JsonObject, expected: dict[str, str]) -> None:
