@@ -19,17 +19,19 @@ from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
 from addons.shown_answer import ShownAnswer
+from addons.tool_answer import ToolAnswer
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.agents.own_limits import own_quota
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
+from headgate.gate.cancellations import Cancellations
 from headgate.gate.candidate import BoundCandidate, Candidate, ReadAction, with_connection
 from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.recall_values import note_what_is_told, with_origins
-from headgate.gate.refusals import ClientGoneError
+from headgate.gate.refusals import CallCancelledError, ClientGoneError
 from headgate.kernel.clock import Clock
 from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
@@ -58,9 +60,11 @@ class Enforce:
         monotonic: Callable[[], float],
         capture: Capture,
         memory: ValueMemory,
+        cancellations: Cancellations,
         public_api_url: str,
     ) -> None:
         self._memory = memory
+        self._cancellations = cancellations
         self._public_api_url = public_api_url
         self._capture = capture
         self._gate = gate
@@ -86,9 +90,13 @@ class Enforce:
             reading = self._reader.begin(flow, caller)
             if reading.at_once() is None:
                 await reading.read()
-            await self._admit(flow, state, caller, reading)
+            self._cancellations.note(caller.identity.org_id, reading.action)
+            exchange = reading.action.mcp
+            state.waits_for = exchange if exchange is not None and exchange.has_outcome else None
+            with self._cancellations.cancellable(caller.identity.org_id, reading.action, state.cancel):
+                await self._admit(flow, state, caller, reading)
         except HeadgateError as error:
-            refusal = as_proxy_refusal(error)
+            refusal = as_proxy_refusal(CallCancelledError() if state.cancelled else error)
             state.help_url = state.help_url or help_url_of(
                 self._public_api_url, (refusal.details or {}).get("action_id")
             )
@@ -97,6 +105,7 @@ class Enforce:
             else:
                 refuse_with(flow, refusal)
         finally:
+            state.waits_for = None
             if reading is not None:
                 reading.end()
 
@@ -142,6 +151,9 @@ class Enforce:
                 if reading.action.host:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
+            exchange = reading.action.mcp
+            if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
+                state.tool_answer = ToolAnswer(exchange.request_id)
             if decided_on.nlp_policies:
                 state.inspection = self._inspector.inspection(
                     decided_on,

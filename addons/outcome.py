@@ -23,7 +23,8 @@ def outcome_of(
     started_at: datetime,
     flow: HTTPFlow,
 ) -> ExecutionOutcome:
-    """Succeeded: a complete response with a status that the catalogue's entry expects (default below 400)."""
+    """Succeeded: a complete response, or an event stream that the client left, with a status that the catalogue's entry
+    expects (default below 400), and no word in it that the tool failed."""
     if completion.ending is Ending.NOT_SENT:
         reason = completion.error or "the destination could not be reached"
         return ExecutionOutcome(False, now, error=f"not sent: {_storable(reason)}", nothing_sent=True)
@@ -46,10 +47,14 @@ def outcome_of(
         return ExecutionOutcome(
             False, now, error=f"outcome unknown: {_storable(reason)}", result=result, withheld=withheld
         )
+    if completion.ending is Ending.LEFT:
+        result["ended_by"] = "the client's connection"
     if not expected_status(completion.status):
         return ExecutionOutcome(
             False, now, error=f"the destination answered {completion.status}", result=result, withheld=withheld
         )
+    if completion.tool_failure is not None:
+        return ExecutionOutcome(False, now, error=completion.tool_failure, result=result, withheld=withheld)
     return ExecutionOutcome(True, now, result=result, withheld=withheld)
 
 

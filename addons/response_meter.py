@@ -1,20 +1,24 @@
 """Counts and digests the body of one response as it passes."""
 
 import hashlib
+from typing import Protocol
 
-from addons.shown_answer import ShownAnswer
+
+class AnswerReader(Protocol):
+    """Reads an answer along as it passes. It raises nothing."""
+
+    def feed(self, data: bytes) -> None: ...
 
 
 class ResponseMeter:
     """The ``stream`` callable of one response. It cannot fail: what it raised would hang the client."""
 
-    __slots__ = ("_hash", "shown", "size_bytes")
+    __slots__ = ("_hash", "readers", "size_bytes")
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self.size_bytes = 0
-        self.shown: ShownAnswer | None = None
-        """Reads along, where a policy asks what agents were shown."""
+        self.readers: tuple[AnswerReader, ...] = ()
 
     def __call__(self, data: bytes) -> bytes | list[bytes]:
         if not data:
@@ -22,8 +26,8 @@ class ResponseMeter:
             return []
         self.size_bytes += len(data)
         self._hash.update(data)
-        if self.shown is not None:
-            self.shown.feed(data)
+        for reader in self.readers:
+            reader.feed(data)
         return data
 
     def digest(self) -> str:

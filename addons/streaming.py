@@ -25,11 +25,14 @@ class Streaming:
         if state.sent_upstream and state.refusal is None and flow.response is not None:
             meter = ResponseMeter() if state.capture is None else state.capture.meter()
             flow.response.stream = meter
-            if state.shown_answer is not None:
+            if state.shown_answer is not None or state.tool_answer is not None:
                 data = flow.response.data
                 method = flow.request.data.method.decode("ascii")
-                state.shown_answer.begin(parse_answer_head(data.status_code, data.headers.fields, method=method))
-                meter.shown = state.shown_answer
+                head = parse_answer_head(data.status_code, data.headers.fields, method=method)
+                readers = [one for one in (state.shown_answer, state.tool_answer) if one is not None]
+                for reader in readers:
+                    reader.begin(head)
+                meter.readers = tuple(readers)
             if state.inspection is not None:
                 state.inspection.begin(flow)
 
@@ -83,7 +86,15 @@ class Streaming:
             state.complete(Completion(Ending.BROKEN, error=error))
             return
         inspection = None if state.inspection is None else state.inspection.record()
-        state.complete(_completion(flow, Ending.BROKEN, error=error, inspection=inspection))
+        ending = Ending.LEFT if not state.connected and _is_listening(flow) else Ending.BROKEN
+        state.complete(_completion(flow, ending, error=error, inspection=inspection))
+
+
+def _is_listening(flow: HTTPFlow) -> bool:
+    """To a stream of events that a GET asks for (HTML's EventSource, MCP): leaving it is how it ends."""
+    response = flow.response
+    media_type = "" if response is None else response.headers.get("content-type", "").partition(";")[0]
+    return flow.request.data.method == b"GET" and media_type.strip().lower() == "text/event-stream"
 
 
 def _completion(
@@ -93,7 +104,9 @@ def _completion(
     if response is None:
         raise RuntimeError("a response without a response")
     size, digest = _measured(response.stream, response.raw_content)
-    return Completion(ending, response.status_code, size, digest, error, inspection)
+    answer = flow_state(flow).tool_answer
+    tool_failure = None if answer is None else answer.failure()
+    return Completion(ending, response.status_code, size, digest, error, inspection, tool_failure)
 
 
 def _measured(stream: object, content: bytes | None) -> tuple[int, str]:

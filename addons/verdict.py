@@ -20,6 +20,7 @@ from addons.captured_call import CapturedCall
 from addons.inspection import Inspection
 from addons.share import Share
 from addons.shown_answer import ShownAnswer
+from addons.tool_answer import ToolAnswer
 from headgate.connections.credential import ShownCertificate
 from headgate.connections.echoes import EchoMask
 from headgate.connections.model import Connection
@@ -29,6 +30,7 @@ from headgate.kernel.errors import DestinationBlockedError, HeadgateError
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.mcp import McpExchange
 
 _FLOW: Final = "_headgate_flow"
 _CLIENT: Final = "_headgate_client"
@@ -54,13 +56,15 @@ class Stream(Protocol):
 class Ending(StrEnum):
     COMPLETE = "complete"  # the whole answer arrived
     BROKEN = "broken"  # sent, but no whole answer: what the call did is unknown
+    LEFT = "left"  # the client's connection ended while it listened to events: such a stream need not have another end
     NOT_SENT = "not_sent"  # no byte of the request went upstream
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived.
-    ``inspection``: what policies about content said of it, where any was asked."""
+    ``inspection``: what policies about content said of it, where any was asked. ``tool_failure``: why the tool of an
+    MCP server did not do what it was called for, where the answer says so."""
 
     ending: Ending
     status: int | None = None
@@ -68,6 +72,7 @@ class Completion:
     digest: str | None = None
     error: str | None = None
     inspection: JsonObject | None = None
+    tool_failure: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -150,6 +155,8 @@ class FlowState:
     """The page about the recorded call, for refusals; set once the call is on record."""
     shown_answer: ShownAnswer | None = None
     """Set before the request is allowed, where a policy asks what agents were shown."""
+    tool_answer: ToolAnswer | None = None
+    """Set before the request is allowed, where its answer says in the body whether it succeeded."""
     inspection: Inspection | None = None
     """Set before the request is allowed, where policies about content look at its answer."""
     capture: CapturedCall | None = None
@@ -162,6 +169,10 @@ class FlowState:
     echoes: EchoMask | None = field(default=None, repr=False)
     shown: ShownCertificate | None = field(default=None, repr=False)
     """Set before the request is allowed, where its TLS connection shows a connection's certificate."""
+    cancelled: bool = False
+    """Its client has said that it does not want the answer any more."""
+    waits_for: McpExchange | None = None
+    """Set while this call is decided and held, where its client takes other messages before the answer."""
     on_complete: Callable[[Completion], None] | None = None
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
@@ -169,7 +180,14 @@ class FlowState:
     @property
     def connected(self) -> bool:
         """Whether somebody is still waiting for the answer."""
-        return self.client.client.state is ConnectionState.OPEN and not self.stream.abandoned
+        return self.client.client.state is ConnectionState.OPEN and not self.stream.abandoned and not self.cancelled
+
+    def cancel(self) -> None:
+        """The client does not want the answer any more: what is not sent yet never is."""
+        self.cancelled = True
+        told, self.on_abandoned = self.on_abandoned, None
+        if told is not None:
+            told()
 
     def complete(self, completion: Completion) -> None:
         """Tell, exactly once, how the request ended."""

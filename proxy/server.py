@@ -42,6 +42,7 @@ from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
 from headgate.gate.caller import Callers
+from headgate.gate.cancellations import Cancellations
 from headgate.gate.decision_point import decision_point
 from headgate.gate.hold_call import Holds, HoldTimes
 from headgate.gate.preconditions import stopped
@@ -142,6 +143,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     states, vault = deciding.states, deciding.vault
     shared = None if valkey is None else SharedMemory(valkey, settings.database_dsn)
     key = index_key(settings.database_dsn)
+    cancellations = Cancellations(settings.database_dsn)
     memory = ValueMemory(key) if shared is None else ValueMemory(key, share=shared.tell)
 
     recorder = GateRecorder(settings.database_dsn, observe=observe_batch)
@@ -182,6 +184,8 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     }
     if valkey is not None:
         loops["wake-up channel"] = wake_ups.listen(valkey)
+        loops["cancellations sender"] = cancellations.keep_telling(valkey)
+        loops["cancellations channel"] = cancellations.keep_listening(valkey)
     if shared is not None:
         loops["provenance sender"] = shared.keep_sending()
         loops["provenance channel"] = shared.keep_listening(memory)
@@ -208,6 +212,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             monotonic=time.monotonic,
             capture=capture,
             memory=memory,
+            cancellations=cancellations,
             public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],

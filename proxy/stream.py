@@ -39,6 +39,7 @@ from proxy.budget import BufferBudget
 from proxy.carrying_stream import CarryingStream
 from proxy.client_certificate import GateHttpConnection
 from proxy.commands import Commands, TunnelOpened
+from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
 
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a
@@ -69,6 +70,8 @@ class GateStream(CarryingStream):
         self._reserved = 0
         self._overflow: HeadgateError | None = None
         self.abandoned = False
+        self._keep_alive: commands.RequestWakeup | None = None
+        self._kept_alive: KeptAlive | None = None
         self._paused_event_queue = _PausedQueue(self)
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
@@ -97,6 +100,13 @@ class GateStream(CarryingStream):
                 # Uploads that stall would keep others out of the budget.
                 self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
                 yield commands.RequestWakeup(self._limits.upload_seconds)
+
+    def state_consume_request_body(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, RequestEndOfMessage) and may_wait(self.flow.request):
+            self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+            self._keep_alive = commands.RequestWakeup(FIRST_SECONDS)
+            yield self._keep_alive
+        yield from super().state_consume_request_body(event)
 
     def handle_connect_finish(self) -> Commands[None]:
         """A tunnel on the bare connection is the connection from now on: mitmproxy would still pass all of it, command
@@ -153,9 +163,34 @@ class GateStream(CarryingStream):
                 error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
                 refuse_with(self.flow, error)
                 yield from self._answer_early()
+            elif event.command is self._keep_alive and self._paused is not None:
+                yield from self._let_wait()
             return
-        yield from super().handle_event(event)
+        if self._kept_alive is None:
+            yield from super().handle_event(event)
+        else:
+            for command in super().handle_event(event):
+                if isinstance(command, SendHttp) and command.connection is self.context.client:
+                    for told in self._kept_alive.events(command.event):
+                        yield SendHttp(told, self.context.client)
+                else:
+                    yield command
         self._release_if_done()
+
+    def _let_wait(self) -> Commands[None]:
+        """The client hears that its call is still waiting."""
+        exchange = flow_state(self.flow).waits_for
+        if exchange is None or self.abandoned:
+            return
+        if self._kept_alive is None:
+            self._kept_alive = KeptAlive(self.stream_id, exchange, is_http2=self.context.client.alpn == b"h2")
+            told = self._kept_alive.begin()
+        else:
+            told = self._kept_alive.go_on()
+        for event in told:
+            yield SendHttp(event, self.context.client)
+        self._keep_alive = commands.RequestWakeup(EVERY_SECONDS)
+        yield self._keep_alive
 
     def watch_answer(self) -> None:
         self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there

@@ -13,7 +13,7 @@ from headgate.connections.model import Connection
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.draft import ActionDraft
-from headgate.protocols.mcp import McpId
+from headgate.protocols.mcp import McpExchange, McpId
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,19 @@ class ReadAction:
     tool: str
     operation: str
     host: str
-    mcp_id: McpId | None
+    mcp: McpExchange | None
     expected_status: Callable[[int], bool]
+
+    @property
+    def mcp_id(self) -> McpId | None:
+        """What an answer in JSON-RPC has to carry; None: it is answered in HTTP's own form."""
+        return None if self.mcp is None else self.mcp.request_id
 
 
 def read_action(candidate: Candidate) -> ReadAction:
     draft = candidate.draft
     host = "" if draft.call is None else draft.call.host
-    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp_id, draft.expected_status)
+    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status)
 
 
 def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:

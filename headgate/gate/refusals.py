@@ -45,6 +45,14 @@ class ClientGoneError(HeadgateError):
     code = ErrorCode.APPROVAL_PENDING
 
 
+class CallCancelledError(ClientGoneError):
+    """The client has cancelled the call while it was decided or held; its approval stays open, for the same call sent
+    again."""
+
+    def __init__(self) -> None:
+        super().__init__("the client cancelled this call; nothing was forwarded")
+
+
 def not_recorded(outcome: RecordingOutcome) -> DecideAgain:
     """What follows where nothing was recorded. Raises UnauthorizedError, ConflictError."""
     match outcome:

@@ -41,6 +41,7 @@ _LLM: Final = Members(
         "tool_results": None,
     }
 )
+_MCP: Final = Members({"method": _TEXT, "name": _TEXT, "params": None})
 _ACTION: Final[dict[str, Members | None]] = {
     "tool": _TEXT,
     "operation": _TEXT,
@@ -61,6 +62,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     ),
     "http": _CALL,
     "llm": _LLM,
+    "mcp": _MCP,
     "provenance": None,
     "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }

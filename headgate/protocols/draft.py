@@ -9,7 +9,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import Body
 from headgate.protocols.headers import Headers
 from headgate.protocols.http_call import HttpCall, url_bytes
-from headgate.protocols.mcp import McpId
+from headgate.protocols.mcp import McpExchange
 from headgate.protocols.names import fits
 from headgate.protocols.query import Pairs, lists_by_name
 
@@ -87,8 +87,8 @@ class ProtocolFacts:
 class ActionDraft:
     """``params_bytes`` is ``params`` in canonical JSON; ``context`` and ``delegation`` are canonical too.
 
-    ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp_id`` is the id that
-    an answer in JSON-RPC has to carry. ``effect`` is None where nothing says what the action does.
+    ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp``: where it is a
+    message of MCP. ``effect`` is None where nothing says what the action does.
     ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did. ``facts``: where the call
     is one of a recognised protocol.
     """
@@ -101,7 +101,7 @@ class ActionDraft:
     read_call: ReadCall | None
     effect: Effect | None
     expected_status: Callable[[int], bool]
-    mcp_id: McpId | None
+    mcp: McpExchange | None
     context: bytes
     delegation: bytes
     catalogue_sha256: str | None = None
@@ -122,7 +122,7 @@ def make_draft(
     read_call: ReadCall | None = None,
     effect: Effect | None = None,
     expected_status: Callable[[int], bool] = below_400,
-    mcp_id: McpId | None = None,
+    mcp: McpExchange | None = None,
     context: bytes = _EMPTY_OBJECT,
     delegation: bytes = _EMPTY_OBJECT,
     catalogue_sha256: str | None = None,
@@ -144,7 +144,7 @@ def make_draft(
         read_call,
         effect,
         expected_status,
-        mcp_id,
+        mcp,
         context,
         delegation,
         catalogue_sha256,

@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP (Model Context Protocol, revision 2025-11-25, "Transports"): what a message asks for.
+"""MCP over streamable HTTP (Model Context Protocol, revisions to 2026-07-28, "Transports"): what a message asks for.
 
 Recognition is strict, so that a REST call cannot be dressed up as an MCP call to escape its policy: only the
 members of JSON-RPC 2.0, only methods of the protocol, and the headers that a client must send. Where a
@@ -20,13 +20,15 @@ _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
 _ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
 _EXACT_BELOW: Final = 2.0**53
 _CALL: Final = "tools/call"
+_CANCELLED: Final = "notifications/cancelled"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
     *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
-    *("tools/list", "prompts/list", "prompts/get"),
-    *("resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe"),
-    *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel"),
-    *("notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/tasks/status"),
+    *("tools/list", "prompts/list", "prompts/get", "subscriptions/listen"),
+    *("resources/list", "resources/templates/list", "resources/read", "resources/directory/read"),
+    *("resources/subscribe", "resources/unsubscribe"),
+    *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "tasks/update"),
+    *("notifications/initialized", _CANCELLED, "notifications/progress", "notifications/tasks/status"),
     "notifications/roots/list_changed",
 )
 _OPERATIONS: Final = MappingProxyType(
@@ -42,22 +44,39 @@ _READS: Final = frozenset(
         "tools/list",
         "prompts/list",
         "prompts/get",
+        "subscriptions/listen",
     }
-    | {"resources/list", "resources/templates/list", "resources/read", "tasks/get", "tasks/list", "tasks/result"}
+    | {"resources/list", "resources/templates/list", "resources/read", "resources/directory/read"}
+    | {"tasks/get", "tasks/list", "tasks/result"}
     | {method for method in _METHODS if method.startswith("notifications/")}
 )
 
 
 @dataclass(frozen=True, slots=True)
+class McpExchange:
+    """What the gate itself needs to know of a message. ``request_id``: what an answer has to carry. ``session_id``: the
+    session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
+    sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded."""
+
+    request_id: McpId | None = None
+    session_id: str | None = None
+    cancels: McpId | None = None
+    progress_token: McpId | None = None
+    has_outcome: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class McpMessage:
     """``covered_sha256``: of a request without its id and progress token, which differ in every sending; None where
-    only the body's very bytes will do."""
+    only the body's very bytes will do. ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call
+    the tool's own name and the params beside name and arguments (``_meta``, ``inputResponses``, ``requestState``)."""
 
     operation: str
     params: JsonObject
-    request_id: McpId | None
     is_read: bool
     covered_sha256: str | None
+    exchange: McpExchange
+    facts: JsonObject
 
 
 def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
@@ -66,7 +85,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     Raises AmbiguousRequestError: JSON-RPC batches (removed from the protocol in revision 2025-06-18), headers
     that name another method or tool than the body, and calls that name no tool.
     """
-    if not _has_client_headers(headers):
+    if not has_client_headers(headers):
         return None
     if isinstance(body, list):
         if any(isinstance(one, dict) and one.get("jsonrpc") == "2.0" for one in body):
@@ -88,15 +107,35 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
             details={"field": "id"},
         )
     covered_params = _without_progress_token(params)
+    exchange = _exchange(headers, method, params, request_id)
     covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
     if method != _CALL:
         _agree(headers, method, None)
-        return McpMessage(_OPERATIONS[method], covered_params, request_id, method in _READS, covered)
+        return McpMessage(_OPERATIONS[method], covered_params, method in _READS, covered, exchange, {"method": method})
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise AmbiguousRequestError("tools/call without a name, or with arguments that are not an object")
     _agree(headers, method, name)
-    return McpMessage(_tool_operation(name), arguments, request_id, False, covered)
+    others = {member: value for member, value in covered_params.items() if member not in ("name", "arguments")}
+    facts: JsonObject = {"method": method, "name": name, "params": others}
+    return McpMessage(_tool_operation(name), arguments, False, covered, exchange, facts)
+
+
+def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: McpId | None) -> McpExchange:
+    meta, cancels = params.get("_meta"), params.get("requestId")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return McpExchange(
+        request_id,
+        _session_id(headers),
+        cancels if method == _CANCELLED and _is_id(cancels) else None,
+        token if _is_id(token) else None,
+        has_outcome=request_id is not None and method == _CALL,
+    )
+
+
+def _session_id(headers: JsonObject) -> str | None:
+    session_id = headers.get("mcp-session-id")
+    return session_id if isinstance(session_id, str) else None
 
 
 def _tool_operation(name: str) -> str:
@@ -112,7 +151,7 @@ def _response(body: JsonObject) -> McpMessage | None:
     if not _RESPONSE_MEMBERS.issuperset(body) or not _is_id(body.get("id")) or ("result" in body) == ("error" in body):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
-    return McpMessage("mcp_response", params, None, False, _covered(body))
+    return McpMessage("mcp_response", params, False, _covered(body), McpExchange(), {"method": "response"})
 
 
 def _covered(message: JsonObject) -> str | None:
@@ -130,7 +169,7 @@ def _covered(message: JsonObject) -> str | None:
     return sha256_hex(canonical_bytes(message))
 
 
-def _has_client_headers(headers: JsonObject) -> bool:
+def has_client_headers(headers: JsonObject) -> bool:
     """A client MUST accept both, and sends its message as JSON ("Sending Messages to the Server")."""
     accept, content_type = headers.get("accept"), headers.get("content-type")
     if not isinstance(accept, str) or not isinstance(content_type, str):

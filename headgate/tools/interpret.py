@@ -7,9 +7,19 @@ refused, since a policy that reads it otherwise than the server does is no polic
 from dataclasses import replace
 from typing import Final
 
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols import mcp
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
-from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, below_400, make_draft, make_read_call
+from headgate.protocols.draft import (
+    ActionDraft,
+    Effect,
+    ProtocolFacts,
+    ReadCall,
+    Source,
+    below_400,
+    make_draft,
+    make_read_call,
+)
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
 from headgate.protocols.names import mcp_server_tool
@@ -136,5 +146,6 @@ def _mcp_draft(tool: str, message: mcp.McpMessage, read_call: ReadCall, effect: 
         source=Source.PROXY,
         read_call=read_call,
         effect=effect,
-        mcp_id=message.request_id,
+        mcp=message.exchange,
+        facts=ProtocolFacts("mcp", canonical_bytes(message.facts)),
     )

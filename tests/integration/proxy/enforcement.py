@@ -16,6 +16,7 @@ from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.caller import Callers
+from headgate.gate.cancellations import Cancellations
 from headgate.gate.decision_point import decision_point
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.hold_call import HoldTimes
@@ -28,6 +29,7 @@ from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
+from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.provenance.memory import ValueMemory
 from headgate.ratelimits.classes import RateClass
@@ -83,6 +85,7 @@ async def open_enforcement(
         monotonic=monotonic,
         capture=capture,
         memory=ValueMemory(bytes(16)),
+        cancellations=Cancellations(Secret("of the test")),
         public_api_url="http://127.0.0.1:1",
     )
     stack.push_async_callback(judges.close)

@@ -248,7 +248,7 @@ async def test_a_client_that_leaves_in_the_middle_of_the_answer(start) -> None:
     writer.close()
     await running.settled()
     [completion] = running.decide.completions
-    assert (completion.ending, completion.size_bytes) == (Ending.BROKEN, 9)
+    assert (completion.ending, completion.size_bytes) == (Ending.LEFT, 9)
 
 
 async def test_one_agents_held_uploads_leave_room_for_others(start, answer) -> None:

@@ -134,6 +134,6 @@ async def test_stopping_settles_what_is_in_flight(start, hold) -> None:
     async with asyncio.timeout(30):
         while len(running.decide.completions) < 2:
             await asyncio.sleep(0.01)
-    assert sorted(completion.ending for completion in running.decide.completions) == [Ending.BROKEN, Ending.COMPLETE]
+    assert sorted(completion.ending for completion in running.decide.completions) == [Ending.COMPLETE, Ending.LEFT]
     writer.close()
     events.close()

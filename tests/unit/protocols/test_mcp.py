@@ -22,7 +22,7 @@ def _recognised(body: JsonValue) -> McpMessage:
 
 def test_a_tool_call() -> None:
     message = _recognised(_call())
-    assert (message.operation, message.params, message.request_id) == ("create_issue", {"title": "x"}, 1)
+    assert (message.operation, message.params, message.exchange.request_id) == ("create_issue", {"title": "x"}, 1)
     assert not message.is_read
 
 
@@ -35,11 +35,40 @@ def test_a_tool_call() -> None:
         ("logging/setLevel", "mcp_logging_set_level"),
         ("resources/templates/list", "mcp_resources_templates_list"),
         ("notifications/initialized", "mcp_notifications_initialized"),
+        ("server/discover", "mcp_server_discover"),
+        ("subscriptions/listen", "mcp_subscriptions_listen"),
     ],
 )
 def test_other_methods(method: str, operation: str) -> None:
     message = _recognised({"jsonrpc": "2.0", "id": "a", "method": method, "params": {"cursor": "c"}})
     assert (message.operation, message.params, message.is_read) == (operation, {"cursor": "c"}, True)
+
+
+def test_answering_what_a_task_asks_for_is_a_write() -> None:
+    params: JsonObject = {"taskId": "t", "inputResponses": {"name": "a secret"}}
+    message = _recognised({"jsonrpc": "2.0", "id": 1, "method": "tasks/update", "params": params})
+    assert (message.operation, message.params, message.is_read) == ("mcp_tasks_update", params, False)
+
+
+def test_what_a_call_says_beside_its_arguments() -> None:
+    said: JsonObject = {"inputResponses": {"q": "yes"}, "requestState": "s", "_meta": {"a": 1, "progressToken": 5}}
+    message = _recognised(_call("get-weather", **said))
+    assert message.facts == {
+        "method": "tools/call",
+        "name": "get-weather",
+        "params": {"inputResponses": {"q": "yes"}, "requestState": "s", "_meta": {"a": 1}},
+    }
+    assert message.exchange.progress_token == 5
+    assert message.exchange.has_outcome
+
+
+@pytest.mark.parametrize(("request_id", "cancels"), [(7, 7), ("7", "7"), (True, None), (None, None), ([7], None)])
+def test_what_a_notification_cancels(request_id: JsonValue, cancels: JsonValue) -> None:
+    body: JsonObject = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
+    message = recognise({**_HEADERS, "mcp-session-id": "s"}, body)
+    assert message is not None
+    assert (message.exchange.cancels, message.exchange.session_id) == (cancels, "s")
+    assert not message.exchange.has_outcome
 
 
 def test_an_answer_to_the_server() -> None:

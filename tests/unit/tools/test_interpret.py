@@ -180,7 +180,7 @@ def test_an_mcp_call_carries_its_id() -> None:
         )
         for token in (b"1", b'"two"')
     ]
-    assert [draft.mcp_id for draft in drafts] == [1, "two"]
+    assert [draft.mcp and draft.mcp.request_id for draft in drafts] == [1, "two"]
     assert _digest(drafts[0]) == _digest(drafts[1])
 
 
