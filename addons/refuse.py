@@ -2,6 +2,7 @@
 
 from mitmproxy.http import HTTPFlow
 
+from addons.grpc_refusal import in_callers_form
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.verdict import LATCH, flow_state, refuse
 from headgate.kernel.clock import Clock, system_clock
@@ -9,7 +10,7 @@ from headgate.kernel.errors import HeadgateError
 
 
 def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:
-    """Refuse the request with the HTTP form of ``error``."""
+    """Refuse the request with the form of ``error`` in HTTP, or in what it carries (gRPC, Connect)."""
     response = refusal_response(
         error,
         request_id=flow_state(flow).request_id,
@@ -17,7 +18,7 @@ def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_c
         head=flow.request.data.method == b"HEAD",
         help_url=flow_state(flow).help_url,
     )
-    refuse(flow, error, response)
+    refuse(flow, error, in_callers_form(flow.request, error, response))
 
 
 def refuse_and_close(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_clock) -> None:

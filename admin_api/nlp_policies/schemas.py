@@ -44,10 +44,20 @@ class ScopeBody(BaseModel):
         max_length=SCOPE_MAX,
         description="Header fields of a request that detectors do not look at, in lower case.",
     )
+    kinds: list[_ScopeName] = Field(
+        default_factory=list,
+        max_length=SCOPE_MAX,
+        description="Kinds of personal data that count (`payment_card`, `iban`, `email`, …), for the model `pii`.",
+    )
 
     def scope(self) -> Scope:
         return Scope(
-            tuple(self.tools), tuple(self.operations), tuple(self.agents), self.direction, tuple(self.except_headers)
+            tuple(self.tools),
+            tuple(self.operations),
+            tuple(self.agents),
+            self.direction,
+            tuple(self.except_headers),
+            tuple(self.kinds),
         )
 
 
@@ -156,6 +166,7 @@ def scope_body(scope: Scope) -> ScopeBody:
         agents=list(scope.agents),
         direction=scope.direction,
         except_headers=list(scope.except_headers),
+        kinds=list(scope.kinds),
     )
 
 

@@ -30,6 +30,7 @@ class ContentDraft:
     operations: str = ""
     agents: str = ""
     except_headers: str = ""
+    kinds: str = ""
     enabled: bool = True
     version: str = ""
 
@@ -57,6 +58,7 @@ def content_draft_of(policy: NlpPolicyAnswer) -> ContentDraft:
         operations=", ".join(policy.scope.operations),
         agents=", ".join(policy.scope.agents),
         except_headers=", ".join(policy.scope.except_headers),
+        kinds=", ".join(policy.scope.kinds),
         enabled=policy.enabled,
         version=str(policy.version),
     )
@@ -96,6 +98,7 @@ def body_of_draft(draft: ContentDraft) -> dict[str, object]:
             "agents": _names(draft.agents),
             "direction": draft.direction,
             "except_headers": _names(draft.except_headers),
+            "kinds": _names(draft.kinds),
         },
         "on_match": draft.on_match,
         "on_error": draft.on_error,

@@ -51,6 +51,7 @@ def client_environment(instance: RuntimeInformation, files: TrustFiles) -> dict[
         "CARGO_HTTP_CAINFO": bundle,
         "CARGO_HTTP_PROXY": proxy_url,
         "AWS_CA_BUNDLE": bundle,
+        "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": bundle,
         "NODE_EXTRA_CA_CERTS": str(files.certificate),
         "NODE_USE_ENV_PROXY": "1",
         "NPM_CONFIG_CAFILE": bundle,

@@ -2917,6 +2917,7 @@ class ScopeBody(TypedDict):
     agents: NotRequired[list[ScopeName]]
     direction: NotRequired[Direction]
     except_headers: NotRequired[list[ScopeName]]
+    kinds: NotRequired[list[ScopeName]]
     operations: NotRequired[list[ScopeName]]
     tools: NotRequired[list[ScopeName]]
 

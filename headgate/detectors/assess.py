@@ -74,10 +74,15 @@ def assess(
     limits: Limits = DEFAULT_LIMITS,
     attachments: Sequence[Attachment] = (),
     joined: Sequence[JoinedText] = (),
+    kinds: Sequence[str] = (),
 ) -> Assessment:
-    """Takes milliseconds: run it in a thread. Raises ValidationError for keywords that cannot be used."""
+    """``kinds``: that count; empty: all. Takes milliseconds: run it in a thread. Raises ValidationError for
+    keywords that cannot be used."""
     together = joined if model in EXACT_MODELS else None
-    inspection = inspect(value, _detectors(model, keywords), limits, attachments, together)
+    detectors = _detectors(model, keywords)
+    if kinds:
+        detectors = [_only(one, frozenset(kinds)) for one in detectors]
+    inspection = inspect(value, detectors, limits, attachments, together)
     heuristic = model in HEURISTICS
     risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
     confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
@@ -95,6 +100,11 @@ def _detectors(model: EmbeddedModel, keywords: str | None) -> Sequence[Detector]
     if model is EmbeddedModel.KEYWORDS:
         return (parse_keywords(keywords or "").find,)
     return _DETECTORS[model]
+
+
+def _only(detector: Detector, kinds: frozenset[str]) -> Detector:
+    """Before overlaps are resolved: what does not count takes no place of what does."""
+    return lambda buffer, budget: (match for match in detector(buffer, budget) if match.kind in kinds)
 
 
 def _combined(inspection: Inspection) -> float:

@@ -3,15 +3,25 @@ need a language model, or lists that find every second noun.
 """
 
 from collections.abc import Iterator
+from functools import cache
+from typing import Final
 
 from headgate.detectors.addresses import find_addresses
 from headgate.detectors.birth_dates import find_birth_dates
 from headgate.detectors.context_words import context_words
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.detectors.national_numbers import find_national_numbers
+from headgate.detectors.national_numbers import find_national_numbers, national_numbers
 from headgate.detectors.payments import find_payments
 from headgate.detectors.phones import find_phones
+
+_KINDS: Final = frozenset({"date_of_birth", "email", "iban", "ip_address", "mac_address", "payment_card", "phone"})
+
+
+@cache
+def personal_data_kinds() -> frozenset[str]:
+    """What may be found, those of national numbers included."""
+    return _KINDS | {number.kind for number in national_numbers()}
 
 
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:

@@ -59,6 +59,7 @@ def draft_of_document(document: JsonObject) -> NlpDraft:
             _names(scope["agents"]),
             Direction(str(scope["direction"])),
             _names(scope.get("except_headers")),
+            _names(scope.get("kinds")),
         ),
         on_match=Verdict(str(document["on_match"])),
         on_error=Verdict(str(document["on_error"])),

@@ -134,6 +134,7 @@ class Evaluator:
                 policy.draft.prompt,
                 attachments=content.attachments,
                 joined=content.joined,
+                kinds=policy.draft.scope.kinds,
             )
         return _with_unscannable(policy, content, detected(policy, found))
 

@@ -52,13 +52,14 @@ class Outcome(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Which calls the policy is asked about; an empty list is all. ``except_headers``: names of header fields of a
-    request, in lower case, that detectors do not look at."""
+    request, in lower case, that detectors do not look at. ``kinds``: the kinds of personal data that count."""
 
     tools: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     direction: Direction = Direction.REQUEST
     except_headers: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def covers(self, *, tool: str, operation: str, agent_id: str, direction: Direction) -> bool:
         return (
@@ -75,6 +76,7 @@ class Scope:
             "agents": list(self.agents),
             "direction": self.direction.value,
             "except_headers": list(self.except_headers),
+            "kinds": list(self.kinds),
         }
 
 

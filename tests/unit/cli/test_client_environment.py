@@ -40,6 +40,7 @@ def test_the_proxy_carries_the_key_as_a_password(name: str) -> None:
         "PIP_CERT",
         "CARGO_HTTP_CAINFO",
         "AWS_CA_BUNDLE",
+        "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
     ],
 )
 def test_variables_that_replace_the_roots_keep_the_public_ones(name: str) -> None:

@@ -4,9 +4,10 @@ import random
 
 import pytest
 
+from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.inspect import inspect
 from headgate.detectors.payments import scheme
-from headgate.detectors.personal_data import find_personal_data
+from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from tests.labelled import persons
 
 
@@ -45,6 +46,35 @@ def test_a_form_that_many_numbers_have_needs_one(kind: str, word: str) -> None:
 @pytest.mark.parametrize("region", ["US", "GB", "DE", "FR", "ES", "IT", "PT", "BR", "IN"])
 def test_international_phone_numbers_need_no_word(region: str, style: str) -> None:
     assert _kinds(f"see {persons.phone(_rng(region), region, style)} there") == ("phone",)
+
+
+@pytest.mark.parametrize(
+    "row", ["{},5", "maria,{},12/27", "1,{},100", "x,{},2026-11-24", "id,card\n7,{},3\n8,{},4\n", "[1,{},2]", "a\t{},9"]
+)
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("4111111111111111", "payment_card"), ("DE89370400440532013000", "iban"), ("856-45-6789", "us_ssn")],
+)
+def test_a_field_of_csv_beside_one_that_begins_with_a_digit(value: str, kind: str, row: str) -> None:
+    assert kind in _kinds(row.replace("{}", value))
+
+
+@pytest.mark.parametrize(
+    "amount", ["4,111,111,111,111,111", "12345678,90 phone", "call 555,0100,200", "1.5411111111111111"]
+)
+def test_an_amount_is_no_number_of_somebody(amount: str) -> None:
+    assert _kinds(amount) == ()
+
+
+def test_only_the_kinds_that_count_are_found() -> None:
+    text = "maria@example.com pays with 4111111111111111"
+    assert assess(EmbeddedModel.PII, text).issues == ("email", "payment_card")
+    assert assess(EmbeddedModel.PII, text, kinds=("payment_card", "iban")).issues == ("payment_card",)
+    assert assess(EmbeddedModel.PII, text, kinds=("iban",)).risk_score == 0
+
+
+def test_every_kind_that_is_found_can_be_named() -> None:
+    assert personal_data_kinds() >= persons.LABELLED.keys() - {"ip_address6"}
 
 
 def test_a_date_is_somebodys_only_where_it_says_born() -> None:

@@ -1,0 +1,109 @@
+"""The gRPC library through the gate: what passes, and in what form a refusal reaches the program."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.e2e.clients import Administrator, Agent
+from tests.free_port import free_port
+
+ALLOWED = """package e2e.grpc
+
+allow if startswith(input.http.path, "/tests.Echo/")
+
+deny contains "never this" if input.http.path == "/tests.Echo/Denied"
+"""
+HELD = """package e2e.grpc
+
+require_approval contains "a person decides" if startswith(input.http.path, "/tests.Echo/")
+
+approval := {"hold_seconds": 0}
+"""
+CLIENT = """
+import sys
+
+import grpc
+
+channel = grpc.secure_channel(sys.argv[1], grpc.ssl_channel_credentials())
+try:
+    method, said = sys.argv[2], sys.argv[3].encode()
+    if method == "Stream":
+        print(b" ".join(channel.unary_stream("/tests.Echo/Stream")(said, timeout=30)).decode())
+    else:
+        print(channel.unary_unary("/tests.Echo/" + method)(said, timeout=30).decode())
+except grpc.RpcError as error:
+    trailers = {name: value for name, value in error.trailing_metadata()}
+    print(error.code().name, error.details(), trailers.get("grpc-status-details-bin", b""))
+"""
+
+
+class _Echo(grpc.GenericRpcHandler):
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+        method = handler_call_details.method
+        self.calls.append(method)
+        if method.endswith("/Stream"):
+            return grpc.unary_stream_rpc_method_handler(lambda said, _: iter([said] * 3))
+        return grpc.unary_unary_rpc_method_handler(lambda said, _: said)
+
+
+@pytest.fixture(scope="module")
+def server(certificates: tuple[Path, Path]) -> Iterator[tuple[str, _Echo]]:
+    pem = certificates[1].read_bytes()
+    echo, started, port = _Echo(), grpc.server(futures.ThreadPoolExecutor(4)), free_port()
+    started.add_generic_rpc_handlers((echo,))
+    started.add_secure_port(f"127.0.0.1:{port}", grpc.ssl_server_credentials([(pem, pem)]))
+    started.start()
+    yield f"127.0.0.1:{port}", echo
+    started.stop(None).wait()
+
+
+@pytest.fixture
+def said(instance, agent: Agent, server: tuple[str, _Echo]):
+    """What the program prints that makes a call, with the environment of an agent."""
+    variables = dict(
+        line.removeprefix("export ").split("=", 1) for line in instance.command("env").splitlines() if "=" in line
+    )
+    environment = {name: value.strip("'\"") for name, value in variables.items()}
+
+    def call(method: str, message: str = "hello") -> str:
+        command = [sys.executable, "-c", CLIENT, server[0], method, message]
+        return subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=60
+        ).stdout.strip()
+
+    return call
+
+
+def test_what_is_allowed_passes(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:
+    with administrator.policy(ALLOWED, priority=1):
+        assert said("Unary") == "hello"
+        assert said("Stream") == "hello hello hello"
+
+
+def test_a_denied_call_says_why(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:
+    with administrator.policy(ALLOWED, priority=1):
+        told = said("Denied")
+    assert told.startswith("PERMISSION_DENIED Denied by policy act_")
+    assert "never this" in told
+    assert "type.googleapis.com/google.rpc.ErrorInfo" in told
+    assert "/tests.Echo/Denied" not in server[1].calls
+
+
+def test_a_held_call_and_its_retry_ask_once(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:
+    """Each retry has another deadline (grpc-timeout)."""
+    with administrator.policy(HELD, priority=1):
+        told = said("Held", "once")
+        assert told.startswith("UNAVAILABLE Held for approval apr_")
+        approval_id = told.split()[4].rstrip(":")
+        assert said("Held", "once").split()[4].rstrip(":") == approval_id
+        administrator.approve(approval_id)
+        assert said("Held", "once") == "once"
