@@ -19,6 +19,7 @@ from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
 from addons.shown_answer import ShownAnswer
+from addons.socket_messages import SocketMessages
 from addons.tool_answer import ToolAnswer
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
 from headgate.agents.own_limits import own_quota
@@ -115,15 +116,9 @@ class Enforce:
         def enforce(organization: OrganizationState, candidate: Candidate) -> BoundCandidate:
             nonlocal decided_on
             decided_on = organization
-            state.client.rules = organization.allowlist
-            self._guard.recheck(flow, organization.allowlist)
-            decided = with_connection(candidate, organization.connections, organization.org_id)
-            state.connection = decided.connection
-            if organization.provenance is None:
-                return decided
-            rules, org_id = organization.provenance, organization.org_id
-            note_what_is_told(decided, self._memory, rules, org_id, self._clock)
-            return with_origins(decided, self._memory, rules, org_id)
+            bound = self._bind(flow, state, organization, candidate)
+            state.connection = bound.connection
+            return bound
 
         held = HeldCall(state)
         state.on_abandoned = held.waiter.wake
@@ -151,6 +146,7 @@ class Enforce:
                 if reading.action.host:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
+            state.socket = self._socket_messages(flow, state, caller, reading.action, admitted)
             exchange = reading.action.mcp
             if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
                 state.tool_answer = ToolAnswer(exchange.request_id)
@@ -183,6 +179,40 @@ class Enforce:
             state.on_abandoned = None
             (HELD_SECONDS if held.approval_id else ADMIT_SECONDS).observe(self._monotonic() - began)
         (ALLOWED if admitted.approval_id is None else APPROVED).inc()
+
+    def _bind(
+        self, flow: HTTPFlow, state: FlowState, organization: OrganizationState, candidate: Candidate
+    ) -> BoundCandidate:
+        state.client.rules = organization.allowlist
+        self._guard.recheck(flow, organization.allowlist)
+        bound = with_connection(candidate, organization.connections, organization.org_id)
+        if organization.provenance is None:
+            return bound
+        rules, org_id = organization.provenance, organization.org_id
+        note_what_is_told(bound, self._memory, rules, org_id, self._clock)
+        return with_origins(bound, self._memory, rules, org_id)
+
+    def _socket_messages(
+        self, flow: HTTPFlow, state: FlowState, caller: Caller, action: ReadAction, admitted: Admitted
+    ) -> SocketMessages | None:
+        """None: the call opens no WebSocket."""
+        if action.handshake is None:
+            return None
+        shown, state.shown_answer = state.shown_answer, None
+        return SocketMessages(
+            gate=self._gate,
+            ends=self._ends,
+            evaluator=self._inspector.evaluator,
+            limiter=self._limiter,
+            clock=self._clock,
+            caller=caller,
+            address=str(flow.client_conn.peername[0]),
+            handshake=action.handshake,
+            action=action,
+            action_id=admitted.action_id,
+            bind=partial(self._bind, flow, state),
+            shown=shown,
+        )
 
     def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:
         """None: the answer of a language model is no source of values. It repeats its input, or makes values up."""

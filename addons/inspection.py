@@ -178,7 +178,7 @@ class Inspector:
     """Makes an Inspection where the policies of a decision look at the answer."""
 
     def __init__(self, evaluator: Evaluator, limits: AnswerLimits) -> None:
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self._limits = limits
 
     def inspection(
@@ -190,7 +190,7 @@ class Inspector:
         request_id: str,
         help_url: str | None = None,
     ) -> Inspection | None:
-        judge = answer_judge(self._evaluator, organization, action)
+        judge = answer_judge(self.evaluator, organization, action)
         if judge is None:
             return None
         return Inspection(

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.connection import Connection as Wire
@@ -31,6 +31,9 @@ from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
 from headgate.protocols.mcp import McpExchange
+
+if TYPE_CHECKING:
+    from addons.socket_messages import SocketMessages
 
 _FLOW: Final = "_headgate_flow"
 _CLIENT: Final = "_headgate_client"
@@ -155,6 +158,8 @@ class FlowState:
     """The page about the recorded call, for refusals; set once the call is on record."""
     shown_answer: ShownAnswer | None = None
     """Set before the request is allowed, where a policy asks what agents were shown."""
+    socket: "SocketMessages | None" = None
+    """Set before the request is allowed, where it opens a WebSocket."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
     inspection: Inspection | None = None

@@ -183,8 +183,23 @@ def check_meaning(seen: dict[bytes, bytes], data: RequestData) -> None:
         # RFC 9113 deprecates it and a server may ignore it, so the request goes on without (Java's client sends it).
         for header in ("upgrade", "http2-settings", "connection"):
             data.headers.pop(header, None)
+    elif upgrade == b"websocket" and _is_handshake(data):
+        return
     elif upgrade:
         name = upgrade.decode("ascii", "replace")[:40]
         raise ProtocolRefusedError(
             f"an upgrade to {name} is refused: the gate cannot inspect what would follow", details={"upgrade": name}
         )
+
+
+def _is_handshake(data: RequestData) -> bool:
+    """RFC 6455, 4.1: a GET of HTTP/1.1, without a body, in the one version of the protocol."""
+    headers = data.headers
+    return (
+        data.method == b"GET"
+        and data.http_version == b"HTTP/1.1"
+        and headers.get("sec-websocket-version") == "13"
+        and "sec-websocket-key" in headers
+        and "content-length" not in headers
+        and "transfer-encoding" not in headers
+    )

@@ -1,4 +1,7 @@
-"""The type of what mitmproxy's layers are made of, and the one command that is the gate's own."""
+"""The type of what mitmproxy's layers are made of, and the commands that are the gate's own."""
+
+import math
+from collections.abc import Coroutine
 
 from mitmproxy.proxy import commands, layer
 
@@ -11,3 +14,16 @@ class TunnelOpened(commands.Command):
 
     def __init__(self, inner: layer.Layer) -> None:
         self.inner = inner
+
+
+class Awaited(commands.RequestWakeup):
+    """Something that the layer waits for without standing still: a ``Wakeup`` comes when it has ended, in whatever way.
+
+    ``stops_reading``: no more is read from the client until then. A layer that has ended cancels nothing itself; the
+    end of the connection does.
+    """
+
+    def __init__(self, coroutine: Coroutine[object, object, None], *, stops_reading: bool = False) -> None:
+        super().__init__(delay=math.inf)
+        self.coroutine = coroutine
+        self.stops_reading = stops_reading

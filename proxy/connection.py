@@ -22,7 +22,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
-from proxy.commands import TunnelOpened
+from proxy.commands import Awaited, TunnelOpened
 from proxy.cycles import take_apart
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
 from proxy.turns import Timed, Turns
@@ -234,6 +234,8 @@ class GateConnection(server.LiveConnectionHandler):
             task = self._tasks.start(self.open_connection(command), name="server connection")
             if (io := self.transports.get(command.connection)) is not None:
                 io.handler = task
+        elif isinstance(command, Awaited):
+            self.wakeup_timer.add(self._tasks.start(self._await(command), name="awaited"))
         elif isinstance(command, commands.RequestWakeup) and not command.delay:
             self.behind += 1
             self.caught_up.clear()
@@ -284,6 +286,21 @@ class GateConnection(server.LiveConnectionHandler):
             self.behind -= 1
             if not self.behind:
                 self.caught_up.set()
+            self.wakeup_timer.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    async def _await(self, request: Awaited) -> None:
+        """Its coroutine keeps what came of it, failures included; what ends the connection cancels it."""
+        if request.stops_reading:
+            self.behind += 1
+            self.caught_up.clear()
+        try:
+            await request.coroutine
+            await self.server_event(events.Wakeup(request))
+        finally:
+            if request.stops_reading:
+                self.behind -= 1
+                if not self.behind:
+                    self.caught_up.set()
             self.wakeup_timer.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     def _write(self, writer: StreamWriter, data: bytes) -> None:

@@ -30,7 +30,7 @@ from addons.verdict import client_state
 from headgate.connections.credential import ShownCertificate
 from proxy.budget import BufferBudget
 from proxy.client_certificate import GateHttpConnection, ShowingServer
-from proxy.commands import Commands
+from proxy.commands import Awaited, Commands
 from proxy.cycles import empty
 from proxy.http1 import GateHttp1Server
 from proxy.http2 import GateHttp2Server
@@ -84,7 +84,7 @@ class GateHttpLayer(HttpLayer):
         """As mitmproxy's, which asks of each command, in turn, whether it is one of seven kinds. Most are none."""
         for command in child.handle_event(event):
             kind = type(command)
-            if command.blocking or kind is commands.RequestWakeup:
+            if command.blocking or kind is commands.RequestWakeup or kind is Awaited:
                 self.command_sources[command] = child
             if kind not in ROUTED:
                 yield command

@@ -19,7 +19,7 @@ FROZEN: Final[Mapping[str, object]] = MappingProxyType(
         "server": False,  # proxy.listener listens
         "connection_strategy": "lazy",  # eager dials before any request is seen
         "rawtcp": False,
-        "websocket": False,
+        "websocket": True,  # the handshake is decided, and each message (proxy.websocket)
         "http2": True,
         "http3": False,
         "validate_inbound_headers": True,

@@ -38,8 +38,9 @@ from headgate.kernel.errors import (
 from proxy.budget import BufferBudget
 from proxy.carrying_stream import CarryingStream
 from proxy.client_certificate import GateHttpConnection
-from proxy.commands import Commands, TunnelOpened
+from proxy.commands import Awaited, Commands, TunnelOpened
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
+from proxy.websocket import GateWebsocket
 
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused upload is read and dropped, so that its sender sees the answer instead of a
@@ -108,6 +109,23 @@ class GateStream(CarryingStream):
             yield self._keep_alive
         yield from super().state_consume_request_body(event)
 
+    def flow_done(self) -> Commands[None]:
+        """As mitmproxy does it, with the gate's own layer of a WebSocket."""
+        if not self.flow.websocket:
+            yield from super().flow_done()
+            return
+        state = flow_state(self.flow)
+        if state.socket is None:
+            self.client_state = self.server_state = self.state_errored
+            yield commands.CloseConnection(self.context.server)
+            yield commands.CloseConnection(self.context.client)
+            return
+        state.socket.echoes = state.echoes
+        self.child_layer = GateWebsocket(self.context, self.flow, state.socket, self._budget)
+        self._handle_event = self.passthrough
+        yield from self.child_layer.handle_event(events.Start())
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
     def handle_connect_finish(self) -> Commands[None]:
         """A tunnel on the bare connection is the connection from now on: mitmproxy would still pass all of it, command
         by command, through the layers that opened it. Inside TLS to the proxy itself they are needed."""
@@ -155,7 +173,11 @@ class GateStream(CarryingStream):
     def _handle_event_with_body(self, event: events.Event) -> Commands[None]:
         """In place of ``handle_event`` for requests with a body, and answers that are inspected: a deadline, and
         something to give back at the end."""
-        if isinstance(event, events.Wakeup) and self._handle_event != self._lingering:
+        if (
+            isinstance(event, events.Wakeup)
+            and not isinstance(event.command, Awaited)
+            and self._handle_event != self._lingering
+        ):
             if self.answer_is_late(event):
                 yield from self.withhold_late_answer()
                 self._release_if_done()

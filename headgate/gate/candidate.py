@@ -12,8 +12,9 @@ from headgate.connections.choose import ConnectionBook, choose
 from headgate.connections.model import Connection
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.kernel.canonical_json import canonical_bytes
-from headgate.protocols.draft import ActionDraft
+from headgate.protocols.draft import ActionDraft, ReadCall
 from headgate.protocols.mcp import McpExchange, McpId
+from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class ReadAction:
     host: str
     mcp: McpExchange | None
     expected_status: Callable[[int], bool]
+    handshake: ReadCall | None = None
+    """Of a WebSocket: its messages are decided with its address."""
 
     @property
     def mcp_id(self) -> McpId | None:
@@ -72,7 +75,10 @@ class ReadAction:
 def read_action(candidate: Candidate) -> ReadAction:
     draft = candidate.draft
     host = "" if draft.call is None else draft.call.host
-    return ReadAction(candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status)
+    handshake = draft.read_call if draft.tool == WEBSOCKET_TOOL else None
+    return ReadAction(
+        candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status, handshake
+    )
 
 
 def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:

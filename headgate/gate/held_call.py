@@ -26,7 +26,7 @@ class Pending:
     requirements: tuple[Requirement, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
     policies of its last decision say of keeping it for review."""

@@ -29,6 +29,7 @@ _LINES: Final = frozenset(
     }
 )
 _BODYLESS_STATUS: Final = frozenset({204, 304})
+_SWITCHING_PROTOCOLS: Final = 101
 
 
 class StreamKind(StrEnum):
@@ -59,6 +60,11 @@ class AnswerHead:
     @property
     def is_coded(self) -> bool:
         return self.coding not in ("", "identity")
+
+    @property
+    def opens_websocket(self) -> bool:
+        """Its messages are inspected one by one (``addons.socket_messages``)."""
+        return self.status == _SWITCHING_PROTOCOLS and _joined(self.fields, b"upgrade").lower() == "websocket"
 
     @property
     def stream(self) -> StreamKind | None:
@@ -94,7 +100,7 @@ def parse_answer_head(
 
 def objection_to(head: AnswerHead, *, max_bytes: int) -> str | None:
     """Why the answer cannot be inspected at all, whatever its body holds; None: it can be tried."""
-    if head.status < 200:
+    if head.status < 200 and not head.opens_websocket:
         return f"an answer {head.status} changes the protocol, and what follows cannot be inspected"
     if head.bodyless:
         return None

@@ -29,7 +29,7 @@ from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, Protocol
 from headgate.tools.params import map_params, with_host_param
-from headgate.tools.recognised import recognised_draft
+from headgate.tools.recognised import recognised_draft, websocket_draft
 
 _SHORT_DOCUMENT_BYTES: Final = 1 << 10
 
@@ -67,7 +67,7 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
         if message is not None:
             # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
-    draft = recognised_draft(read_call, headers, body)
+    draft = websocket_draft(read_call, headers, body) or recognised_draft(read_call, headers, body)
     return generic_draft(read_call, body) if draft is None else draft
 
 
@@ -81,6 +81,9 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
         reading = BodyReading.JSON
     body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
     read_call = make_read_call(call, path, query, headers, body)
+    socket = websocket_draft(read_call, headers, body)
+    if socket is not None:
+        return socket
     if match is not None:
         if match.entries[0].protocol is Protocol.GRAPHQL:
             return graphql_draft(match, read_call, query, body, catalogue)

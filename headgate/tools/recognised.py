@@ -11,10 +11,11 @@ from headgate.protocols import llm
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.headers import Headers
+from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_handshake
 from headgate.tools.generic import call_params
 
 LLM_TOOL: Final = "llm"
-RECOGNISED_TOOLS: Final = frozenset({LLM_TOOL})
+RECOGNISED_TOOLS: Final = frozenset({LLM_TOOL, WEBSOCKET_TOOL})
 """Names that no catalogue may take."""
 
 
@@ -24,6 +25,13 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
         is_labelled = headers.content_type is not None and not body.type_mismatch
         return _llm_draft(read_call, headers, body) if is_labelled else None
     return None
+
+
+def websocket_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    """Also at hosts that a catalogue covers: what an entry says of a GET is not what a socket does."""
+    if body.kind is not BodyKind.NONE or not is_handshake(read_call.call.method, headers.shown):
+        return None
+    return handshake_draft(read_call, call_params(read_call, body))
 
 
 def _llm_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:

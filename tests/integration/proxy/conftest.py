@@ -52,6 +52,8 @@ class Upstream:
         self.written_bytes = 0
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
+        self.rest: list[bytes] = []
+        """What a connection brought after its last request."""
         self.scripts: dict[bytes, list[bytes]] = {}
         self.gate = asyncio.Event()
         self.port = 0
@@ -67,7 +69,9 @@ class Upstream:
                 path = head.split(b" ", 2)[1]
                 if not await (self._play(path, writer) if path in self.scripts else self._answer(path, head, writer)):
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except asyncio.IncompleteReadError as end:
+            self.rest.append(end.partial)
+        except ConnectionError:
             pass
         finally:
             writer.close()

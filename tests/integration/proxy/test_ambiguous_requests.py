@@ -123,8 +123,20 @@ INSIDE = {
         "REQUEST_AMBIGUOUS",
     ),
     "other expectation": ("GET / HTTP/1.1\r\nHost: {host}\r\nExpect: 200-ok\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
-    "WebSocket": (
+    "WebSocket by POST": (
+        "POST / HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 0\r\n\r\n",
+        403,
+        "PROTOCOL_REFUSED",
+    ),
+    "WebSocket with a body": (
         "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nContent-Length: 1\r\n\r\nx",
+        403,
+        "PROTOCOL_REFUSED",
+    ),
+    "another version of WebSocket": (
+        "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
         403,
         "PROTOCOL_REFUSED",
@@ -196,7 +208,7 @@ PLAIN = {
     "CONNECT with a body": ("CONNECT {host} HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd", 400),
     "CONNECT with userinfo": ("CONNECT a@{host} HTTP/1.1\r\n\r\n", 400),
     "CONNECT without a port": ("CONNECT 127.0.0.1 HTTP/1.1\r\n\r\n", 400),
-    "WebSocket": (
+    "WebSocket without a version": (
         "GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
         403,
     ),

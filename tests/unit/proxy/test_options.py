@@ -39,7 +39,7 @@ def test_what_is_required_is_set(options, tmp_path) -> None:
         {"allow_hosts": ["example.com"]},
         {"tcp_hosts": [".*"]},
         {"rawtcp": True},
-        {"websocket": True},
+        {"websocket": False},
         {"connection_strategy": "eager"},
         {"stream_large_bodies": "1k"},
         {"ssl_verify_upstream_trusted_ca": None},

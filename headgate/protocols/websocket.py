@@ -1,0 +1,74 @@
+"""WebSocket (RFC 6455): the opening handshake, and each message that a client sends, as an action.
+
+Pure. A message is decided with the address of its handshake: ``input.http`` is the handshake's.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
+from headgate.kernel.errors import ValidationError
+from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, make_draft
+
+WEBSOCKET_TOOL: Final = "websocket"
+CONNECT: Final = "connect"
+SEND: Final = "send"
+_VERSION: Final = "13"
+_TEXT_CHARACTERS_MAX: Final = 64 << 10
+
+
+def is_handshake(method: str, headers: JsonObject) -> bool:
+    """Of what ``headers`` shows (RFC 6455, 4.1); ``addons.wellformed`` has refused other upgrades."""
+    upgrade = headers.get("upgrade")
+    return (
+        method == "GET"
+        and isinstance(upgrade, str)
+        and upgrade.lower() == WEBSOCKET_TOOL
+        and headers.get("sec-websocket-version") == _VERSION
+    )
+
+
+def handshake_draft(read_call: ReadCall, params: JsonObject) -> ActionDraft:
+    """As any GET a read: what the address says leaves, and what follows is decided message by message."""
+    return make_draft(
+        tool=WEBSOCKET_TOOL,
+        operation=CONNECT,
+        params=params,
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=Effect.READ,
+    )
+
+
+def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> ActionDraft:
+    """``params``: ``host``, ``port``, ``path``, ``kind`` (``json``, ``text``, ``binary``) and ``message``: the value,
+    the text, or of a binary message its size and SHA-256. Raises ValidationError."""
+    digest = sha256_hex(content)
+    kind, message = _read(content, digest, is_text=is_text)
+    call = handshake.call
+    params: JsonObject = {
+        "host": call.host,
+        "port": call.port,
+        "path": handshake.path,
+        "kind": kind,
+        "message": message,
+    }
+    return make_draft(
+        tool=WEBSOCKET_TOOL,
+        operation=SEND,
+        params=params,
+        source=Source.PROXY,
+        read_call=replace(handshake, covered_body_sha256=digest),
+        effect=Effect.WRITE,
+    )
+
+
+def _read(content: bytes, digest: str, *, is_text: bool) -> tuple[str, JsonValue]:
+    if is_text and len(content) <= _TEXT_CHARACTERS_MAX:
+        text = content.decode()
+        try:
+            value = parse_strict(content) if content[:1] in (b"{", b"[") else None
+        except ValidationError:
+            value = None
+        return ("text", text) if value is None else ("json", value)
+    return ("text" if is_text else "binary"), {"size": len(content), "sha256": digest}

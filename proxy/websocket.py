@@ -1,0 +1,259 @@
+"""WebSockets (RFC 6455) between an agent and a server: each message whole, in order, and only after its verdict.
+
+mitmproxy's layer stands still while a hook waits, keeps every message, and knows no limit of their size. Here a message
+that waits for a person stops neither what comes from the server nor pings, messages are forgotten once they are sent,
+and what one frame inflates to is bounded. What a client could say without a decision does not pass: payloads of pings
+and pongs, the reason of a close, the lengths of fragments. A ping is answered here; the other side gets an empty one.
+
+Extends an internal class of mitmproxy; see ``proxy.layers``.
+"""
+
+import asyncio
+import zlib
+from collections import deque
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from traceback import format_exception
+from typing import Any, Final
+
+import structlog
+import wsproto.extensions
+import wsproto.utilities
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.websocket import WebsocketConnection, WebsocketLayer
+from wsproto.connection import ConnectionState, ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, TextMessage
+from wsproto.frame_protocol import CloseReason
+
+from addons.metrics import GATE_FAILURES
+from addons.refusal import reason_phrase
+from addons.socket_messages import MESSAGE_BYTES_MAX, SocketMessages
+from addons.verdict import client_state, flow_state
+from headgate.gate.admitted import Admitted
+from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, RateLimitedError, UnavailableError
+from proxy.budget import BufferBudget
+from proxy.commands import Awaited, Commands
+
+_log = structlog.get_logger(__name__)
+
+DECIDED_AT_ONCE_MAX: Final = 32
+"""Messages of one client that are decided or held; no more is read from it until one of them has gone."""
+_INFLATED_BYTES_MAX: Final = 4 << 20
+_REASON_BYTES_MAX: Final = 123  # RFC 6455, 5.5
+_TRY_AGAIN_LATER: Final = 1013
+_INTERNAL_ERROR: Final = 1011
+
+
+class _BoundedDeflate(wsproto.extensions.PerMessageDeflate):
+    """RFC 7692: what one stretch of a frame inflates to is bounded."""
+
+    def frame_inbound_payload_data(self, proto: Any, data: bytes) -> bytes | CloseReason:
+        if not self._inbound_compressed or not self._inbound_is_compressible or self._decompressor is None:
+            return data
+        try:
+            inflated = self._decompressor.decompress(bytes(data), _INFLATED_BYTES_MAX)
+        except zlib.error:
+            return CloseReason.INVALID_FRAME_PAYLOAD_DATA
+        return CloseReason.MESSAGE_TOO_BIG if self._decompressor.unconsumed_tail else inflated
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A message from its last byte to its sending."""
+
+    content: bytes
+    is_text: bool
+    is_done: bool = False
+    admitted: Admitted | None = None
+    failure: BaseException | None = None
+
+
+class GateWebsocket(WebsocketLayer):
+    """From the answer to the handshake to the end of both connections."""
+
+    def __init__(self, context: Context, flow: HTTPFlow, messages: SocketMessages, budget: BufferBudget) -> None:
+        super().__init__(context, flow)
+        self._messages = messages
+        self._budget = budget
+        self._parts: dict[bool, list[bytes]] = {True: [], False: []}
+        self._sizes = {True: 0, False: 0}
+        self._queues: dict[bool, deque[_Waiting]] = {True: deque(), False: deque()}
+        self._closing: tuple[CloseConnection, bool] | None = None
+        self._is_over = False
+
+    def start(self, event: events.Event) -> Commands[None]:
+        response = self.flow.response
+        offered = "" if response is None else response.headers.get("sec-websocket-extensions", "")
+        extensions: dict[ConnectionType, list[wsproto.extensions.Extension]] = {
+            ConnectionType.SERVER: [],
+            ConnectionType.CLIENT: [],
+        }
+        for one in wsproto.utilities.split_comma_header(offered.encode("ascii", "replace")) if offered else ():
+            if one.split(";", 1)[0].strip() != _BoundedDeflate.name:
+                yield from self._over(CloseConnection(CloseReason.MANDATORY_EXT))
+                return
+            for side in extensions.values():
+                deflate = _BoundedDeflate()
+                deflate.finalize(one)
+                side.append(deflate)
+        self.client_ws = WebsocketConnection(
+            ConnectionType.SERVER, extensions[ConnectionType.SERVER], conn=self.context.client
+        )
+        self.server_ws = WebsocketConnection(
+            ConnectionType.CLIENT, extensions[ConnectionType.CLIENT], conn=self.context.server
+        )
+        self._handle_event = self.relay_messages  # type: ignore[method-assign] # as mitmproxy's own
+
+    _handle_event = start
+
+    def relay_messages(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.DataReceived | events.ConnectionClosed):
+            from_client = event.connection == self.context.client
+            source = self.client_ws if from_client else self.server_ws
+            source.receive_data(event.data if isinstance(event, events.DataReceived) else None)
+            for one in source.events():
+                yield from self._read(one, from_client=from_client)
+                if self._is_over:
+                    return
+        yield from self._forward()
+
+    def done(self, event: events.Event) -> Commands[None]:
+        yield from ()
+
+    def _read(self, event: Event, *, from_client: bool) -> Commands[None]:
+        source, other = (self.client_ws, self.server_ws) if from_client else (self.server_ws, self.client_ws)
+        if isinstance(event, Message):
+            yield from self._read_part(event, from_client=from_client)
+        elif isinstance(event, Ping):
+            yield source.send2(event.response())
+            yield other.send2(Ping())
+        elif isinstance(event, CloseConnection):
+            self._closing = (event, from_client)
+            if from_client:
+                self._messages.leave()
+            if event.code == CloseReason.ABNORMAL_CLOSURE:
+                yield from self._over(CloseConnection(CloseReason.GOING_AWAY))
+
+    def _read_part(self, event: Message[Any], *, from_client: bool) -> Commands[None]:
+        part = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
+        parts = self._parts[from_client]
+        parts.append(part)
+        self._sizes[from_client] += len(part)
+        if self._sizes[from_client] > MESSAGE_BYTES_MAX:
+            yield from self._refuse(PayloadTooLargeError(f"a message is larger than {MESSAGE_BYTES_MAX} bytes"))
+        elif event.message_finished:
+            waiting = _Waiting(b"".join(parts), isinstance(event, TextMessage))
+            self._parts[from_client], self._sizes[from_client] = [], 0
+            yield from self._arrived(waiting, from_client=from_client)
+
+    def _arrived(self, waiting: _Waiting, *, from_client: bool) -> Commands[None]:
+        queue = self._queues[from_client]
+        if from_client:
+            if not self._budget.reserve(client_state(self.context.client), len(waiting.content)):
+                yield from self._refuse(UnavailableError("the gate holds as many messages as it may"))
+                return
+            queue.append(waiting)
+            yield Awaited(self._decide(waiting), stops_reading=len(queue) >= DECIDED_AT_ONCE_MAX)
+            return
+        waiting.content = self._messages.received(waiting.content)
+        queue.append(waiting)
+        if self._messages.inspects:
+            client_state(self.context.client).inspecting[flow_state(self.flow)] = self.context.server
+            yield Awaited(self._kept(waiting, self._inspect(waiting)))
+        else:
+            waiting.is_done = True
+
+    def _decide(self, waiting: _Waiting) -> Coroutine[object, object, None]:
+        return self._kept(waiting, self._admit(waiting))
+
+    async def _admit(self, waiting: _Waiting) -> None:
+        waiting.admitted = await self._messages.decide(waiting.content, is_text=waiting.is_text)
+
+    async def _inspect(self, waiting: _Waiting) -> None:
+        await self._messages.inspect(waiting.content, is_text=waiting.is_text)
+
+    async def _kept(self, waiting: _Waiting, verdict: Coroutine[object, object, None]) -> None:
+        """Whatever it raises refuses the message."""
+        try:
+            await verdict
+        except asyncio.CancelledError:
+            self._abandon()  # the connection has ended, and nothing is sent any more
+            raise
+        except BaseException as failure:  # noqa: BLE001 - also an exit must not let the message through
+            waiting.failure = failure
+        waiting.is_done = True
+        if self._is_over:
+            self._abandon()
+
+    def _forward(self) -> Commands[None]:
+        """What has its verdict, in the order in which it came."""
+        for from_client, queue in self._queues.items():
+            other = self.server_ws if from_client else self.client_ws
+            while queue and queue[0].is_done and not self._is_over:
+                waiting = queue[0]
+                if waiting.failure is not None or (from_client and waiting.admitted is None):
+                    yield from self._refuse(waiting.failure)
+                    return
+                if other.state not in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
+                    break
+                queue.popleft()
+                text = waiting.content.decode(errors="replace") if waiting.is_text else None
+                yield other.send2(BytesMessage(waiting.content) if text is None else TextMessage(text))
+                if waiting.admitted is not None:
+                    self._messages.sent(waiting.admitted, len(waiting.content))
+                    self._budget.release(client_state(self.context.client), len(waiting.content))
+        if not self._queues[False]:
+            self._read_on()
+        if self._closing is not None and not self._is_over:
+            event, from_client = self._closing
+            if not self._queues[from_client]:
+                yield from self._over(CloseConnection(event.code, None if from_client else event.reason))
+
+    def _refuse(self, failure: BaseException | None) -> Commands[None]:
+        """Both connections end; the client's says why."""
+        code, reason = _INTERNAL_ERROR, "the gate failed while it decided about this message"
+        if isinstance(failure, HeadgateError):
+            code, reason = _close_code(failure), reason_phrase(failure)
+        else:
+            GATE_FAILURES.labels(hook="websocket_message").inc()
+            lines = "no verdict" if failure is None else "".join(format_exception(failure))
+            _log.error("gate_failed", hook="websocket_message", error=repr(failure), traceback=lines)
+        told = CloseConnection(code, reason[:_REASON_BYTES_MAX])
+        yield from self._over(CloseConnection(CloseReason.GOING_AWAY), told)
+
+    def _over(self, to_server: CloseConnection, to_client: CloseConnection | None = None) -> Commands[None]:
+        self._is_over = True
+        self._messages.leave()
+        self._abandon()
+        self._read_on()
+        for name, close in (("server_ws", to_server), ("client_ws", to_client or to_server)):
+            socket: WebsocketConnection | None = getattr(self, name, None)
+            if socket is not None and socket.state in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
+                yield socket.send2(close)
+        yield commands.CloseConnection(self.context.server)
+        yield commands.CloseConnection(self.context.client)
+        self.flow.live = False
+        self._handle_event = self.done  # type: ignore[method-assign] # as mitmproxy's own
+
+    def _abandon(self) -> None:
+        """What was admitted and not sent ends as not sent."""
+        self._is_over = True
+        for waiting in self._queues[True]:
+            admitted, waiting.admitted = waiting.admitted, None
+            if admitted is not None:
+                self._messages.not_sent(admitted)
+
+    def _read_on(self) -> None:
+        """From the server."""
+        state = client_state(self.context.client)
+        if state.inspecting.pop(flow_state(self.flow), None) is not None:
+            state.wake_readers()
+
+
+def _close_code(error: HeadgateError) -> int:
+    """RFC 6455, 7.4.1, and 1013 of the registry that it names."""
+    if isinstance(error, PayloadTooLargeError):
+        return CloseReason.MESSAGE_TOO_BIG
+    return _TRY_AGAIN_LATER if isinstance(error, RateLimitedError | UnavailableError) else CloseReason.POLICY_VIOLATION

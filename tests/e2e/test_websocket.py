@@ -1,0 +1,218 @@
+"""WebSockets through the gate: the handshake is an action, and so is each message before the server gets it."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from tests.e2e.clients import Administrator, Agent
+from tests.e2e.socket_server import SocketServer, serving
+from tests.e2e.waiting import wait_for
+
+ALLOWED = """package e2e.sockets
+
+mine if input.tool == "websocket"
+
+allow if mine
+
+deny contains "never this" if {
+	mine
+	contains(json.marshal(input.params), "forbidden")
+}
+
+require_approval contains "a person decides" if {
+	mine
+	contains(json.marshal(input.params), "ask")
+}
+
+approval := {"hold_seconds": 60}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(certificates: tuple[Path, Path]) -> Iterator[SocketServer]:
+    with serving(certificates[1]) as started:
+        yield started
+
+
+@pytest.fixture
+def allowed(administrator: Administrator) -> Iterator[None]:
+    with administrator.policy(ALLOWED, priority=1):
+        yield
+
+
+def sent(administrator: Administrator, path: str) -> list[dict[str, Any]]:
+    """The handshake and the messages, oldest first, with what was asked for."""
+    return [one | {"params": one["request"]["params"]} for one in administrator.actions_of(path)]
+
+
+@contextmanager
+def socket(agent: Agent, url: str, **options) -> Iterator[ClientConnection]:
+    proxy = agent.proxy_url.replace("http://", f"http://agent:{agent.key}@")
+    with connect(url, proxy=proxy, ssl=agent.trust, open_timeout=30, max_size=None, **options) as connection:
+        yield connection
+
+
+def closed(connection: ClientConnection) -> tuple[int, str]:
+    """With what code and reason the gate ended it."""
+    with pytest.raises(ConnectionClosed) as ended:
+        while True:
+            connection.recv(timeout=60)
+    frame = ended.value.rcvd
+    assert frame is not None
+    return frame.code, frame.reason
+
+
+@pytest.mark.parametrize("compression", ["deflate", None])
+def test_messages_pass_both_ways_and_each_is_on_record(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, compression: str | None
+) -> None:
+    messages: list[str | bytes] = ["hello", '{"method": "subscribe", "id": 1}', b"\x00\xff" * 300, "ü" * 30_000, ""]
+    with socket(agent, server.url + path, compression=compression) as connection:
+        for message in messages:
+            connection.send(message)
+        for message in messages:
+            is_same = connection.recv(timeout=30) == message
+            assert is_same  # without a diff of what is large
+    actions = sent(administrator, path)
+    assert [one["operation"] for one in actions] == ["connect", *["send"] * len(messages)]
+    settled = [administrator.settled(one["id"])["status"] for one in actions]
+    assert settled == ["completed"] * len(actions)
+    # They are decided side by side, and so recorded in any order.
+    asked = [one["params"] for one in actions[1:]]
+    assert sorted(one["kind"] for one in asked) == ["binary", "json", "text", "text", "text"]
+    assert {"method": "subscribe", "id": 1} in [one["message"] for one in asked]
+
+
+def test_a_denied_handshake_opens_nothing(
+    administrator: Administrator, agent: Agent, server: SocketServer, path: str
+) -> None:
+    deny = 'package e2e.sockets\n\ndeny contains "no sockets" if input.tool == "websocket"\n'
+    with (
+        administrator.policy(deny, priority=1),
+        pytest.raises(InvalidStatus) as refused,
+        socket(agent, server.url + path),
+    ):
+        pass
+    assert refused.value.response.status_code == 403
+    assert b"no sockets" in refused.value.response.body
+
+
+def test_a_denied_message_closes_and_never_arrives(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    with socket(agent, server.url + path) as connection:
+        connection.send("before " + path)
+        connection.send("forbidden " + path)
+        connection.send("after " + path)
+        code, reason = closed(connection)
+    denied = [one for one in sent(administrator, path) if one["status"] == "denied"]
+    assert (code, reason) == (1008, f"Denied by policy {denied[0]['id']}")
+    mine = [one for one in server.received if path in str(one)]
+    assert mine == ["before " + path]
+    after = [one for one in sent(administrator, path) if "after" in str(one["params"])]
+    assert [administrator.settled(one["id"])["status"] for one in after] in (["failed"], [])
+
+
+@pytest.mark.parametrize("decision", ["approve", "deny"])
+def test_a_held_message_delays_those_behind_it(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, decision: str
+) -> None:
+    with socket(agent, server.url + path, ping_interval=1, ping_timeout=5) as connection:
+        connection.send("ask " + path)
+        connection.send("behind " + path)
+        approval = administrator.pending(path)
+        with pytest.raises(TimeoutError):
+            connection.recv(timeout=8)  # longer than the client waits for its pongs
+        assert not [one for one in server.received if path in str(one)]
+        if decision == "approve":
+            administrator.approve(approval["id"])
+            assert [connection.recv(timeout=30) for _ in range(2)] == ["ask " + path, "behind " + path]
+        else:
+            administrator.deny(approval["id"], "no")
+            assert closed(connection) == (1008, f"Denied by reviewer {approval['id']}")
+    expected = ["ask " + path, "behind " + path] if decision == "approve" else []
+    assert [one for one in server.received if path in str(one)] == expected
+
+
+def test_a_held_message_of_a_client_that_left_is_not_sent(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    with socket(agent, server.url + path) as connection:
+        connection.send("ask " + path)
+        approval = administrator.pending(path)
+    administrator.approve(approval["id"])
+    assert administrator.approval(approval["id"])["status"] == "approved"
+    assert not [one for one in server.received if path in str(one)]
+
+
+def test_what_nobody_decided_does_not_pass(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
+    server.closes.clear()
+    with socket(agent, server.url + path) as connection:
+        assert connection.ping("a secret").wait(30)
+        connection.send(iter(["in ", "pieces ", path]))
+        assert connection.recv(timeout=30) == "in pieces " + path
+        connection.close(1000, "a secret")
+    assert wait_for(lambda: server.closes, "the server sees the end")[-1] == (1000, "")
+
+
+def test_a_message_that_is_too_large(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
+    with socket(agent, server.url + path) as connection:
+        connection.send(b"x" * (1 << 20))
+        assert len(connection.recv(timeout=30)) == 1 << 20
+        connection.send("x" * ((1 << 20) + 1))
+        assert closed(connection) == (1009, "Payload too large")
+
+
+def test_what_the_server_sends_is_inspected(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    server.answers["leak " + path] = "write to maria.keller@example.com"
+    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "deny"}
+    scope = {"tools": ["websocket"], "direction": "response"}
+    made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": scope})
+    try:
+        with socket(agent, server.url + path) as connection:
+            connection.send("hello")
+            assert connection.recv(timeout=30) == "hello"
+            connection.send("leak " + path)
+            code, reason = closed(connection)
+    finally:
+        administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    connected = sent(administrator, path)[0]
+    assert (code, reason) == (1008, f"Answer withheld {connected['id']}")
+
+
+def test_a_stop_ends_what_is_open(
+    administrator: Administrator, instance, server: SocketServer, allowed: None, path: str
+) -> None:
+    created = administrator.new_agent("talks")
+    with (
+        closing(Agent(instance, key=created["api_key"]["key"])) as agent,
+        socket(agent, server.url + path) as connection,
+    ):
+        connection.send("before " + path)
+        assert connection.recv(timeout=30) == "before " + path
+        stop = {"scope": "agent", "target": created["id"], "reason": "a test", "stopped": True}
+        assert administrator.api.put("/admin/settings/kill-switch", json=stop).status_code == 200
+        connection.send("after " + path)
+        code, _ = closed(connection)
+    assert code == 1008
+    assert [one for one in server.received if path in str(one)] == ["before " + path]
+
+
+def test_many_sockets_at_once(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
+    def talk(number: int) -> list[str | bytes]:
+        with socket(agent, f"{server.url}{path}") as connection:
+            for count in range(20):
+                connection.send(f"{number} {count}")
+            return [connection.recv(timeout=60) for _ in range(20)]
+
+    with ThreadPoolExecutor(8) as pool:
+        for number, answers in enumerate(pool.map(talk, range(8))):
+            assert answers == [f"{number} {count}" for count in range(20)]

@@ -1,0 +1,208 @@
+"""Whatever goes wrong while a message is decided or inspected: it does not arrive, and the socket ends."""
+
+import asyncio
+import zlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, Event, Message, TextMessage
+
+from addons.verdict import flow_state
+from headgate.kernel.errors import RateLimitedError, UnavailableError
+
+PATH = "/socket"
+HANDSHAKE = (
+    "GET /socket HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{fields}\r\n"
+)
+SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+
+
+@dataclass
+class Messages:
+    """In place of the decisions: they end as a test wants. ``ended``: what was told of each that was admitted."""
+
+    failure: BaseException | None = None
+    inspection_failure: BaseException | None = None
+    inspects: bool = False
+    wait: asyncio.Event | None = None
+    echoes: None = None
+    left: int = 0
+    ended: list[str] = field(default_factory=list)
+
+    def leave(self) -> None:
+        self.left += 1
+
+    async def decide(self, content: bytes, *, is_text: bool) -> Any:
+        if self.wait is not None:
+            await self.wait.wait()
+        if self.failure is not None:
+            raise self.failure
+        return content
+
+    def sent(self, admitted: Any, size_bytes: int) -> None:
+        self.ended.append("sent")
+
+    def not_sent(self, admitted: Any) -> None:
+        self.ended.append("not sent")
+
+    def received(self, content: bytes) -> bytes:
+        return content
+
+    async def inspect(self, content: bytes, *, is_text: bool) -> None:
+        if self.inspection_failure is not None:
+            raise self.inspection_failure
+
+
+@dataclass
+class Opened:
+    """A socket whose handshake has been answered, as its client holds it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    running: Any
+    socket: Connection = field(default_factory=lambda: Connection(ConnectionType.CLIENT))
+
+    def send(self, *messages: Event) -> None:
+        self.writer.write(b"".join(self.socket.send(one) for one in messages))
+
+    async def events(self) -> list[Event]:
+        """All until the end of the connection."""
+        found: list[Event] = []
+        async with asyncio.timeout(30):
+            while data := await self.reader.read(65536):
+                self.socket.receive_data(data)
+                found += self.socket.events()
+        self.writer.close()
+        await self.running.settled()
+        return found
+
+    def arrived(self) -> list[Event]:
+        """What reached the server, its connection's end included."""
+        socket = Connection(ConnectionType.SERVER)
+        found: list[Event] = []
+        for data in self.running.upstream.rest:
+            socket.receive_data(data)
+            found += socket.events()
+        return found
+
+
+@pytest.fixture
+def opened(start):
+    async def begin(messages: Messages | None, answer: bytes = b"", fields: bytes = b"") -> Opened:
+        running = await start()
+        running.upstream.scripts[PATH.encode()] = [SWITCHED + fields + b"\r\n" + answer]
+
+        async def before(flow) -> None:
+            flow_state(flow).socket = messages
+
+        running.decide.before = before
+        reader, writer = await running.tunnel()
+        writer.write(HANDSHAKE.format(host=f"127.0.0.1:{running.upstream.port}", fields="").encode())
+        async with asyncio.timeout(30):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+        return Opened(reader, writer, running)
+
+    return begin
+
+
+def _code(events: list[Event]) -> int:
+    [close] = [event for event in events if isinstance(event, CloseConnection)]
+    return close.code
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (RuntimeError("a fault"), 1011),
+        (MemoryError(), 1011),
+        (GeneratorExit(), 1011),
+        (UnavailableError("no database"), 1013),
+        (RateLimitedError("too many", retry_after_seconds=1), 1013),
+    ],
+)
+async def test_a_decision_that_fails(opened, failure: BaseException, code: int) -> None:
+    messages = Messages(failure)
+    socket = await opened(messages)
+    socket.send(TextMessage("one"), TextMessage("two"))
+    assert _code(await socket.events()) == code
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+    assert messages.left
+    assert messages.ended == []
+
+
+async def test_a_handshake_that_nobody_takes_care_of(opened) -> None:
+    socket = await opened(None)
+    socket.send(TextMessage("one"))
+    await socket.events()
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+
+
+@pytest.mark.parametrize("inspects", [True, False])
+async def test_an_inspection_that_fails(opened, inspects: bool) -> None:
+    messages = Messages(inspection_failure=RuntimeError("a fault"), inspects=inspects)
+    socket = await opened(messages, Connection(ConnectionType.SERVER).send(TextMessage("secret")))
+    if not inspects:
+        socket.send(CloseConnection(1000))
+    events = await socket.events()
+    assert [event.data for event in events if isinstance(event, TextMessage)] == ([] if inspects else ["secret"])
+    assert _code(events) == (1011 if inspects else 1000)
+
+
+async def test_a_connection_that_breaks_while_a_message_is_decided(opened) -> None:
+    messages = Messages(wait=asyncio.Event())
+    socket = await opened(messages)
+    socket.send(BytesMessage(b"one"))
+    await asyncio.sleep(0.2)
+    socket.writer.transport.abort()
+    await socket.running.settled()
+    messages.wait.set()
+    await asyncio.sleep(0.1)
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+    assert messages.ended == []
+
+
+async def test_what_was_decided_and_not_sent_is_told_so(opened) -> None:
+    """The second is decided while the first still waits, and the connection ends."""
+    first = asyncio.Event()
+
+    class FirstWaits(Messages):
+        async def decide(self, content: bytes, *, is_text: bool) -> Any:
+            if content == b"first":
+                await first.wait()
+            return content
+
+    messages = FirstWaits()
+    socket = await opened(messages)
+    socket.send(BytesMessage(b"first"), BytesMessage(b"second"))
+    await asyncio.sleep(0.2)
+    socket.writer.transport.abort()
+    await socket.running.settled()
+    assert messages.ended == ["not sent"]
+
+
+@pytest.mark.parametrize("frame", [b"\xff\x00", b"\x81\x05hello", b"\xc1\x85abcdhello", b"\x83\x80abcd"])
+async def test_bytes_that_are_no_frames(opened, frame: bytes) -> None:
+    """Reserved bits and codes, a message that is not masked, one that is compressed without having been agreed."""
+    socket = await opened(Messages())
+    socket.writer.write(frame)
+    assert _code(await socket.events()) == 1002
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+
+
+async def test_an_extension_that_the_gate_cannot_read(opened) -> None:
+    socket = await opened(Messages(), fields=b"Sec-WebSocket-Extensions: x-secret\r\n")
+    socket.send(TextMessage("one"))
+    await socket.events()
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+
+
+async def test_a_message_that_inflates_without_end(opened) -> None:
+    socket = await opened(Messages(), fields=b"Sec-WebSocket-Extensions: permessage-deflate\r\n")
+    compressor = zlib.compressobj(wbits=-15)
+    data = compressor.compress(bytes(64 << 20)) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    assert len(data) < 1 << 16
+    socket.writer.write(b"\xc2\xfe" + len(data).to_bytes(2, "big") + bytes(4) + data)
+    assert _code(await socket.events()) == 1009
