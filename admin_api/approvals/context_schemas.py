@@ -48,6 +48,7 @@ class SimilarContext(BaseModel):
     status: str
     decided_at: datetime | None
     decided_by: str | None
+    decided_by_name: str | None = Field(description="Their address, or name; null where no person decided.")
     comment: str | None
     outcome: str = Field(description="The status of its action.")
     same_request: bool
@@ -174,6 +175,7 @@ def _similar(similar: SimilarDecisions) -> SimilarDecisionsContext:
                 status=one.status,
                 decided_at=one.decided_at,
                 decided_by=one.decided_by,
+                decided_by_name=one.decided_by_name,
                 comment=one.comment,
                 outcome=one.outcome,
                 same_request=one.same_request,

@@ -128,7 +128,7 @@ async def get(
 async def process(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: ProcessBody | None = None
 ) -> ProcessAnswer:
-    """One queued execution is due now, whatever it waits for; 409 for what is not queued, and for agents' own calls."""
+    """One queued execution is due now, whatever it waits for; 400 for what is not queued, 409 for agents' own calls."""
     wanted = None if body is None else body.execution_id
     found = await dependencies.control_executions.process(principal.org_id, wanted, principal.actor)
     return ProcessAnswer(execution_id=found, processed=0 if found is None else 1)
@@ -144,7 +144,7 @@ async def process_all(principal: CurrentPrincipal, dependencies: CurrentDependen
 @router.post("/v1/executions/retry")
 async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ExecutionDetail:
     """A failed execution waits again, and is decided again before it runs; ``reset_attempts`` gives it all its attempts
-    back, otherwise it gets one. 409 for what has not failed, whose call is not kept, and for agents' own calls."""
+    back, otherwise it gets one. 400 for what has not failed or is not kept any more, 409 for agents' own calls."""
     found = await dependencies.control_executions.retry(
         principal.org_id,
         body.execution_id,

@@ -37,12 +37,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SimilarDecision:
-    """An earlier approval of the same agent, tool and operation. ``outcome`` is the outcome of its action."""
+    """An earlier approval of the same agent, tool and operation. ``outcome`` is the outcome of its action.
+    ``decided_by_name``: the person's address, or name where there is none; None: an agent or a ticket decided."""
 
     approval_id: str
     status: str
     decided_at: datetime | None
     decided_by: str | None
+    decided_by_name: str | None
     comment: str | None
     outcome: str
     same_request: bool
@@ -87,7 +89,8 @@ async def asked_action(connection: Connection, org_id: str, action_id: str) -> A
 async def similar_decisions(connection: Connection, org_id: str, asked: Asked) -> SimilarDecisions:
     """Returns earlier decisions on this agent's calls of this operation."""
     cursor = await connection.execute(
-        "SELECT p.approval_id, p.decided_at, p.decided_by, p.comment, a.status AS outcome,"
+        "SELECT p.approval_id, p.decided_at, p.decided_by, coalesce(u.email, u.name) AS decided_by_name, p.comment,"
+        " a.status AS outcome,"
         " a.digest = %(digest)s AS same_request,"
         " CASE WHEN p.status = 'pending' AND p.expires_at <= clock_timestamp() THEN 'expired' ELSE p.status END"
         " AS status"
@@ -95,7 +98,8 @@ async def similar_decisions(connection: Connection, org_id: str, asked: Asked) -
         " WHERE x.org_id = %(org)s AND x.agent_id = %(agent)s AND x.tool = %(tool)s"
         " AND x.operation = %(operation)s AND x.approval_id IS NOT NULL AND x.action_id <> %(action)s"
         " ORDER BY x.action_id DESC LIMIT %(most)s) a"
-        " JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id ORDER BY a.action_id DESC",
+        " JOIN approvals p ON p.org_id = a.org_id AND p.approval_id = a.approval_id"
+        " LEFT JOIN users u ON u.org_id = p.org_id AND u.user_id = p.decided_by ORDER BY a.action_id DESC",
         {
             "org": org_id,
             "agent": asked.agent_id,
@@ -117,6 +121,7 @@ async def similar_decisions(connection: Connection, org_id: str, asked: Asked) -
                 row["status"],
                 row["decided_at"],
                 row["decided_by"],
+                row["decided_by_name"],
                 row["comment"],
                 row["outcome"],
                 row["same_request"],

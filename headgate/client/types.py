@@ -3008,6 +3008,7 @@ class SimilarContext(TypedDict):
     comment: str | None
     decided_at: str | None
     decided_by: str | None
+    decided_by_name: str | None
     outcome: str
     same_request: bool
     status: str

@@ -48,6 +48,7 @@ async def test_what_was_decided_before(gate) -> None:
     assert [(one["status"], one["comment"], one["outcome"], one["same_request"]) for one in newest] == [
         ("denied", "not now", "denied", True), ("approved", "fine", "approved", False),
     ]  # fmt: skip
+    assert all(one["decided_by"].startswith("usr_") and "@" in one["decided_by_name"] for one in newest)
 
 
 async def test_identical_ones_are_shown_together(gate) -> None:
