@@ -24,7 +24,7 @@ def outcome_of(
     flow: HTTPFlow,
 ) -> ExecutionOutcome:
     """Succeeded: a complete response, or an event stream that the client left, with a status that the catalogue's entry
-    expects (default below 400), and no word in it that the tool failed."""
+    expects (default below 400), and no word in it that the call failed."""
     if completion.ending is Ending.NOT_SENT:
         reason = completion.error or "the destination could not be reached"
         return ExecutionOutcome(False, now, error=f"not sent: {_storable(reason)}", nothing_sent=True)
@@ -53,8 +53,8 @@ def outcome_of(
         return ExecutionOutcome(
             False, now, error=f"the destination answered {completion.status}", result=result, withheld=withheld
         )
-    if completion.tool_failure is not None:
-        return ExecutionOutcome(False, now, error=completion.tool_failure, result=result, withheld=withheld)
+    if completion.told_failure is not None:
+        return ExecutionOutcome(False, now, error=completion.told_failure, result=result, withheld=withheld)
     return ExecutionOutcome(True, now, result=result, withheld=withheld)
 
 

@@ -7,7 +7,7 @@ request is decided after it was sent. What is counted is told once, to whoever a
 import hashlib
 from collections.abc import Coroutine
 
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import HTTPFlow, Response
 
 from addons.inspection import Inspection
 from addons.response_meter import ResponseMeter
@@ -104,9 +104,20 @@ def _completion(
     if response is None:
         raise RuntimeError("a response without a response")
     size, digest = _measured(response.stream, response.raw_content)
+    return Completion(ending, response.status_code, size, digest, error, inspection, _told_failure(flow, response))
+
+
+def _told_failure(flow: HTTPFlow, response: Response) -> str | None:
+    """What the answer says of the call's success where HTTP's status does not."""
     answer = flow_state(flow).tool_answer
-    tool_failure = None if answer is None else answer.failure()
-    return Completion(ending, response.status_code, size, digest, error, inspection, tool_failure)
+    if answer is not None:
+        return answer.failure()
+    if not response.headers.get("content-type", "").lower().startswith("application/grpc"):
+        return None
+    # "gRPC over HTTP/2": in the trailers, or in the head of an answer that has none.
+    told = response.headers if response.trailers is None else response.trailers
+    status = told.get("grpc-status", "0").strip()
+    return None if status == "0" else f"the server answered gRPC status {status[:8]}"
 
 
 def _measured(stream: object, content: bytes | None) -> tuple[int, str]:

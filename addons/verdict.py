@@ -66,8 +66,8 @@ class Ending(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Completion:
     """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived.
-    ``inspection``: what policies about content said of it, where any was asked. ``tool_failure``: why the tool of an
-    MCP server did not do what it was called for, where the answer says so."""
+    ``inspection``: what policies about content said of it, where any was asked. ``told_failure``: why the
+    call failed, where HTTP calls the answer a success and the answer itself does not (a tool of MCP, gRPC)."""
 
     ending: Ending
     status: int | None = None
@@ -75,7 +75,7 @@ class Completion:
     digest: str | None = None
     error: str | None = None
     inspection: JsonObject | None = None
-    tool_failure: str | None = None
+    told_failure: str | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -9,6 +9,7 @@ from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.http_call import shown_authority
 from headgate.protocols.names import CALL_TOOLS
+from headgate.protocols.websocket import CONNECT, WEBSOCKET_TOOL
 
 _NAMED_MAX: Final = 6
 _VALUE_MAX_CHARACTERS: Final = 80
@@ -27,6 +28,9 @@ def summary(
 ) -> str:
     """``Robot wants to delete a repository (github.delete_repo): owner acme, repo site.``"""
     who = f"{_short(agent)} wants to"
+    if tool == WEBSOCKET_TOOL and http is not None:
+        what = "open a WebSocket at" if operation == CONNECT else "send a message over the WebSocket at"
+        return f"{who} {what} {_address(http)}."
     if tool in CALL_TOOLS and http is not None:
         return f"{who} send {_call(http)}."
     described = descriptions.get((tool, operation))
@@ -55,10 +59,12 @@ def for_a_channel(http: JsonObject | None) -> JsonObject | None:
 def _call(http: JsonObject) -> str:
     size = http.get("body_size")
     body = f" with a body of {size} bytes" if isinstance(size, int) and size else ""
+    return f"{http.get('method')} {_address(http)}{' with a query' if http.get('query') else ''}{body}"
+
+
+def _address(http: JsonObject) -> str:
     scheme = http.get("scheme")
-    where = f"{scheme}://{shown_authority(scheme, http.get('host'), http.get('port'))}{http.get('path')}"
-    query = http.get("query")
-    return f"{http.get('method')} {_short(where, 200)}{' with a query' if query else ''}{body}"
+    return _short(f"{scheme}://{shown_authority(scheme, http.get('host'), http.get('port'))}{http.get('path')}", 200)
 
 
 def _named(params: JsonObject) -> str:

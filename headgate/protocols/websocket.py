@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
-from headgate.kernel.errors import ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, make_draft
+from headgate.protocols.json_numbers import refuse_inexact_integers
 
 WEBSOCKET_TOOL: Final = "websocket"
 CONNECT: Final = "connect"
@@ -68,7 +69,8 @@ def _read(content: bytes, digest: str, *, is_text: bool) -> tuple[str, JsonValue
         text = content.decode()
         try:
             value = parse_strict(content) if content[:1] in (b"{", b"[") else None
-        except ValidationError:
-            value = None
+            refuse_inexact_integers(content, value)
+        except (ValidationError, AmbiguousRequestError):
+            value = None  # parsers read it differently: policies get its very text
         return ("text", text) if value is None else ("json", value)
     return ("text" if is_text else "binary"), {"size": len(content), "sha256": digest}

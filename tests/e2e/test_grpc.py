@@ -43,6 +43,10 @@ except grpc.RpcError as error:
 """
 
 
+def _missing(said: bytes, context: grpc.ServicerContext) -> bytes:
+    context.abort(grpc.StatusCode.NOT_FOUND, "nothing there")
+
+
 class _Echo(grpc.GenericRpcHandler):
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -50,6 +54,8 @@ class _Echo(grpc.GenericRpcHandler):
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
         method = handler_call_details.method
         self.calls.append(method)
+        if method.endswith("/Missing"):
+            return grpc.unary_unary_rpc_method_handler(_missing)
         if method.endswith("/Stream"):
             return grpc.unary_stream_rpc_method_handler(lambda said, _: iter([said] * 3))
         return grpc.unary_unary_rpc_method_handler(lambda said, _: said)
@@ -87,6 +93,14 @@ def test_what_is_allowed_passes(administrator: Administrator, said, server: tupl
     with administrator.policy(ALLOWED, priority=1):
         assert said("Unary") == "hello"
         assert said("Stream") == "hello hello hello"
+
+
+def test_a_call_that_fails_is_recorded_as_failed(administrator: Administrator, said) -> None:
+    with administrator.policy(ALLOWED, priority=1):
+        assert said("Missing").startswith("NOT_FOUND nothing there")
+    [action] = administrator.actions_of("/tests.Echo/Missing")
+    settled = administrator.settled(action["id"])
+    assert (settled["status"], settled["execution"]["error"]) == ("failed", "the server answered gRPC status 5")
 
 
 def test_a_denied_call_says_why(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:

@@ -45,6 +45,14 @@ def said(tool: str, operation: str, params=None, http=None, agent="Robot") -> st
         (said("calendar", "clear", {"all": [1]}), "Robot wants to do calendar.clear: 1 params."),
         (said("calendar", "clear"), "Robot wants to do calendar.clear."),
         (
+            said("websocket", "send", {"message": "hi"}, http=_HTTP),
+            "Robot wants to send a message over the WebSocket at https://api.example.com/mail.",
+        ),
+        (
+            said("websocket", "connect", {}, http=_HTTP),
+            "Robot wants to open a WebSocket at https://api.example.com/mail.",
+        ),
+        (
             said("mail", "send", {"to": "x\n\u202ey\u200b"}, agent="R\u202eobot"),
             "R\\u{202e}obot wants to do mail.send: to x \\u{202e}y\\u{200b}.",
         ),
