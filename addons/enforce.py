@@ -22,6 +22,8 @@ from addons.shown_answer import ShownAnswer
 from addons.socket_messages import SocketMessages
 from addons.tool_answer import ToolAnswer
 from addons.verdict import Completion, FlowState, allow, flow_state, is_open
+from headgate.agent_sessions.memory import SessionMemory
+from headgate.agent_sessions.model import APPROVED_CALL, SessionCall
 from headgate.agents.own_limits import own_quota
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
@@ -31,6 +33,7 @@ from headgate.gate.candidate import BoundCandidate, Candidate, ReadAction, with_
 from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
+from headgate.gate.recall_session import with_session
 from headgate.gate.recall_values import note_what_is_told, with_origins
 from headgate.gate.refusals import CallCancelledError, ClientGoneError
 from headgate.kernel.clock import Clock
@@ -61,10 +64,12 @@ class Enforce:
         monotonic: Callable[[], float],
         capture: Capture,
         memory: ValueMemory,
+        sessions: SessionMemory,
         cancellations: Cancellations,
         public_api_url: str,
     ) -> None:
         self._memory = memory
+        self._sessions = sessions
         self._cancellations = cancellations
         self._public_api_url = public_api_url
         self._capture = capture
@@ -128,6 +133,8 @@ class Enforce:
         try:
             admitted = await self._gate.admit(caller, reading, held, enforce)
             state.help_url = help_url_of(self._public_api_url, admitted.action_id)
+            if admitted.approval_id is not None:
+                self._note_approved(flow, decided_on, reading.action)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             if decided_on is None:
@@ -186,11 +193,21 @@ class Enforce:
         state.client.rules = organization.allowlist
         self._guard.recheck(flow, organization.allowlist)
         bound = with_connection(candidate, organization.connections, organization.org_id)
-        if organization.provenance is None:
-            return bound
-        rules, org_id = organization.provenance, organization.org_id
-        note_what_is_told(bound, self._memory, rules, org_id, self._clock)
-        return with_origins(bound, self._memory, rules, org_id)
+        org_id = organization.org_id
+        if organization.provenance is not None:
+            note_what_is_told(bound, self._memory, organization.provenance, org_id, self._clock)
+            bound = with_origins(bound, self._memory, organization.provenance, org_id)
+        return with_session(bound, self._sessions, org_id) if organization.reads_sessions else bound
+
+    def _note_approved(self, flow: HTTPFlow, organization: OrganizationState | None, action: ReadAction) -> None:
+        """A held call goes: its destination is one that the session knows."""
+        if organization is None or not organization.reads_sessions:
+            return
+        size = len(flow.request.data.content or b"")
+        call = SessionCall(
+            self._clock().timestamp(), action.tool, action.operation, None, action.host or None, APPROVED_CALL, size
+        )
+        self._sessions.note(organization.org_id, action.agent_id, call)
 
     def _socket_messages(
         self, flow: HTTPFlow, state: FlowState, caller: Caller, action: ReadAction, admitted: Admitted

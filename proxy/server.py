@@ -5,10 +5,13 @@ import signal
 import time
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
+from datetime import datetime
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
+from redis.asyncio import Redis
 
 from addons.call_reading import CallReader
 from addons.capture import Capture
@@ -32,6 +35,8 @@ from addons.metrics import (
 from addons.order import in_order
 from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
+from headgate.agent_sessions.memory import STREAM, SessionMemory
+from headgate.agent_sessions.model import PAUSE_SECONDS
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.approvals.wake_ups import WakeUps
@@ -45,12 +50,15 @@ from headgate.gate.caller import Callers
 from headgate.gate.cancellations import Cancellations
 from headgate.gate.decision_point import decision_point
 from headgate.gate.hold_call import Holds, HoldTimes
+from headgate.gate.pipeline import Decided
 from headgate.gate.preconditions import stopped
 from headgate.gate.process import MarkedThreads, open_deciding
+from headgate.gate.recall_session import session_call
 from headgate.gate.record_batch import GateRecorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
+from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
 from headgate.policies.quarantine import quarantine_suspects
@@ -144,6 +152,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     shared = None if valkey is None else SharedMemory(valkey, settings.database_dsn)
     key = index_key(settings.database_dsn)
     cancellations = Cancellations(settings.database_dsn)
+    sessions, session_loops = _open_sessions(settings, valkey)
     memory = ValueMemory(key) if shared is None else ValueMemory(key, share=shared.tell)
 
     recorder = GateRecorder(settings.database_dsn, observe=observe_batch)
@@ -159,7 +168,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         wake_ups=wake_ups,
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
-        shadow=shadow_calls.recorded,
+        shadow=partial(_recorded, shadow_calls, sessions),
     )
 
     stack.push_async_callback(point.instance.end)
@@ -186,6 +195,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         loops["wake-up channel"] = wake_ups.listen(valkey)
         loops["cancellations sender"] = cancellations.keep_telling(valkey)
         loops["cancellations channel"] = cancellations.keep_listening(valkey)
+    loops |= session_loops
     if shared is not None:
         loops["provenance sender"] = shared.keep_sending()
         loops["provenance channel"] = shared.keep_listening(memory)
@@ -212,12 +222,37 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             monotonic=time.monotonic,
             capture=capture,
             memory=memory,
+            sessions=sessions,
             cancellations=cancellations,
             public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
     )
     return gate_addons, point.holds
+
+
+def _open_sessions(
+    settings: GateSettings, valkey: Redis | None
+) -> tuple[SessionMemory, dict[str, Coroutine[object, object, None]]]:
+    """With what has to run, so that the processes learn of each other's calls."""
+    if valkey is None:
+        return SessionMemory(), {}
+    purpose = b"headgate sessions of agents"
+    stream = SealedStream(valkey, settings.database_dsn, STREAM, purpose, window_seconds=PAUSE_SECONDS)
+    memory = SessionMemory(share=stream.tell)
+    return memory, {
+        "sessions sender": stream.keep_sending(),
+        "sessions channel": stream.keep_listening(memory.absorb),
+    }
+
+
+def _recorded(
+    shadow_calls: ShadowCalls, sessions: SessionMemory, decided: Decided, action_id: str, at: datetime
+) -> None:
+    """Once a decision is on record."""
+    if decided.state.reads_sessions:
+        sessions.note(decided.state.org_id, decided.candidate.agent_id, session_call(decided, at.timestamp()))
+    shadow_calls.recorded(decided, action_id, at)
 
 
 def _keep_running(stack: AsyncExitStack, loops: Mapping[str, Coroutine[object, object, object]]) -> None:

@@ -1,6 +1,6 @@
 """What is stored of a request: ``{params, context?, delegation?, effect?, http?}``, canonical, its secrets masked.
 
-Of a recognised protocol also what it says of the call, under its own name (``llm``)."""
+Of a recognised protocol also what it says of the call, under its own name (``llm``, ``mcp``)."""
 
 from headgate.actions.masking import mask
 from headgate.protocols.draft import ActionDraft

@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from headgate.agent_sessions.model import reads_sessions
 from headgate.agents.kill_switch import current_stops
 from headgate.break_glass.model import BrokenGlass
 from headgate.break_glass.store import waiting_glasses
@@ -76,6 +77,8 @@ class OrganizationState:
     connections: ConnectionBook = NO_CONNECTIONS
     provenance: ProvenanceRules | None = None
     """None: no policy asks where values were first seen."""
+    reads_sessions: bool = False
+    """Whether a policy asks what an agent has done lately."""
 
     @property
     def has_exemptions(self) -> bool:
@@ -145,6 +148,7 @@ class OrganizationStates:
             shadows = await asyncio.to_thread(self._compile_shadows, policies, around.data, libraries=around.libraries)
         if nlp_policies:
             await asyncio.to_thread(prepare)
+        texts = [*(one.rego_policy for one in policies), *(text for _, text in around.libraries)]
         state = OrganizationState(
             org_id,
             generation,
@@ -160,9 +164,8 @@ class OrganizationStates:
             glasses,
             captures,
             connections,
-            provenance_rules(
-                [*(one.rego_policy for one in policies), *(text for _, text in around.libraries)], around.documents
-            ),
+            provenance_rules(texts, around.documents),
+            reads_sessions(texts),
         )
         self._states[org_id] = state
         self._loaded(state)

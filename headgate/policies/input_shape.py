@@ -64,6 +64,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     "llm": _LLM,
     "mcp": _MCP,
     "provenance": None,
+    "session": None,
     "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }
 INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})

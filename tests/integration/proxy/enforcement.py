@@ -12,6 +12,7 @@ from addons.guard import Guard, OwnPlaces
 from addons.identify import Identify
 from addons.inspection import AnswerLimits, Inspector
 from headgate.actions.instance import Instance
+from headgate.agent_sessions.memory import SessionMemory
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
@@ -85,6 +86,7 @@ async def open_enforcement(
         monotonic=monotonic,
         capture=capture,
         memory=ValueMemory(bytes(16)),
+        sessions=SessionMemory(),
         cancellations=Cancellations(Secret("of the test")),
         public_api_url="http://127.0.0.1:1",
     )

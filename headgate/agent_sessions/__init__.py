@@ -1,0 +1,1 @@
+"""What an agent has done lately, for policies: its session."""
