@@ -209,7 +209,13 @@ class GateWebsocket(WebsocketLayer):
         if self._closing is not None and not self._is_over:
             event, from_client = self._closing
             if not self._queues[from_client]:
-                yield from self._over(CloseConnection(event.code, None if from_client else event.reason))
+                yield from self._over(CloseConnection(event.code, None if from_client else self._told(event.reason)))
+
+    def _told(self, reason: str | None) -> str | None:
+        """What the client may see of the reason of the server's close: nothing, where policies look at messages."""
+        if not reason or self._messages.inspects:
+            return None
+        return self._messages.received(reason.encode())[:_REASON_BYTES_MAX].decode(errors="ignore")
 
     def _refuse(self, failure: BaseException | None) -> Commands[None]:
         """Both connections end; the client's says why."""

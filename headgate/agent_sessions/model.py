@@ -4,6 +4,7 @@ A session is all calls of an agent without an hour's pause between two. It has n
 agent that was deceived would leave its session behind by choosing another.
 """
 
+import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ RECENT_MAX: Final = 20
 OPERATIONS_MAX: Final = 100
 DESTINATIONS_MAX: Final = 1_000
 _COUNTED_MAX: Final = 1_000
+_READS: Final = re.compile(r'\.session\b|["`]session["`]')
 _MINUTE_SECONDS: Final = 60
 APPROVED_CALL: Final = "approved"
 """The decision of a held call that goes."""
@@ -105,7 +107,7 @@ class Session:
 
 def reads_sessions(sources: Iterable[str]) -> bool:
     """``sources``: the text of each enabled policy and module. What none reads is not kept."""
-    return any("input.session" in source or '"session"' in source for source in sources)
+    return any(_READS.search(source) is not None for source in sources)
 
 
 def empty_summary(now: float, host: str | None) -> JsonObject:

@@ -151,6 +151,19 @@ async def test_an_inspection_that_fails(opened, inspects: bool) -> None:
     assert _code(events) == (1011 if inspects else 1000)
 
 
+@pytest.mark.parametrize(("inspects", "reason"), [(True, None), (False, "bad key ***")])
+async def test_the_reason_of_the_servers_close(opened, inspects: bool, reason: str | None) -> None:
+    class Masks(Messages):
+        def received(self, content: bytes) -> bytes:
+            return content.replace(b"secret", b"***")
+
+    socket = await opened(
+        Masks(inspects=inspects), Connection(ConnectionType.SERVER).send(CloseConnection(4001, "bad key secret"))
+    )
+    [close] = [event for event in await socket.events() if isinstance(event, CloseConnection)]
+    assert (close.code, close.reason or None) == (4001, reason)
+
+
 async def test_a_connection_that_breaks_while_a_message_is_decided(opened) -> None:
     messages = Messages(wait=asyncio.Event())
     socket = await opened(messages)

@@ -129,7 +129,15 @@ def test_memory_is_bounded(memory: SessionMemory) -> None:
 
 @pytest.mark.parametrize(
     ("source", "reads"),
-    [("allow if input.session.denied < 3", True), ('input["session"]', True), ("allow if input.tool", False)],
+    [
+        ("allow if input.session.denied < 3", True),
+        ("input.action.session.held", True),
+        ('input["session"]', True),
+        ("input[`session`]", True),
+        ("# a session", False),
+        ("input.sessions", False),
+        ("allow if input.tool", False),
+    ],
 )
 def test_nothing_is_kept_that_no_policy_reads(source: str, reads: bool) -> None:
     assert reads_sessions(["package a", source]) is reads
