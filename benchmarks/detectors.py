@@ -15,6 +15,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from headgate.detectors.commands import find_commands
+from headgate.detectors.host_names import find_host_names
 from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.limits import Limits
@@ -30,6 +32,9 @@ _DETECTORS: dict[str, list[Detector]] = {
     "pii": [find_personal_data],
     "both": [find_secrets, find_personal_data],
     "injection": [find_injections],
+    "commands": [find_commands],
+    "host names": [find_host_names],
+    "balanced": [find_secrets, find_commands, find_host_names],
 }
 
 

@@ -47,7 +47,11 @@ class ScopeBody(BaseModel):
     kinds: list[_ScopeName] = Field(
         default_factory=list,
         max_length=SCOPE_MAX,
-        description="Kinds of personal data that count (`payment_card`, `iban`, `email`, …), for the model `pii`.",
+        description="Kinds of findings that count, for the models `pii` (`payment_card`, `iban`, …), `commands` and"
+        " `host_names`.",
+    )
+    except_tools: list[_ScopeName] = Field(
+        default_factory=list, max_length=SCOPE_MAX, description="Tools whose calls the policy is not asked about."
     )
 
     def scope(self) -> Scope:
@@ -58,6 +62,7 @@ class ScopeBody(BaseModel):
             self.direction,
             tuple(self.except_headers),
             tuple(self.kinds),
+            tuple(self.except_tools),
         )
 
 
@@ -167,6 +172,7 @@ def scope_body(scope: Scope) -> ScopeBody:
         direction=scope.direction,
         except_headers=list(scope.except_headers),
         kinds=list(scope.kinds),
+        except_tools=list(scope.except_tools),
     )
 
 
@@ -176,9 +182,11 @@ class CaseAnswer(BaseModel):
 
 
 class TemplateAnswer(BaseModel):
-    """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's."""
+    """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's. ``profiles``: which
+    ``headgate policy enable`` creates it with."""
 
     id: str
+    profiles: list[str]
     name: str
     description: str
     type: NlpPolicyType
@@ -187,6 +195,9 @@ class TemplateAnswer(BaseModel):
     threshold: float
     prompt: str | None
     on_match: str
+    on_error: str
+    on_unscannable: str | None
+    scope: ScopeBody
     cases: list[CaseAnswer]
 
 
@@ -205,5 +216,9 @@ def template_answer(template: Template) -> TemplateAnswer:
         threshold=template.threshold,
         prompt=template.prompt,
         on_match=template.on_match.value,
+        on_error=template.on_error.value,
+        on_unscannable=None if template.on_unscannable is None else template.on_unscannable.value,
+        scope=scope_body(template.scope),
+        profiles=list(template.profiles),
         cases=[CaseAnswer(content=one.content, expected=one.expected.value) for one in template.cases],
     )

@@ -31,6 +31,7 @@ class ContentDraft:
     agents: str = ""
     except_headers: str = ""
     kinds: str = ""
+    except_tools: str = ""
     enabled: bool = True
     version: str = ""
 
@@ -59,6 +60,7 @@ def content_draft_of(policy: NlpPolicyAnswer) -> ContentDraft:
         agents=", ".join(policy.scope.agents),
         except_headers=", ".join(policy.scope.except_headers),
         kinds=", ".join(policy.scope.kinds),
+        except_tools=", ".join(policy.scope.except_tools),
         enabled=policy.enabled,
         version=str(policy.version),
     )
@@ -74,6 +76,11 @@ def content_draft_of_template(template: TemplateAnswer) -> ContentDraft:
         threshold=str(template.threshold),
         prompt=template.prompt or "",
         on_match=template.on_match,
+        on_error=template.on_error,
+        on_unscannable=template.on_unscannable or "",
+        direction=template.scope.direction,
+        except_headers=", ".join(template.scope.except_headers),
+        except_tools=", ".join(template.scope.except_tools),
     )
 
 
@@ -99,6 +106,7 @@ def body_of_draft(draft: ContentDraft) -> dict[str, object]:
             "direction": draft.direction,
             "except_headers": _names(draft.except_headers),
             "kinds": _names(draft.kinds),
+            "except_tools": _names(draft.except_tools),
         },
         "on_match": draft.on_match,
         "on_error": draft.on_error,

@@ -23,7 +23,7 @@ _PAGE: Final = 200
 @runtime_file_option
 def list_policies(as_json: bool, runtime_file: Path | None) -> None:
     """List content policies, oldest first."""
-    found = _all(ApiClient(find_target(runtime_file)))
+    found = all_policies(ApiClient(find_target(runtime_file)))
     if as_json:
         show_json({"data": found})
         return
@@ -85,8 +85,8 @@ def create(
     body |= {key: value for key, value in given.items() if value is not None}
     body |= {"name": name, "enabled": not disabled}
     if tools:
-        scope: ScopeBody = {"tools": list(tools)}
-        body["scope"] = scope
+        scope = cast("ScopeBody", body.get("scope", {}))
+        body["scope"] = {**scope, "tools": list(tools)}
     answer = client.send(operations.create_nlp_policy, cast("NewNlpPolicy", body))
     if as_json:
         show_json(answer)
@@ -126,7 +126,7 @@ def nlp_policy_id_of(client: ApiClient, policy: str) -> str:
     """Raises NotFoundError; ValidationError (several are called so)."""
     if is_whole(IdPrefix.NLP_POLICY, policy):
         return policy
-    found = _all(client)
+    found = all_policies(client)
     names = {one["id"]: one["name"] for one in found}
     called_so = [(one["id"], one["name"]) for one in found if one["name"] == policy]
     if not called_so and is_short(IdPrefix.NLP_POLICY, policy):
@@ -134,7 +134,7 @@ def nlp_policy_id_of(client: ApiClient, policy: str) -> str:
     return the_one(policy, called_so, what="content policy", listed_by="nlp list")
 
 
-def _all(client: ApiClient) -> list[NlpPolicyAnswer]:
+def all_policies(client: ApiClient) -> list[NlpPolicyAnswer]:
     found: list[NlpPolicyAnswer] = []
     while True:
         page = client.send(operations.list_nlp_policies, limit=_PAGE, offset=len(found))["data"]
@@ -149,10 +149,14 @@ def _from(client: ApiClient, template: str) -> dict[str, object]:
     if template not in known:
         lines = "\n".join(f"  {safe(one['id'])}  {safe(one['description'])}" for one in known.values())
         raise NotFoundError(f"there is no template {safe(template)}; there are:\n{lines}")
-    return _body_of(known[template])
+    return body_of_template(known[template])
 
 
-def _body_of(found: TemplateAnswer) -> dict[str, object]:
-    kept = ("type", "description", "provider", "model", "prompt", "threshold", "on_match")
+def body_of_template(found: TemplateAnswer) -> dict[str, object]:
+    """What POST /admin/nlp-policies takes, but for the name."""
+    kept = (
+        "type", "description", "provider", "model", "prompt", "threshold", "on_match", "on_error", "on_unscannable",
+        "scope",
+    )  # fmt: skip
     values: dict[str, object] = {**found}
     return {key: values[key] for key in kept if values[key] is not None}

@@ -8,6 +8,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
+from headgate.cli.policy_enable import COMMANDS as ENABLE_COMMANDS
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
@@ -151,5 +152,5 @@ def _state(one: PolicyAnswer | PolicyDetailAnswer) -> str:
 
 
 _LEARNING: Final = (*DRY_RUN_COMMANDS, *TEST_COMMANDS, *REPLAY_COMMANDS, *SUGGEST_COMMANDS)
-for command in (*VERSION_COMMANDS, *CODE_COMMANDS, *_LEARNING):
+for command in (*VERSION_COMMANDS, *CODE_COMMANDS, *ENABLE_COMMANDS, *_LEARNING):
     policy.add_command(command)

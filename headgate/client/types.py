@@ -2917,6 +2917,7 @@ class ScopeBody(TypedDict):
     agents: NotRequired[list[ScopeName]]
     direction: NotRequired[Direction]
     except_headers: NotRequired[list[ScopeName]]
+    except_tools: NotRequired[list[ScopeName]]
     kinds: NotRequired[list[ScopeName]]
     operations: NotRequired[list[ScopeName]]
     tools: NotRequired[list[ScopeName]]
@@ -3233,16 +3234,20 @@ type Tags = list[Tag]
 
 
 class TemplateAnswer(TypedDict):
-    """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's."""
+    """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's. ``profiles``: which ``headgate policy enable`` creates it with."""
 
     cases: list[CaseAnswer]
     description: str
     id: str
     model: str | None
     name: str
+    on_error: str
     on_match: str
+    on_unscannable: str | None
+    profiles: list[str]
     prompt: str | None
     provider: str
+    scope: ScopeBody
     threshold: float
     type: NlpPolicyType
 

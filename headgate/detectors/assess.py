@@ -1,8 +1,7 @@
 """The models of the provider ``embedded``: a text to a judgement, in the words in which a language model answers.
 
-``pii``, ``secrets`` and ``keywords`` find what they name, by form and checksum. ``safety``, ``intent`` and
-``injection`` are heuristics: they say so (``engine``), and never claim much confidence. All three look for injected
-instructions.
+``pii``, ``secrets`` and ``keywords`` find what they name, by form and checksum. The others are heuristics: they say so
+(``engine``), and never claim much confidence. ``safety``, ``intent`` and ``injection`` look for injected instructions.
 """
 
 from collections.abc import Sequence
@@ -10,13 +9,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.document import Attachment, JoinedText
+from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
 from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.model import Inspection
-from headgate.detectors.personal_data import find_personal_data
+from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue
@@ -33,6 +34,8 @@ class EmbeddedModel(StrEnum):
     SAFETY = "safety"
     INTENT = "intent"
     INJECTION = "injection"
+    COMMANDS = "commands"
+    HOST_NAMES = "host_names"
     KEYWORDS = "keywords"
 
 
@@ -45,13 +48,15 @@ class Engine(StrEnum):
     HEURISTIC = "heuristic"
 
 
-HEURISTICS: Final = frozenset((EmbeddedModel.SAFETY, EmbeddedModel.INTENT, EmbeddedModel.INJECTION))
+HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS}
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
     EmbeddedModel.SECRETS: (find_secrets,),
     EmbeddedModel.SAFETY: (find_unsafe, find_injections),
     EmbeddedModel.INTENT: (find_intent, find_injections),
     EmbeddedModel.INJECTION: (find_injections,),
+    EmbeddedModel.COMMANDS: (find_commands,),
+    EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
 
 
@@ -94,6 +99,20 @@ def assess(
         engine=Engine.HEURISTIC if heuristic else Engine.DETECTOR,
         inspection=inspection,
     )
+
+
+def kinds_of(model: EmbeddedModel) -> frozenset[str]:
+    """That a policy may choose from (``scope.kinds``); empty: all or nothing. Raises ValidationError for a table that
+    cannot be used."""
+    match model:
+        case EmbeddedModel.PII:
+            return personal_data_kinds()
+        case EmbeddedModel.COMMANDS:
+            return command_kinds()
+        case EmbeddedModel.HOST_NAMES:
+            return HOST_NAME_KINDS
+        case _:
+            return frozenset()
 
 
 def _detectors(model: EmbeddedModel, keywords: str | None) -> Sequence[Detector]:

@@ -3,7 +3,9 @@
 from functools import cache
 from threading import Lock
 
+from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
+from headgate.detectors.host_names import digest_suffixes
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.phrases import phrases
@@ -29,5 +31,7 @@ def _prepare() -> None:
     injection_words()
     phrases("intent")
     phrases("safety")
+    commands()
+    digest_suffixes()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from headgate.classifiers.folder import CLASSIFIER_NAME
-from headgate.detectors.assess import HEURISTICS, EmbeddedModel
+from headgate.detectors.assess import HEURISTICS, EmbeddedModel, kinds_of
 from headgate.detectors.keywords import parse_keywords
-from headgate.detectors.personal_data import personal_data_kinds
 from headgate.detectors.secret_checks import DOUBTFUL
 from headgate.judges.model import ProviderKind
 from headgate.kernel.errors import ValidationError
@@ -35,17 +34,27 @@ _MODELS: Final = {
     NlpPolicyType.CONTENT_SAFETY: (
         EmbeddedModel.SAFETY,
         EmbeddedModel.INJECTION,
+        EmbeddedModel.COMMANDS,
+        EmbeddedModel.HOST_NAMES,
         EmbeddedModel.SECRETS,
         EmbeddedModel.KEYWORDS,
     ),
     NlpPolicyType.INTENT_CLASSIFICATION: (
         EmbeddedModel.INTENT,
         EmbeddedModel.INJECTION,
+        EmbeddedModel.COMMANDS,
         EmbeddedModel.SECRETS,
         EmbeddedModel.KEYWORDS,
     ),
-    NlpPolicyType.CUSTOM: (EmbeddedModel.KEYWORDS, EmbeddedModel.SECRETS, EmbeddedModel.INJECTION),
+    NlpPolicyType.CUSTOM: (
+        EmbeddedModel.KEYWORDS,
+        EmbeddedModel.SECRETS,
+        EmbeddedModel.INJECTION,
+        EmbeddedModel.COMMANDS,
+        EmbeddedModel.HOST_NAMES,
+    ),
 }
+_WITH_KINDS: Final = f"the models {', '.join(one.value for one in EmbeddedModel if kinds_of(one))}"
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")  # RFC 9110, section 5.6.2
 _UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
 
@@ -65,7 +74,7 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
     _check("on_match", draft.on_match is not Verdict.ALLOW, "deny or require_approval")
     _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
     _check("daily_limit", 1 <= draft.daily_limit <= 10_000_000, "a whole number from 1 to 10000000")
-    for name in ("tools", "operations", "agents", "except_headers", "kinds"):
+    for name in ("tools", "operations", "agents", "except_headers", "kinds", "except_tools"):
         entries: tuple[str, ...] = getattr(draft.scope, name)
         fits = len(entries) <= SCOPE_MAX and all(0 < len(one) <= NAME_MAX_CHARACTERS for one in entries)
         _check(f"scope.{name}", fits, f"at most {SCOPE_MAX} names")
@@ -74,7 +83,7 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
         _check(name, not _UNSTORABLE & set(text or ""), "text without NUL and lone surrogates")
     if draft.provider == EMBEDDED:
         return _embedded(draft)
-    _check("scope.kinds", not draft.scope.kinds, f"empty but for the model {EmbeddedModel.PII.value} of {EMBEDDED}")
+    _check("scope.kinds", not draft.scope.kinds, f"empty but for {_WITH_KINDS} of {EMBEDDED}")
     if draft.provider == ONNX:
         return _local_classifier(draft)
     known = {*ProviderKind, ONNX, *providers}
@@ -121,11 +130,9 @@ def _embedded(draft: NlpDraft) -> NlpDraft:
     model = draft.model or (default.value if default is not None else None)
     allowed = [one.value for one in _MODELS[draft.type]]
     _check("model", model in allowed, f"one of {', '.join(allowed)} for {draft.type.value} with {EMBEDDED}")
-    if model == EmbeddedModel.PII:
-        known_kinds = personal_data_kinds()
-        _check("scope.kinds", known_kinds.issuperset(draft.scope.kinds), f"some of {', '.join(sorted(known_kinds))}")
-    else:
-        _check("scope.kinds", not draft.scope.kinds, f"empty but for the model {EmbeddedModel.PII.value}")
+    known = kinds_of(EmbeddedModel(model or ""))
+    expected = f"some of {', '.join(sorted(known))}" if known else f"empty but for {_WITH_KINDS}"
+    _check("scope.kinds", known.issuperset(draft.scope.kinds), expected)
     if model == EmbeddedModel.KEYWORDS:
         parse_keywords(draft.prompt or "")
     return replace(draft, model=model)

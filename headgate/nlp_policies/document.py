@@ -60,6 +60,7 @@ def draft_of_document(document: JsonObject) -> NlpDraft:
             Direction(str(scope["direction"])),
             _names(scope.get("except_headers")),
             _names(scope.get("kinds")),
+            _names(scope.get("except_tools")),
         ),
         on_match=Verdict(str(document["on_match"])),
         on_error=Verdict(str(document["on_error"])),

@@ -51,8 +51,9 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which calls the policy is asked about; an empty list is all. ``except_headers``: names of header fields of a
-    request, in lower case, that detectors do not look at. ``kinds``: the kinds of personal data that count."""
+    """Which calls the policy is asked about; an empty list is all, ``except_tools`` aside. ``except_headers``: names of
+    header fields of a request, in lower case, that detectors do not look at. ``kinds``: the kinds of findings that
+    count."""
 
     tools: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
@@ -60,11 +61,13 @@ class Scope:
     direction: Direction = Direction.REQUEST
     except_headers: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    except_tools: tuple[str, ...] = ()
 
     def covers(self, *, tool: str, operation: str, agent_id: str, direction: Direction) -> bool:
         return (
             self.direction in (direction, Direction.BOTH)
             and (not self.tools or tool in self.tools)
+            and tool not in self.except_tools
             and (not self.operations or operation in self.operations)
             and (not self.agents or agent_id in self.agents)
         )
@@ -77,6 +80,7 @@ class Scope:
             "direction": self.direction.value,
             "except_headers": list(self.except_headers),
             "kinds": list(self.kinds),
+            "except_tools": list(self.except_tools),
         }
 
 

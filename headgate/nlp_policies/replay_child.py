@@ -57,7 +57,8 @@ class ContentReplayer(Replayer):
 
 
 def _asked(policy: NlpPolicy, content: JsonValue) -> NlpResult:
-    return detected(policy, assess(EmbeddedModel(policy.model), content, policy.draft.prompt))
+    draft = policy.draft
+    return detected(policy, assess(EmbeddedModel(policy.model), content, draft.prompt, kinds=draft.scope.kinds))
 
 
 def _tightened(verdict: JsonValue, said: Verdict) -> str:

@@ -5,7 +5,7 @@ from functools import cache
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.nlp_policies.model import NlpPolicyType, Outcome
+from headgate.nlp_policies.model import Direction, NlpPolicyType, Outcome, Scope
 from headgate.policies.model import Verdict
 
 
@@ -17,7 +17,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """``model`` is empty where one of the user's own has to be named."""
+    """``model`` is empty where one of the user's own has to be named. ``profiles``: sets that it belongs to, each
+    enabled as one (``headgate policy enable``)."""
 
     template_id: str
     type: NlpPolicyType
@@ -28,6 +29,10 @@ class Template:
     threshold: float
     prompt: str | None
     on_match: Verdict
+    on_error: Verdict
+    on_unscannable: Verdict | None
+    scope: Scope
+    profiles: tuple[str, ...]
     cases: tuple[Case, ...]
 
 
@@ -43,7 +48,10 @@ def templates() -> tuple[Template, ...]:
 
 
 def _template(kind: NlpPolicyType, section: Section) -> Template:
-    section.only("id", "name", "description", "provider", "model", "threshold", "prompt", "on_match", "cases")
+    section.only(
+        "id", "name", "description", "provider", "model", "threshold", "prompt", "on_match", "cases",
+        "on_error", "on_unscannable", "direction", "except_headers", "except_tools", "profiles",
+    )  # fmt: skip
     threshold = section.members.get("threshold")
     if not isinstance(threshold, float):
         raise section.fail("threshold", "a number between 0 and 1 is required")
@@ -58,5 +66,13 @@ def _template(kind: NlpPolicyType, section: Section) -> Template:
         threshold=threshold,
         prompt=section.text("prompt") if "prompt" in section.members else None,
         on_match=Verdict(section.text("on_match")),
+        on_error=Verdict(section.text("on_error", Verdict.REQUIRE_APPROVAL)),
+        on_unscannable=Verdict(section.text("on_unscannable")) if "on_unscannable" in section.members else None,
+        scope=Scope(
+            direction=Direction(section.text("direction", Direction.REQUEST)),
+            except_headers=tuple(section.strings("except_headers")),
+            except_tools=tuple(section.strings("except_tools")),
+        ),
+        profiles=tuple(section.strings("profiles")),
         cases=tuple(Case(one.text("content"), Outcome(one.text("expected"))) for one in section.sections("cases")),
     )

@@ -20,6 +20,7 @@ POLICIES = [
 TEMPLATE = {
     "id": "pii_hold", "name": "x", "type": "pii_detection", "description": "asks", "provider": "embedded",
     "model": "pii", "prompt": None, "threshold": 0.5, "on_match": "require_approval", "cases": [],
+    "on_error": "deny", "on_unscannable": None, "scope": {"except_tools": ["llm"]}, "profiles": ["balanced"],
 }  # fmt: skip
 RESULT = {
     "decision": "deny", "risk_score": 0.95, "reasoning": "1 found\x1b[2K", "latency_ms": 3.0,
@@ -58,7 +59,8 @@ def test_a_template_is_the_beginning(asked: list[tuple[str, Any]]) -> None:
             "/admin/nlp-policies",
             {
                 "name": "Mail", "type": "pii_detection", "description": "asks", "provider": "embedded", "model": "pii",
-                "threshold": 0.9, "on_match": "require_approval", "enabled": False, "scope": {"tools": ["mail"]},
+                "threshold": 0.9, "on_match": "require_approval", "on_error": "deny", "enabled": False,
+                "scope": {"except_tools": ["llm"], "tools": ["mail"]},
             },
         )
     ]  # fmt: skip

@@ -262,7 +262,7 @@ async def test_templates_can_be_made_policies_as_they_are(gate: Gate) -> None:
 
     for one in templates:
         if one["provider"] == "embedded":
-            body = {name: value for name, value in one.items() if name not in ("id", "cases")}
+            body = {name: value for name, value in one.items() if name not in ("id", "cases", "profiles")}
             policy = await _created(admin, body)
             for case in one["cases"]:
                 found = await _tested(admin, policy, case["content"])

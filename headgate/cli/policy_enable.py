@@ -1,0 +1,57 @@
+"""``headgate policy enable``: the content policies of a profile, all at once."""
+
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.nlp_policies import all_policies, body_of_template
+from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.client import operations
+from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyChange, TemplateAnswer
+from headgate.kernel.errors import NotFoundError
+
+
+@click.command()
+@click.argument("profile")
+@json_option
+@runtime_file_option
+def enable(profile: str, as_json: bool, runtime_file: Path | None) -> None:
+    """Enable the content policies of PROFILE, balanced or strict: create those that are missing. Run again, it changes
+    nothing; a policy that you changed keeps your changes."""
+    client = ApiClient(find_target(runtime_file))
+    existing = {one["name"]: one for one in all_policies(client)}
+    done = [_enabled(client, one, existing.get(one["name"])) for one in _templates_of(client, profile)]
+    if as_json:
+        show_json({"data": [{"id": one["id"], "name": one["name"], "change": change} for one, change in done]})
+        return
+    show_table(
+        ("POLICY", "CHANGE", "ON MATCH", "NAME"), ((p["id"], change, p["on_match"], p["name"]) for p, change in done)
+    )
+
+
+def _enabled(
+    client: ApiClient, template: TemplateAnswer, existing: NlpPolicyAnswer | None
+) -> tuple[NlpPolicyAnswer, str]:
+    if existing is None:
+        body = cast("NewNlpPolicy", body_of_template(template) | {"name": template["name"]})
+        return client.send(operations.create_nlp_policy, body), "created"
+    if existing["enabled"]:
+        return existing, "unchanged"
+    changed: NlpPolicyChange = {"enabled": True, "version": existing["version"]}
+    return client.send(operations.update_nlp_policy, existing["id"], changed), "enabled"
+
+
+def _templates_of(client: ApiClient, profile: str) -> list[TemplateAnswer]:
+    """Raises NotFoundError, which lists the profiles."""
+    known = client.send(operations.get_nlp_policies_templates)["data"]
+    found = [one for one in known if profile in one["profiles"]]
+    if not found:
+        names = sorted({name for one in known for name in one["profiles"]})
+        raise NotFoundError(f"there is no profile {safe(profile)}; there are: {', '.join(names)}")
+    return found
+
+
+COMMANDS: Final = (enable,)

@@ -1,0 +1,152 @@
+"""What a command or a file's name in a request would do to the machine that runs it: a heuristic by patterns.
+
+Files that hold credentials or run at start-up, metadata of cloud machines, programs fetched and run, shells handed to
+somebody else, data piped out, defences switched off (MITRE ATT&CK T1552, T1546, T1105, T1059, T1048, T1562). A command
+is read as it is written and as a shell would run it. The name of a file counts less in prose than by itself or in a
+command. ``config/detectors/commands.yaml`` is the table.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache
+from typing import Final
+
+import re2
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.detectors.shell import opened, plain_command
+from headgate.kernel.errors import ValidationError
+
+_BEFORE_BYTES: Final = 256
+_AFTER_BYTES: Final = 1024
+_NAMED: Final = 0.8
+_IN_A_COMMAND: Final = 0.75
+_IN_PROSE: Final = 0.35
+_END: Final = r"""(?:$|[\s"'<>|;&),:?#])"""
+_NAME: Final = r"(?:[^\n:]{1,160}:\s+)?"
+"""A member's name, in its words and as it is written, stands before its value in a document."""
+
+_COMMAND: Final = (
+    r"""(?:^|[;&|`(:"']|\bsudo|\$)\s*(?:cat|tac|less|more|head|tail|nl|rev|sort|cut|cp|mv|dd|scp|rsync|sftp|tar|zip"""
+    r"|gzip|base64|base32|xxd|od|hexdump|strings|e?grep|rg|awk|sed|vi|vim|nano|source|openssl|type|get-content|gc|xcopy"
+    r"|curl|wget|nc|ncat|tee|echo|printf|chmod|chown|ln|find|jq|exec|install|touch|rm|python[0-9.]*|perl|ruby|node|php)"
+    r"\b"
+)
+_GLOB: Final = re.compile(r"(?<!\S)[/~][^\s?*\[]{0,64}[?\[][^\s]{0,64}(?!\S)")
+"""With at least one place for a single character: ``/etc/*`` is what people write."""
+
+_TRICKS: Final = (
+    r"""\w(?:''|""|\\)\w|\$'|\$\{?IFS|\$[@*]|\{\w+,[^\s{}]+\}|\b[a-z_]{1,8}=[^\s;&|]{0,16};|\\(?:x[0-9a-f]{2}|[0-7]{3})"""
+    r"""|\w['"]\w+['"]\w|[/~]\S{0,32}\?\S{0,32}[?/]|`\w|\$\(\w|\$\{\w+:?-"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """``kind`` is what a match is called; ``weight`` how much one says, from 0 to 1."""
+
+    kind: str
+    pattern: re2._Regexp
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """``anchor``: what has to stand there for any sign to match, or for a shell to read another command. ``globbed``:
+    names of files with their kinds, for patterns that a shell would expand to them (``/e?c/sh?dow``)."""
+
+    anchor: re2._Regexp
+    signs: tuple[Sign, ...]
+    globbed: tuple[tuple[str, str], ...]
+
+
+@cache
+def commands() -> Commands:
+    """Of ``config/detectors/commands.yaml``. Raises ValidationError."""
+    document = read_document(resource_path("detectors", "commands.yaml"))
+    document.only("anchors", "files", "globbed", "signs")
+    files = document.section("files")
+    signs = [one for kind in files.members for one in _file_signs(kind, files)]
+    signs += [_sign(section) for section in document.sections("signs")]
+    words = "|".join(document.strings("anchors"))
+    names = document.section("globbed")
+    globbed = tuple((name, kind) for kind in names.members for name in names.strings(kind))
+    return Commands(_compiled(document, f"{words}|{_TRICKS}"), tuple(signs), globbed)
+
+
+def command_kinds() -> frozenset[str]:
+    return frozenset(sign.kind for sign in commands().signs)
+
+
+def find_commands(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """In no order, and perhaps one place more than once."""
+    table = commands()
+    budget.new_pass(len(buffer))
+    read_to = 0
+    for hit in table.anchor.finditer(buffer):
+        if hit.start() < read_to:
+            continue
+        if not budget.allows_candidate():
+            return
+        start, read_to = _around(buffer, hit.start(), hit.end(), read_to)
+        yield from _signs(table, buffer, start, read_to)
+
+
+def _around(buffer: bytes, start: int, end: int, read_to: int) -> tuple[int, int]:
+    """The line about a hit, of a long one what is near; lines that a backslash continues are one."""
+    floor = max(read_to, start - _BEFORE_BYTES)
+    line_start = buffer.rfind(b"\n", floor, start) + 1 or floor
+    ceiling = min(len(buffer), end + _AFTER_BYTES)
+    line_end = buffer.find(b"\n", end, ceiling)
+    while line_end > 0 and buffer[line_end - 1 : line_end] == b"\\":
+        line_end = buffer.find(b"\n", line_end + 1, ceiling)
+    return line_start, line_end if line_end >= 0 else ceiling
+
+
+def _signs(table: Commands, buffer: bytes, start: int, end: int) -> Iterator[Match]:
+    line = buffer[start:end]
+    for sign in table.signs:
+        for found in sign.pattern.finditer(line):
+            yield Match(sign.kind, start + found.start(), start + found.end(), sign.weight)
+    written = line.decode("utf-8", "replace")
+    plain = plain_command(written)
+    yield from (Match(kind, start, end, _IN_A_COMMAND) for kind in _expanded(table, plain))
+    readings = [one.encode("utf-8", "replace") for one in dict.fromkeys((plain, opened(plain))) if one != written]
+    for sign in table.signs:
+        if any(map(sign.pattern.search, readings)) and sign.pattern.search(line) is None:
+            yield Match(sign.kind, start, end, sign.weight)
+
+
+def _expanded(table: Commands, command: str) -> Iterator[str]:
+    """The kinds of files to whose names a shell would expand a word of the command."""
+    for word in _GLOB.findall(command):
+        expanded = re.compile(translate(word))
+        yield from (kind for name, kind in table.globbed if expanded.fullmatch(name))
+
+
+def _sign(section: Section) -> Sign:
+    section.only("kind", "weight", "pattern", "example")
+    weight = section.members.get("weight")
+    if not isinstance(weight, float) or not 0 < weight < 1:
+        raise section.fail("weight", "a number between 0 and 1 is required")
+    return Sign(section.text("kind"), _compiled(section, section.text("pattern")), weight)
+
+
+def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
+    path = f"(?:{'|'.join(files.strings(kind))})"
+    yield Sign(kind, _compiled(files, rf"^\s*{_NAME}(?:file://)?[^\s\n]*{path}\s*$"), _NAMED)
+    in_command = rf"""(?:{_COMMAND}[^\n;&]{{0,160}}|(?:<|>|@|\(["'])\s*[^\s"']{{0,120}}){path}{_END}"""
+    yield Sign(kind, _compiled(files, in_command), _IN_A_COMMAND)
+    yield Sign(kind, _compiled(files, f"{path}{_END}"), _IN_PROSE)
+
+
+def _compiled(section: Section, pattern: str) -> re2._Regexp:
+    try:
+        return re2.compile(f"(?im){pattern}".encode())
+    except re2.error as error:
+        raise ValidationError(f"commands.yaml: RE2 does not accept a pattern: {error}") from error

