@@ -5,6 +5,7 @@ under the same request id.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,6 +29,8 @@ _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     404: (ErrorCode.NOT_FOUND, "there is nothing at this path; the routes are in /openapi.json"),
     413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body is over its limit"),
 }
+_REASONS: Final = {"missing": "is required", "extra_forbidden": "is unknown here"}
+_SHOULD: Final = re.compile(r"^[A-Z]\w*(?: \w+){0,2}? should\b")
 
 
 def encoded_error(
@@ -78,7 +81,7 @@ async def answer_defect(request: Request, error: Exception) -> Response:
 async def answer_validation_error(request: Request, error: Exception) -> Response:
     """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
-    problems = [{"field": field_name(item["loc"]), "reason": _reason(item)} for item in error.errors()]
+    problems = [{"field": field_name(item["loc"]), "reason": reason_of(item)} for item in error.errors()]
     in_path = [one for one, item in zip(problems, error.errors(), strict=True) if item["loc"][0] == "path"]
     if in_path:
         # What cannot be the name of a resource names none: the answer is that of an unknown one.
@@ -111,16 +114,21 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
     return Response(body, error.status_code, dict(error.headers or {}), JSON)
 
 
-def _reason(problem: Mapping[str, Any]) -> str:
-    """Pydantic counts the "items" of a text that was looked at before its length was."""
+def reason_of(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a field, to stand after its name; never the value, which may be a secret.
+
+    Pydantic speaks of inputs and strings, and counts the "items" of a text that was looked at before its length was.
+    """
     bounds = problem.get("ctx", {})
     if isinstance(problem.get("input"), str):
         if problem["type"] == "too_short":
-            return f"String should have at least {bounds['min_length']} characters"
+            return f"must have at least {bounds['min_length']} characters"
         if problem["type"] == "too_long":
-            return f"String should have at most {bounds['max_length']} characters"
+            return f"must have at most {bounds['max_length']} characters"
+    if problem["type"] in _REASONS:
+        return _REASONS[problem["type"]]
     # Of a check of ours it tells the exception's name first.
-    return str(problem["msg"]).removeprefix("Value error, ")
+    return _SHOULD.sub("must", str(problem["msg"]).removeprefix("Value error, "))
 
 
 def field_name(location: Sequence[object]) -> str:

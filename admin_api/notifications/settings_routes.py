@@ -100,7 +100,7 @@ async def _answer(
 async def _unknown(connection: Connection, org_id: str, settings: NotificationSettings) -> list[str]:
     """Nobody decides through the links of such a channel; they would only find out when it matters."""
     return [
-        f"channels.{name}.recipient: {channel.recipient} is no one person here: its links only show"
+        f"channels.{name}.recipient: {channel.recipient} is no one member: its links cannot decide"
         for name, channel in settings.channels.items()
         if channel.recipient is not None and await user_behind(connection, org_id, channel) is None
     ]
@@ -118,4 +118,4 @@ def _warnings(settings: NotificationSettings) -> list[str]:
     )
     if covered:
         return []
-    return ["no route takes every approval: what none of them takes reaches nobody (GET /admin/notifications)"]
+    return ["no rule covers every approval request: requests that no rule covers are sent to nobody"]

@@ -5,6 +5,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.agents.routes import get as get_agent
+from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
 from admin_api.executions.schemas import DestinationItem, ProcessBody, RetryBody
 from admin_api.identifiers import ActionId, ExecutionId
@@ -118,9 +120,16 @@ async def _broken(api: Api) -> list[DestinationItem]:
     return [one for one in found.data if one.breaker != "closed"]
 
 
+async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
+    """None: the viewer may not look at agents."""
+    return await api.call(get_agent, agent_id, api.principal, api.dependencies) if api.may(Scope.ADMIN) else None
+
+
 async def _one_page(api: Api, execution_id: str, *, message: str | None = None, status: int = 200) -> Response:
+    execution = await api.call(get, execution_id, api.principal, api.dependencies)
     context = {
-        "execution": await api.call(get, execution_id, api.principal, api.dependencies),
+        "execution": execution,
+        "agent": await _agent(api, execution.agent_id),
         "may_act": api.may(Scope.ADMIN),
         "may_audit": api.may(Scope.AUDIT_READ),
         "message": message,

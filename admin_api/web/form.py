@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pydantic
 from starlette.requests import Request
 
-from admin_api.errors import field_name
+from admin_api.errors import field_name, reason_of
 from headgate.kernel.errors import ValidationError
 
 _MOST_FIELDS: Final = 500
@@ -56,5 +56,5 @@ def checked[Body: pydantic.BaseModel](
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = field_name(("body", *first["loc"]))
-        message = str(first["msg"]).removeprefix("Value error, ")
+        message = reason_of(first)
         raise ValidationError(f"{field}: {message}", details={"field": field, "reason": message}) from error

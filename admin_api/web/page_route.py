@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from admin_api.errors import field_name
+from admin_api.errors import field_name, reason_of
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pages import page
 from headgate.kernel.errors import HeadgateError, UnauthorizedError
@@ -30,11 +30,17 @@ class PageRoute(GuardedRoute):
             except UnauthorizedError:
                 return _sign_in(request)
             except HeadgateError as error:
-                return page("error.html", {"message": error.message, "details": None}, status=error.http_status)
+                return _refused(request, error.message, status=error.http_status)
             except RequestValidationError as error:
-                return page("error.html", {"message": _problem(error), "details": None}, status=404)
+                return _refused(request, _problem(error), status=404)
 
         return shown
+
+
+def _refused(request: Request, message: str, *, status: int) -> Response:
+    """With a way back to the list whose filters were refused."""
+    back = request.url.path if request.method in _SAFE_METHODS and request.url.query else "/"
+    return page("error.html", {"message": message, "details": None, "back": back}, status=status)
 
 
 def _without_blanks(request: Request) -> str | None:
@@ -56,4 +62,4 @@ def _sign_in(request: Request) -> Response:
 
 def _problem(error: RequestValidationError) -> str:
     first = error.errors()[0]
-    return f"{field_name(first['loc'])}: {str(first['msg']).removeprefix('Value error, ')}"
+    return f"{field_name(first['loc'])}: {reason_of(first)}"

@@ -61,7 +61,7 @@ def test_channels_are_set_and_shown_without_their_secrets(run: Run, set_channels
         ["on-call", "what needs somebody", "18:00 to 08:00 Europe/Berlin"],
         ["on-call", "what needs somebody", "tools: bank; 18:00 to 08:00 Europe/Berlin on sat, sun"],
     ]
-    assert "warning: no route takes every approval" in shown.stderr
+    assert "warning: no rule covers every approval request" in shown.stderr
     for secret in ("topic-17", "xoxb-17", "5ecret"):
         assert secret not in shown.stdout + shown.stderr + run("show", "--json").stdout
 

@@ -61,13 +61,13 @@ async def test_routes_that_leave_something_out_are_pointed_at(gate) -> None:
     document = {"channels": {"mail": _MAIL}, "routes": [{"channels": ["mail"], "risk_levels": ["critical"]}]}
     await gate.person("ada", Role.APPROVER).get("/v1/approvals")
     (warning,) = (await gate.person().put(_PATH, json=document)).json()["warnings"]
-    assert "reaches nobody" in warning
+    assert "sent to nobody" in warning
 
 
 async def test_a_recipient_whom_nobody_knows_is_pointed_at(gate) -> None:
     unknown = {"kind": "apprise", "url": "ntfy://topic", "recipient": "adda@example.com"}
     put = (await gate.person().put(_PATH, json={"channels": {"mail": unknown}})).json()
-    assert put["warnings"] == ["channels.mail.recipient: adda@example.com is no one person here: its links only show"]
+    assert put["warnings"] == ["channels.mail.recipient: adda@example.com is no one member: its links cannot decide"]
     assert (await gate.person().get(_PATH)).json()["warnings"] == put["warnings"]
 
 
