@@ -10,12 +10,25 @@ risk_level := "critical"
 
 deny contains message if {
 	input.effect == "destructive"
+	not ends_mcp_session
 	message := sprintf("%v.%v cannot be undone: refused by default", [input.tool, input.operation])
 }
 
 deny contains message if {
 	not input.effect == "read"
+	not ends_mcp_session
 	some prefix in destructive_prefixes
 	startswith(concat("", [input.operation, "_"]), prefix)
 	message := sprintf("%v.%v cannot be undone: refused by default", [input.tool, input.operation])
+}
+
+# The end of an MCP session (streamable HTTP, "Session Management"): SDKs send it when a client leaves. Only where nothing but an
+# MCP server has its place: DELETE /repos/acme/mcp would delete what is called so.
+ends_mcp_session if {
+	input.tool == "http"
+	input.http.method == "DELETE"
+	input.http.headers["mcp-session-id"]
+	input.http.body_size == 0
+	input.http.query == {}
+	regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/?$`, input.http.path)
 }

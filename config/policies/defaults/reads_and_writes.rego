@@ -57,6 +57,22 @@ read if {
 	mcp_address
 }
 
+read if {
+	ends_mcp_session
+	short_url
+}
+
+# The end of an MCP session (streamable HTTP, "Session Management"): SDKs send it when a client leaves. Only where nothing but an
+# MCP server has its place: DELETE /repos/acme/mcp would delete what is called so.
+ends_mcp_session if {
+	input.tool == "http"
+	input.http.method == "DELETE"
+	input.http.headers["mcp-session-id"]
+	input.http.body_size == 0
+	input.http.query == {}
+	regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/?$`, input.http.path)
+}
+
 # At its end, or at its start but for a prefix such as /api/v4: elsewhere it may be the name of somebody's repository or job.
 mcp_address if regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/|/mcp$`, input.http.path)
 
