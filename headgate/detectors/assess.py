@@ -20,6 +20,7 @@ from headgate.detectors.model import Inspection
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.secrets import find_secrets
+from headgate.detectors.wallets import find_wallet_keys
 from headgate.kernel.canonical_json import JsonValue
 
 HEURISTIC_CONFIDENCE_MAX: Final = 0.5
@@ -51,7 +52,7 @@ class Engine(StrEnum):
 HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS}
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
-    EmbeddedModel.SECRETS: (find_secrets,),
+    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys),
     EmbeddedModel.SAFETY: (find_unsafe, find_injections),
     EmbeddedModel.INTENT: (find_intent, find_injections),
     EmbeddedModel.INJECTION: (find_injections,),

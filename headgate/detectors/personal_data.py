@@ -14,8 +14,11 @@ from headgate.detectors.model import Match
 from headgate.detectors.national_numbers import find_national_numbers, national_numbers
 from headgate.detectors.payments import find_payments
 from headgate.detectors.phones import find_phones
+from headgate.detectors.wallets import WALLET_ADDRESS, find_wallets
 
-_KINDS: Final = frozenset({"date_of_birth", "email", "iban", "ip_address", "mac_address", "payment_card", "phone"})
+_KINDS: Final = frozenset(
+    {"date_of_birth", "email", "iban", "ip_address", "mac_address", "payment_card", "phone", WALLET_ADDRESS}
+)
 
 
 @cache
@@ -27,6 +30,6 @@ def personal_data_kinds() -> frozenset[str]:
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; one place may be found as two kinds, of which the surer one counts."""
     words = context_words(buffer)
-    for find in (find_addresses, find_payments, find_national_numbers, find_birth_dates, find_phones):
+    for find in (find_addresses, find_payments, find_national_numbers, find_birth_dates, find_phones, find_wallets):
         budget.new_pass(len(buffer))
         yield from find(buffer, words, budget)

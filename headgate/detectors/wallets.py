@@ -1,0 +1,85 @@
+"""Wallets: addresses to which money goes and does not come back, and the keys that spend it.
+
+Bitcoin addresses by their checksums: Base58Check, and bech32 and bech32m (BIP 173 and 350), of which python-stdnum 2.2
+knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check. Ethereum
+addresses have a form only, and in mixed case a checksum that needs Keccak (ERC-55): they count fully near a word.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Final
+
+import re2
+
+from headgate.detectors.boundaries import stands_alone
+from headgate.detectors.context_words import ContextWords
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+
+WALLET_ADDRESS: Final = "wallet_address"
+WALLET_KEY: Final = "wallet_key"
+_CHECKED: Final = 0.95
+_NEAR: Final = 0.95
+_BY_FORM: Final = 0.5
+_BITCOIN: Final = re2.compile(
+    rb"\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})\b"
+)
+_ETHEREUM: Final = re2.compile(rb"\b0x[0-9a-fA-F]{40}\b")
+_PRIVATE: Final = re2.compile(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_ALPHABET: Final = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_BECH32: Final = {letter: value for value, letter in enumerate(b"qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
+_BECH32_PREFIX: Final = (3, 3, 0, 2, 3)  # "bc": the high bits of each letter, 0, the low ones
+_BECH32_GENERATOR: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_BECH32_CONSTANTS: Final = (1, 0x2BC830A3)
+_CHECKSUM_BYTES: Final = 4
+_ZERO: Final = b"0x" + b"0" * 40
+
+
+def find_wallets(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
+    """Addresses."""
+    for found in _BITCOIN.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        if stands_alone(buffer, *found.span()) and _is_address(found[0]):
+            yield Match(WALLET_ADDRESS, found.start(), found.end(), _CHECKED)
+    for found in _ETHEREUM.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        if found[0] != _ZERO:
+            is_named = words.near(WALLET_ADDRESS, found.start(), found.end(), buffer)
+            yield Match(WALLET_ADDRESS, found.start(), found.end(), _NEAR if is_named else _BY_FORM)
+
+
+def find_wallet_keys(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Private keys."""
+    for found in _PRIVATE.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        if _has_checksum(found[0]):
+            yield Match(WALLET_KEY, found.start(), found.end(), _CHECKED)
+
+
+def _is_address(text: bytes) -> bool:
+    return _has_bech32_checksum(text.lower()) if text[:2] in (b"bc", b"BC") else _has_checksum(text)
+
+
+def _has_bech32_checksum(text: bytes) -> bool:
+    """BIP 173, "Checksum": a BCH code over the prefix and all that follows it."""
+    checksum = 1
+    for value in (*_BECH32_PREFIX, *(_BECH32[letter] for letter in text[3:])):
+        top = checksum >> 25
+        checksum = (checksum & 0x1FFFFFF) << 5 ^ value
+        for bit, part in enumerate(_BECH32_GENERATOR):
+            checksum ^= part if top >> bit & 1 else 0
+    return checksum in _BECH32_CONSTANTS
+
+
+def _has_checksum(text: bytes) -> bool:
+    """Base58Check: the last four bytes begin the doubled SHA-256 of the rest."""
+    number = 0
+    for letter in text:
+        number = number * 58 + _ALPHABET.index(letter)
+    zeros = len(text) - len(text.lstrip(b"1"))  # a leading 1 is a byte of zeros
+    decoded = bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8)
+    payload, checksum = decoded[:-_CHECKSUM_BYTES], decoded[-_CHECKSUM_BYTES:]
+    return sha256(sha256(payload).digest()).digest()[:_CHECKSUM_BYTES] == checksum

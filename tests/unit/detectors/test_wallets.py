@@ -1,0 +1,51 @@
+"""Wallets: the addresses that specifications publish, each with a damaged one beside it."""
+
+import pytest
+
+from headgate.detectors.assess import EmbeddedModel, assess
+
+_ADDRESSES = [
+    "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+    "3P14159f73E4gFr7JterCCQh9QjiTjiZrG",
+    "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",  # BIP 173
+    "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",  # BIP 350
+]
+_EXTENDED = (
+    "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi"
+)
+"""BIP 32, test vector 1."""
+
+_KEYS = [
+    "5KJvsngHeMpm884wtkJNzQGaCErckhHJBGFsvd3VyK5qMZXj3hS",
+    "KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617",
+    _EXTENDED,
+]
+_ETHEREUM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"  # ERC-55
+
+
+def _damaged(text: str) -> str:
+    return text[:12] + ("q" if text[12] != "q" else "z") + text[13:]
+
+
+@pytest.mark.parametrize("address", _ADDRESSES)
+def test_an_address_is_found_by_its_checksum(address: str) -> None:
+    found = assess(EmbeddedModel.PII, {"to": address, "amount": "0.5"})
+
+    assert (found.issues, found.risk_score) == (("wallet_address",), 0.95)
+    assert not assess(EmbeddedModel.PII, {"to": _damaged(address)}).issues
+
+
+@pytest.mark.parametrize("key", _KEYS, ids=["uncompressed", "compressed", "extended"])
+def test_a_private_key_is_a_secret(key: str) -> None:
+    found = assess(EmbeddedModel.SECRETS, f"import {key} now")
+
+    assert "wallet_key" in found.issues
+    assert key not in found.reasoning
+    assert "wallet_key" not in assess(EmbeddedModel.SECRETS, f"import {_damaged(key)} now").issues
+
+
+def test_an_address_of_ethereum_counts_fully_beside_a_word_for_it() -> None:
+    assert assess(EmbeddedModel.PII, f"payout wallet {_ETHEREUM}").risk_score == 0.95
+    assert assess(EmbeddedModel.PII, {"topic": _ETHEREUM}).risk_score == 0.5
+    assert not assess(EmbeddedModel.PII, "wallet 0x" + "0" * 40).issues
+    assert not assess(EmbeddedModel.PII, f"wallet hash {_ETHEREUM}abcdef").issues
