@@ -28,6 +28,7 @@ _CALL: Final = Members(
         "url_bytes": _TEXT,
     }
 )
+_DNS: Final = Members({"form": _TEXT, "name": _TEXT, "type": _TEXT, "trailing_bytes": _TEXT})
 _LLM: Final = Members(
     {
         "provider": _TEXT,
@@ -61,6 +62,7 @@ _ACTION: Final[dict[str, Members | None]] = {
         }
     ),
     "http": _CALL,
+    "dns": _DNS,
     "llm": _LLM,
     "mcp": _MCP,
     "provenance": None,

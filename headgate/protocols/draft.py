@@ -76,8 +76,7 @@ def below_400(status: int) -> bool:
 @dataclass(frozen=True, slots=True)
 class ProtocolFacts:
     """What a protocol that rides on HTTP says of a call: a member of the policies' input, and its value in canonical
-    JSON. The bytes of the call determine it, so the digest does not name it. In the order of members it stands between
-    ``http`` and ``params`` (``headgate.actions.recorded_request``)."""
+    JSON. The bytes of the call determine it, so the digest does not name it."""
 
     member: str
     shown: bytes

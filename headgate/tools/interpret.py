@@ -67,7 +67,7 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
         if message is not None:
             # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
-    draft = websocket_draft(read_call, headers, body) or recognised_draft(read_call, headers, body)
+    draft = recognised_draft(read_call, headers, body) or websocket_draft(read_call, headers, body)
     return generic_draft(read_call, body) if draft is None else draft
 
 

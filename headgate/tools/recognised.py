@@ -1,13 +1,14 @@
 """Protocols that ride on plain HTTP requests, at hosts that no catalogue covers.
 
 ``params`` stay those of the generic call, so that what a policy reads of the body is where it was; what the protocol
-means by it stands beside them (``input.llm``).
+means by it stands beside them (``input.llm``, ``input.dns``).
 """
 
 from typing import Final
 
-from headgate.kernel.canonical_json import canonical_bytes
-from headgate.protocols import llm
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols import dns, llm
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.headers import Headers
@@ -15,12 +16,17 @@ from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_han
 from headgate.tools.generic import call_params
 
 LLM_TOOL: Final = "llm"
-RECOGNISED_TOOLS: Final = frozenset({LLM_TOOL, WEBSOCKET_TOOL})
+DNS_TOOL: Final = "dns"
+DNS_QUERY: Final = "query"
+RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
 """Names that no catalogue may take."""
 
 
 def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
-    """None where the call is of none of these protocols. Raises nothing but HeadgateError."""
+    """None where the call is of none of these protocols. Raises AmbiguousRequestError: of two at once."""
+    query = dns.recognise(read_call, headers)
+    if query is not None:
+        return _dns_draft(read_call, headers, body, query)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:
         is_labelled = headers.content_type is not None and not body.type_mismatch
         return _llm_draft(read_call, headers, body) if is_labelled else None
@@ -32,6 +38,25 @@ def websocket_draft(read_call: ReadCall, headers: Headers, body: Body) -> Action
     if body.kind is not BodyKind.NONE or not is_handshake(read_call.call.method, headers.shown):
         return None
     return handshake_draft(read_call, call_params(read_call, body))
+
+
+def _dns_draft(read_call: ReadCall, headers: Headers, body: Body, query: JsonObject) -> ActionDraft:
+    """A write, by GET too: the query takes its name to the servers of that name's zone."""
+    if is_handshake(read_call.call.method, headers.shown):
+        # A resolver that knows no WebSockets ignores the upgrade (RFC 9110, section 7.8) and answers the query.
+        raise AmbiguousRequestError(
+            "the request can be read in more than one way: as a DNS query and as the handshake of a WebSocket",
+            details={"field": "upgrade"},
+        )
+    return make_draft(
+        tool=DNS_TOOL,
+        operation=DNS_QUERY,
+        params=call_params(read_call, body),
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=Effect.WRITE,
+        facts=ProtocolFacts(DNS_TOOL, canonical_bytes(query)),
+    )
 
 
 def _llm_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:

@@ -17,7 +17,7 @@ from headgate.protocols.http_call import HttpCall
 from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.match import CatalogueIndex
 from headgate.tools.model import Content, Entry, SegmentKind, Sending
-from headgate.tools.recognised import LLM_TOOL
+from headgate.tools.recognised import DNS_QUERY, DNS_TOOL, LLM_TOOL
 from headgate.tools.render_graphql import graphql_content
 from headgate.tools.render_http import render_http
 from headgate.tools.unrendered import Unrendered, invalid
@@ -40,8 +40,8 @@ def render(tool: str, operation: str, params: JsonObject, catalogue: CatalogueIn
     """Unrendered where Headgate has no call for it: the agent carries it out itself. Raises ValidationError, whose
     details name the param, where it has one but a value is missing or cannot be sent."""
     entries = catalogue.tools.get(tool)
-    if tool == LLM_TOOL:
-        call = render_http("post", params)
+    if tool == LLM_TOOL or (tool, operation) == (DNS_TOOL, DNS_QUERY):
+        call = render_http("post" if tool == LLM_TOOL else "get", params)
         return call if isinstance(call, Unrendered) else Rendered(call, None)
     if tool == GENERIC_TOOL or (entries is not None and operation.startswith(_UNLISTED)):
         call = render_http(operation.removeprefix(_UNLISTED), params)

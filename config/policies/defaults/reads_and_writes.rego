@@ -26,6 +26,10 @@ require_approval contains message if {
 	message := sprintf("%v.%v is not a plain read", [input.tool, input.operation])
 }
 
+# DNS over HTTPS: a query names a host that the allowlist never sees, and its name can carry data. The proxy resolves names
+# itself, so an agent needs none.
+deny contains "DNS over HTTPS is refused by default: the proxy resolves the names of its calls" if input.tool == "dns"
+
 # What lenient servers read as JSON, under a label by which others would read something else.
 deny contains "the body is JSON, but its Content-Type is another: send Content-Type: application/json" if {
 	input.http.body_type_mismatch

@@ -8,7 +8,7 @@ import pytest
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
-from headgate.kernel.errors import ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.protocols.draft import ActionDraft, Effect
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.explicit import explicit_draft
@@ -99,3 +99,48 @@ def test_an_explicit_action_is_the_same_call() -> None:
     assert draft.facts is not None and parse_strict(draft.facts.shown) == _FACTS
     with pytest.raises(ValidationError, match=r"llm\.chat, not http\.post"):
         explicit_draft("http", "post", params, catalogue, context=b"{}", delegation=b"{}")
+
+
+_QUERY = "AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB"  # RFC 8484, section 4.1.1
+_LOOKUP: dict[str, object] = {
+    "method": "GET",
+    "host": "dns.example",
+    "path": "/dns-query",
+    "query": f"dns={_QUERY}",
+    "headers": (),
+    "body": b"",
+}
+_UPGRADE = ((b"Connection", b"Upgrade"), (b"Upgrade", b"websocket"), (b"Sec-WebSocket-Version", b"13"))
+
+
+def _lookup(**changes: object) -> ActionDraft:
+    values = {"scheme": "https", "port": 443, **_LOOKUP, **changes}
+    return interpret(HttpCall(**values), CatalogueIndex([]))  # type: ignore[arg-type] # a table of changes
+
+
+def test_a_dns_query_is_a_write_and_stored_in_canonical_order() -> None:
+    draft = _lookup()
+    assert (draft.tool, draft.operation, draft.effect) == ("dns", "query", Effect.WRITE)
+    expected = {"form": "message", "name": "www.example.com", "type": "A", "trailing_bytes": 0}
+    read = parse_strict(rego_input(draft, agent_id="agt_1", agent_name="b"))
+    stored = recorded_request(draft)
+    assert isinstance(read, dict) and read["dns"] == expected
+    request = parse_strict(stored)
+    assert isinstance(request, dict) and request["dns"] == expected
+    assert canonical_bytes(request) == stored
+
+
+def test_a_dns_query_that_asks_for_a_websocket_is_refused() -> None:
+    with pytest.raises(AmbiguousRequestError, match="as a DNS query and as the handshake"):
+        _lookup(headers=_UPGRADE)
+    assert _lookup(query="", headers=_UPGRADE).tool == "websocket"
+
+
+def test_an_explicit_dns_query_is_the_same_call() -> None:
+    params = {"url": f"https://dns.example/dns-query?dns={_QUERY}"}
+    catalogue = CatalogueIndex([])
+    draft = explicit_draft("dns", "query", params, catalogue, context=b"{}", delegation=b"{}")
+    assert draft.call is not None and draft.call.method == "GET"
+    assert draft.facts == _lookup().facts
+    with pytest.raises(ValidationError, match=r"dns\.query, not http\.get"):
+        explicit_draft("http", "get", params, catalogue, context=b"{}", delegation=b"{}")
