@@ -54,8 +54,8 @@ class Measure:
             close_after(flow)
             if flow.client_conn.alpn == b"h2":
                 client.close("too many refusals")
-        caller = client.caller
-        if caller is None or caller.identity.agent_id is None:
+        identity = None if client.caller is None else client.caller.identity
+        if identity is None or identity.agent_id is None:
             _log.info("request_refused", code=code, reason=error.message)
             return
-        self._refusals.add(RefusedRequest(caller.identity.org_id, caller.identity.agent_id, code))
+        self._refusals.add(RefusedRequest(identity.org_id, identity.agent_id, identity.agent_name, code))

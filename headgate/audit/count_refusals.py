@@ -28,6 +28,7 @@ class RefusedRequest(NamedTuple):
 
     org_id: str
     agent_id: str
+    agent_name: str | None
     code: str
 
 
@@ -53,7 +54,7 @@ class RefusalCounts:
                 refused.org_id,
                 refused.agent_id,
                 payload_text(
-                    Actor(ActorType.AGENT, refused.agent_id),
+                    Actor(ActorType.AGENT, refused.agent_id, refused.agent_name),
                     {"code": refused.code, "count": count, "seconds": int(_PERIOD_SECONDS)},
                 ),
             )

@@ -145,7 +145,17 @@ class _InterceptedCall:
             execution_id=execution_id,
             instance_id=self.gate.instance.instance_id,
         )
-        return Admitted(row.org_id, row.agent_id, row.action_id, execution_id, None, now, exemption_id), row
+        admitted = Admitted(
+            org_id=row.org_id,
+            agent_id=row.agent_id,
+            agent_name=decided.identity.agent_name,
+            action_id=row.action_id,
+            execution_id=execution_id,
+            approval_id=None,
+            started_at=now,
+            exemption_id=exemption_id,
+        )
+        return admitted, row
 
     def _result(
         self, decided: Decided, admitted: Admitted, row: ActionRow, outcome: RecordingOutcome

@@ -13,6 +13,7 @@ class Admitted:
 
     org_id: str
     agent_id: str
+    agent_name: str | None
     action_id: str
     execution_id: str
     approval_id: str | None

@@ -100,7 +100,7 @@ class ExecutionEnds:
             completed_at=outcome.completed_at,
             error=outcome.error,
             result=None if outcome.result is None else canonical_bytes(outcome.result),
-            payload=payload_text(Actor(ActorType.AGENT, admitted.agent_id), data),
+            payload=payload_text(Actor(ActorType.AGENT, admitted.agent_id, admitted.agent_name), data),
             give_back=give_back,
             withheld=_withheld_payload(admitted, outcome),
         )

@@ -153,7 +153,15 @@ class HeldApprovals:
     async def _use(self, decided: Decided, pending: Pending) -> Admitted | DecideAgain:
         identity, agent_id = decided.identity, decided.candidate.agent_id
         execution_id, now = new_id(IdPrefix.EXECUTION), self._clock()
-        admitted = Admitted(identity.org_id, agent_id, pending.action_id, execution_id, pending.approval_id, now)
+        admitted = Admitted(
+            org_id=identity.org_id,
+            agent_id=agent_id,
+            agent_name=identity.agent_name,
+            action_id=pending.action_id,
+            execution_id=execution_id,
+            approval_id=pending.approval_id,
+            started_at=now,
+        )
         row = UseRow(
             org_id=identity.org_id,
             generation=identity.generation,

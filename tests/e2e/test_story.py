@@ -2,11 +2,17 @@
 
 import json
 
-from tests.e2e.clients import error_of
+from tests.e2e.clients import Administrator, error_of
 from tests.e2e.instance import HOLD_SECONDS
 from tests.e2e.waiting import wait_for
 
 PAYMENT = {"to": "Globex", "amount": 9000}
+
+
+def _agents_named(administrator: Administrator, action_id: str) -> list[str | None]:
+    """The names of the agents that did what the call's events say, the outcome included."""
+    actors = [event["actor"] for event in administrator.events(action_id)]
+    return [actor["name"] for actor in actors if actor["type"] == "agent"]
 
 
 def test_a_read_is_allowed_recorded_and_forwarded(instance, administrator, agent, upstream, path) -> None:
@@ -24,6 +30,7 @@ def test_a_read_is_allowed_recorded_and_forwarded(instance, administrator, agent
     assert settled["execution"]["result"]["size_bytes"] == len(response.content)
     expected = ["action.submitted", "decision.made", "execution.started", "execution.completed"]
     assert administrator.event_types(action["id"]) == expected
+    assert _agents_named(administrator, action["id"]) == ["default"] * 3
     # Durable before the first byte went upstream, by the database's own word.
     [started] = instance.rows("SELECT started_at FROM executions WHERE action_id = %s", action["id"])
     assert started["started_at"].timestamp() <= upstream.of(path)[0].at
@@ -69,6 +76,8 @@ def test_a_write_is_held_until_it_is_approved(administrator, agent, upstream, pa
         *("action.submitted", "decision.made", "approval.requested", "approval.approved"),
         *("decision.made", "execution.started", "execution.completed"),
     ]
+    agents = _agents_named(administrator, approval["action_id"])
+    assert agents[-1] == "default" and set(agents) == {"default"}
     first, again = (one for one in administrator.events(approval["action_id"]) if one["event_type"] == "decision.made")
     assert "matched_by" not in first["data"]
     # Decided again at the moment of use: still to be approved, and this approval is the one asked for.
