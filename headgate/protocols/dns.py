@@ -56,7 +56,7 @@ class DnsForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``name`` is in lower case and ends without a dot; others are ``\\DDD`` (RFC 1035, section 5.1), the root ``.``.
+    """``name``: lower case, no final dot, other bytes as ``\\DDD`` (RFC 1035, section 5.1); ``.`` is the root.
     ``type`` is a mnemonic, or ``TYPE123`` (RFC 3597). ``trailing_bytes`` counts the EDNS options and padding.
     """
 
@@ -85,7 +85,9 @@ def recognise(read_call: ReadCall, headers: Headers) -> JsonObject | None:
     if "dns" in query:
         questions = [_encoded_question(value) for value in _texts(query["dns"])]
         if any(questions) or at_resolver or _MESSAGE in accepted:
-            return _facts(DnsForm.MESSAGE, questions[0] if len(questions) == 1 else None)
+            # Beside a name of the JSON form, resolvers choose different questions.
+            is_only = len(questions) == 1 and "name" not in query
+            return _facts(DnsForm.MESSAGE, questions[0] if is_only else None)
     if "name" in query and (
         at_resolver or _JSON in accepted or (read_call.path == _JSON_PATH and call.host in _JSON_HOSTS)
     ):

@@ -60,6 +60,7 @@ def test_what_lenient_decoders_take_is_a_query(value: str) -> None:
 
 def test_a_query_among_others_is_one_whose_question_is_unknown() -> None:
     assert _recognised(path="/any", query=f"dns=x&dns={ENCODED}") == UNREAD
+    assert _recognised(query=f"dns={ENCODED}&name=secret.example.com") == UNREAD
 
 
 @pytest.mark.parametrize("path", ["/dns-query", "/anything"])
