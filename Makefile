@@ -3,6 +3,7 @@
 # make test    build, all checks, all tests; .ci/run calls exactly this
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
+# make audit   compare the locks with the databases of known advisories
 # make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
 #              they say
@@ -35,10 +36,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: web build up test unit check lint types imports tests bench screenshots lock format reference clean help
+.PHONY: web build up test unit check lint types imports tests audit bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,9s/^# \{0,1\}//p' Makefile
+	@sed -n '1,10s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -72,6 +73,10 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 		[ $$? = 1 ] || exit 1; \
 		echo "== what failed, once more by itself: a test that passes now is unsteady, and its cause is to be found"; \
 		$(BIN)/pytest -v --last-failed --last-failed-no-failures=none; })
+
+audit: build
+	@echo "== known advisories"
+	@$(BIN)/python -m supply_chain.audit
 
 # The pictures of the documents, taken of a running instance.
 screenshots: build

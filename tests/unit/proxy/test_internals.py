@@ -31,7 +31,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     http.MessageData: "bad2ea9a351a70d6",
     # proxy.fast_headers
     http.Headers: "947aa0298abd4010",
-    multidict._MultiDict: "9d8341c83747569d",
+    multidict._MultiDict: "fce5ae993af6fbff",
     # proxy.master
     master.Master: "e466d3e6ff5956c3",
     # proxy.connection and proxy.listener
@@ -51,21 +51,21 @@ PINNED: dict[Callable[..., object] | type, str] = {
     _http1.Http1Connection: "c0675638b0756013",
     _http1.Http1Server: "cc8428d0bb6f79a5",
     _http1.Http1Client: "706b7a68f2809929",
-    _http2.Http2Connection: "f18f3940fd55a0f0",
+    _http2.Http2Connection: "2aab9ba553a3721c",
     _http2.Http2Server: "97aac4eab18a0294",
-    _http_h2.BufferedH2Connection: "f983b7220f47b60a",
+    _http_h2.BufferedH2Connection: "c085c1abb1f4c477",
     # proxy.next_layer
-    next_layer.NextLayer: "f1d53b3127c313b1",
+    next_layer.NextLayer: "02714dcb0ce057df",
     tunnel.TunnelLayer: "a0a2a31af17dfacb",
     tls.ClientTLSLayer: "b76248ba39a93ae9",
-    tlsconfig.TlsConfig.tls_start_client: "05334c27c22a10ed",
+    tlsconfig.TlsConfig.tls_start_client: "d3093c897eeafc2f",
     tlsconfig.TlsConfig.tls_start_server: "2e2dc9c25670cf64",
     # proxy.websocket
     websocket.WebsocketLayer: "094cd5f8cf031433",
     websocket.WebsocketConnection: "9c6f5dd6ece0042e",
     extensions.PerMessageDeflate: "809ab54469c440bb",
     # proxy.options
-    proxyserver.Proxyserver: "274ee076420757e4",
+    proxyserver.Proxyserver: "537530cd71865ba8",
 }
 
 RESOLUTION: dict[Callable[..., object], tuple[str, ...]] = {
