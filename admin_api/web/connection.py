@@ -14,10 +14,14 @@ from admin_api.identifiers import ConnectionId
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connection_new import redirect_uri
+from admin_api.web.connection_ways import SECRETS
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
+from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
+from headgate.connections.model import ConnectionKind
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -34,7 +38,7 @@ async def one(api: CurrentApi, connection_id: ConnectionId) -> Response:
 
 @router.post("/connections/{connection_id}", response_class=Response)
 async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
-    """Test, refresh, consent again, bind or remove it."""
+    """Test, refresh, consent again, bind, give it another credential, or remove it."""
     form, principal, dependencies = await form_of(api.request), api.principal, api.dependencies
     try:
         match form.text("act"):
@@ -59,6 +63,11 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 }
                 body, version = checked(ChangedConnection, binding), form.optional("version")
                 await api.call(update, connection_id, body, Response(), principal, dependencies, version)
+            case "replace":
+                kind = (await api.call(get, connection_id, Response(), principal, dependencies)).kind
+                given = document_of(_credential(kind), form)
+                body, version = checked(ChangedConnection, {"credentials": given}), form.optional("version")
+                await api.call(update, connection_id, body, Response(), principal, dependencies, version)
             case "delete":
                 await api.call(delete, connection_id, principal, dependencies)
                 return back_to(_PATH)
@@ -71,6 +80,11 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
     return back_to(f"{_PATH}/{connection_id}")
 
 
+def _credential(kind: str) -> JsonObject:
+    """What replaces the credential; without members where only its owner can, by consent."""
+    return {"properties": SECRETS.get(ConnectionKind(kind), {})}
+
+
 async def _page(
     api: Api,
     connection_id: str,
@@ -80,8 +94,10 @@ async def _page(
 ) -> Response:
     principal, dependencies, response = api.principal, api.dependencies, Response()
     agents = (await api.call(list_agents, _AGENTS, principal, dependencies)).data
+    connection = await api.call(get, connection_id, response, principal, dependencies)
     context = {
-        "connection": await api.call(get, connection_id, response, principal, dependencies),
+        "connection": connection,
+        "credential": fields_of(_credential(connection.kind), {}),
         "version": response.headers["etag"],
         "health": await api.call(health, connection_id, principal, dependencies),
         "usage": await api.call(usage, connection_id, principal, dependencies, days=_DAYS),

@@ -1,10 +1,9 @@
-"""/connections/new: a connection to a platform: by its owner's consent (OAuth), with an app password, or with a secret.
+"""/connections/new: a connection to a platform: by its owner's consent (OAuth), or with a credential.
 
 The consent begins with a page that shows the scopes and leads to the platform: a form here is sent nowhere else
 (``form-action 'self'``), and the person sees what will be asked for.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter, Query
@@ -23,6 +22,7 @@ from admin_api.connections.schemas import (
 )
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.connection_ways import ways_of
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
@@ -38,69 +38,18 @@ _PATH: Final = "/connections"
 _AGENTS: Final = ListRequest(200, 0, exact_total=False, camel=False, cursor=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A way to connect: its button and its form. ``by_consent``: the platform asks the account's owner."""
-
-    title: str
-    button: str
-    schema: JsonObject
-    by_consent: bool = False
-
-
-def _text(description: str = "", *examples: str) -> JsonObject:
-    return {"type": "string", "maxLength": 2048, "description": description, "examples": [*examples]}
-
-
-def _secret(description: str = "") -> JsonObject:
-    return {"type": "string", "writeOnly": True, "description": description}
-
-
-def _lines(description: str) -> JsonObject:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
-
-
-def _schema(**properties: JsonObject) -> JsonObject:
-    return {"properties": {**properties}}
-
-
-_HOSTS: Final = _lines("Exact hosts, such as api.example.com. The credential goes nowhere else.")
-_OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
-    hosts=_HOSTS,
-)
-_OWN_OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
-    hosts=_HOSTS,
-    authorization_url=_text("Of the authorization server.", "https://login.example.com/authorize"),
-    token_url=_text("Of the authorization server.", "https://login.example.com/token"),
-)
-_KEY: Final = _schema(
-    kind={"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …; api_key: a header."},
-    header=_text("For api_key. Empty: X-API-Key.", "X-API-Key"),
-    hosts=_HOSTS,
-    secret=_secret("At least eight characters."),
-)
-_BLUESKY: Final = _schema(
-    identifier=_text("", "robot.bsky.social"),
-    app_password=_secret("Made in the account's settings. Never the account's own password."),
-    service=_text("Empty: https://bsky.social", "https://bsky.social"),
-)
-_MASTODON: Final = _schema(instance=_text("", "mastodon.social"))
-_MASTODON_TOKEN: Final = _schema(instance=_text("", "mastodon.social"), access_token=_secret("Of an application."))
-
-
 @router.get("/connections/new", response_class=Response)
-async def new(api: CurrentApi, platform: str | None = Query(default=None, max_length=64)) -> Response:
-    """Which platforms there are; or the forms of one."""
+async def new(
+    api: CurrentApi,
+    platform: str | None = Query(default=None, max_length=64),
+    way: str = Query(default="", max_length=32),
+) -> Response:
+    """Which platforms there are; or the form of one way to connect one."""
     if platform is None:
         context = {"platforms": (await api.call(list_platforms)).data}
         return await shell_page(api, "connection_platforms.html", _PATH, context)
-    return await _page(api, await _platform(api, platform))
+    found = await _platform(api, platform)
+    return await _page(api, found, way if way in ways_of(found) else next(iter(ways_of(found))))
 
 
 @router.post("/connections/new", response_class=Response)
@@ -108,12 +57,12 @@ async def connect(api: CurrentApi) -> Response:
     form = await form_of(api.request)
     platform = await _platform(api, form.text("platform"))
     way = form.text("way")
-    if way not in _ways(platform):
+    if way not in ways_of(platform):
         raise ValidationError(f"{platform.title} is not connected by {way[:32]!r}.")
     try:
         made = await _make(api, platform, way, form)
     except HeadgateError as error:
-        return await _page(api, platform, form, error)
+        return await _page(api, platform, way, form, error)
     if isinstance(made, OAuthStartAnswer):
         return await shell_page(
             api, "connection_consent.html", _PATH, {"begun": made, "platform": platform}, status=201
@@ -124,7 +73,8 @@ async def connect(api: CurrentApi) -> Response:
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:
     """The consent that has begun, or the identifier of a connection that works. Raises what the routes raise."""
     principal, dependencies = api.principal, api.dependencies
-    values: dict[str, object] = {**_bindings(form), **document_of(_ways(platform)[way].schema, form)}
+    chosen = ways_of(platform)[way]
+    values: dict[str, object] = {**_bindings(form), **document_of(chosen.schema, form)}
     match way:
         case "oauth":
             values |= {"platform": platform.name, "redirect_uri": redirect_uri(api)}
@@ -137,9 +87,12 @@ async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Fo
             return (await api.call(connect_mastodon, checked(NewMastodon, values), principal, dependencies)).id
         case "app-password":
             return (await api.call(connect_bluesky, checked(NewBluesky, values), principal, dependencies)).id
-    header, secret = values.pop("header", None), values.pop("secret", None)
-    place = {"name": header} if header and values["kind"] == ConnectionKind.API_KEY else {}
-    values |= {"platform": platform.name, "place": place, "credentials": {"secret": secret} if secret else {}}
+    values |= {"platform": platform.name, "kind": values.get("kind", way)}
+    header = values.pop("header", None)
+    if header and values["kind"] == ConnectionKind.API_KEY:
+        values["place"] = {"name": header}
+    for member, names in (("settings", chosen.settings), ("credentials", chosen.secrets)):
+        values[member] = {name: values.pop(name) for name in names if name in values}
     return (await api.call(create, checked(NewConnection, values), principal, dependencies)).id
 
 
@@ -159,23 +112,6 @@ def _bindings(form: Form) -> dict[str, object]:
     }
 
 
-def _ways(platform: ConnectionPlatformAnswer) -> dict[str, Way]:
-    if platform.name == "bluesky":
-        return {"app-password": Way("With an app password", "Connect", _BLUESKY)}
-    if platform.name == "mastodon":
-        return {
-            "register": Way("By consent", "Start consent", _MASTODON, by_consent=True),
-            "token": Way("With a token", "Connect", _MASTODON_TOKEN),
-        }
-    found: dict[str, Way] = {}
-    if ConnectionKind.OAUTH2 in platform.kinds:
-        schema = _OWN_OAUTH if platform.name == "generic" else _OAUTH
-        found["oauth"] = Way("By consent (OAuth)", "Start consent", schema, by_consent=True)
-    if ConnectionKind.BEARER in platform.kinds:
-        found["key"] = Way("With a key or token", "Connect", _KEY)
-    return found
-
-
 async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
     found = next((one for one in (await api.call(list_platforms)).data if one.name == name), None)
     if found is None:
@@ -184,17 +120,19 @@ async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
 
 
 async def _page(
-    api: Api, platform: ConnectionPlatformAnswer, form: Form | None = None, error: HeadgateError | None = None
+    api: Api,
+    platform: ConnectionPlatformAnswer,
+    way: str,
+    form: Form | None = None,
+    error: HeadgateError | None = None,
 ) -> Response:
     defaults: JsonObject = {"hosts": [*platform.hosts], "scopes": [*platform.scopes]}
-    way = None if form is None else form.text("way")
+    ways = ways_of(platform)
     context = {
         "platform": platform,
-        "ways": [
-            (name, one, fields_of(one.schema, defaults, form if name == way else None))
-            for name, one in _ways(platform).items()
-        ],
+        "ways": ways,
         "way": way,
+        "fields": fields_of(ways[way].schema, defaults, form),
         "typed": {name: "" if form is None else form.text(name) for name in ("name", "tools", "needs_placeholder")},
         "marked": () if form is None else form.several("agents"),
         "agents": (await api.call(list_agents, _AGENTS, api.principal, api.dependencies)).data,

@@ -119,6 +119,8 @@ PAGES: Final = (
     Page("/connections/new", Scope.ADMIN),
     Page("/connections/new?platform=github", Scope.ADMIN),
     Page("/connections/new?platform=bluesky", Scope.ADMIN),
+    Page("/connections/new?platform=generic&way=client_credentials", Scope.ADMIN),
+    Page("/connections/new?platform=generic&way=mtls", Scope.ADMIN),
     Page("/connections/new?platform=none", Scope.ADMIN, status=404),
     Page("/connections/callback", Scope.ADMIN, status=400),
     Page("/connections/{connection_id}", Scope.ADMIN),

@@ -2,13 +2,20 @@
 
 import html
 import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from headgate.organizations.model import Role
 from tests.integration.admin_api.connections.authorization_server import REDIRECT, SECRET
 
+DAY: Final = timedelta(days=1)
 _HOSTILE = "<script>alert(1)</script>\u202e"
 
 
@@ -41,7 +48,10 @@ async def test_the_platforms_lead_to_their_forms(admin) -> None:
     paths = re.findall(r'href="(/connections/new\?platform=[a-z0-9_-]+)"', listed)
     assert len(paths) == len((await admin.get("/v1/connections/platforms")).json()["data"])
     for path in paths:
-        assert (await admin.get(path)).status_code == 200, path
+        shown = await admin.get(path)
+        assert shown.status_code == 200, path
+        for way in re.findall(r'href="(/connections/new[?]platform=[^"]+way=[^"]+)"', shown.text):
+            assert 'aria-current="true"' in (await admin.get(html.unescape(way))).text, way
     assert (await admin.get("/connections/new?platform=carrier-pigeon")).status_code == 404
 
 
@@ -105,6 +115,62 @@ async def test_a_key_is_connected_tested_bound_and_removed(admin, platform) -> N
     assert (await admin.post(path, data={"act": "dance"})).status_code == 400
     assert (await admin.post(path, data={"act": "delete"})).headers["location"] == "/connections"
     assert (await admin.get(path)).status_code == 404
+
+
+def _pair() -> dict[str, str]:
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + DAY)
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return {
+        "certificate": builder.sign(key, hashes.SHA256()).public_bytes(pem).decode(),
+        "private_key": key.private_bytes(pem, form, serialization.NoEncryption()).decode(),
+    }
+
+
+CLIENT = {"client_id": "headgate", "token_url": "https://login.example.com/token", "client_authentication": "body"}
+
+
+@pytest.mark.parametrize(
+    ("way", "settings", "credentials"),
+    [
+        ("basic", {}, {"user": "robot", "password": "stays-secret"}),
+        ("client_credentials", CLIENT, {"client_secret": "stays-secret"}),
+        (
+            "aws_sigv4",
+            {"region": "eu-central-1", "service": "s3"},
+            {"access_key_id": "AKIAIOSFODNN7EXAMPLE", "secret_access_key": "stays-secret"},
+        ),
+        ("mtls", {}, _pair()),
+    ],
+)
+async def test_every_kind_is_connected_and_given_another_credential(
+    admin, platform, way, settings, credentials
+) -> None:
+    values = {"platform": "generic", "way": way, "name": "one", "hosts": platform.host, "agents": ["*"]}
+    made = await admin.post("/connections/new", data=values | settings | credentials)
+    assert made.status_code == 303, html.unescape(made.text)
+    path = made.headers["location"]
+    kept = (await admin.get(path.replace("/connections", "/v1/connections"))).json()
+    assert (kept["kind"], kept["settings"]) == (way, settings)
+    shown = (await admin.get(path)).text
+    version = html.unescape(re.findall(r'name="version" value="([^"]+)"', shown)[0])
+    assert "Replace credential" in shown and "stays-secret" not in shown and "PRIVATE KEY" not in shown
+    other = _pair() if way == "mtls" else credentials | dict.fromkeys(list(credentials)[-1:], "another-secret")
+    given = {"act": "replace", "version": version}
+    refused = await admin.post(path, data=given | dict.fromkeys(credentials, ""))
+    assert (refused.status_code, "is required" in refused.text) == (400, True)
+    assert (await admin.post(path, data=given | other)).status_code == 303
+    assert (await admin.post(path, data=given | other)).status_code == 412
+
+
+async def test_a_consented_credential_is_replaced_by_consent_only(admin, platform, form) -> None:
+    await admin.post("/connections/new", data=form)
+    (kept,) = (await admin.get("/v1/connections")).json()["data"]
+    path = f"/connections/{kept['id']}"
+    assert "Replace credential" not in (await admin.get(path)).text
+    refused = await admin.post(path, data={"act": "replace", "secret": "another-secret"})
+    assert (refused.status_code, "connected in another way" in refused.text) == (400, True)
 
 
 @pytest.mark.parametrize(
