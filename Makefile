@@ -67,7 +67,7 @@ imports: build
 	@$(BIN)/lint-imports
 
 tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
-		tests/parsers/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+		tests/parsers/node_modules/.package-lock.json tests/coding_agents/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -136,6 +136,13 @@ $(UV):
 	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python \
 		--manifest-path regorus-py/Cargo.toml --out .venv/.wheels
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall .venv/.wheels/*.whl
+	@touch $@
+
+# Coding agents as people install them, for the tests that run them behind the gate.
+tests/coding_agents/node_modules/.package-lock.json: tests/coding_agents/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== coding agents of the tests"
+	@npm --prefix tests/coding_agents ci --silent --no-audit --no-fund
 	@touch $@
 
 # The stand-in for language-model providers that tests of judges talk to.

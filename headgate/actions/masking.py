@@ -7,7 +7,7 @@ every agent's requests for fourteen seconds. What lies beyond the bound is maske
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
@@ -26,17 +26,30 @@ _SAYS_NOTHING: Final = re.compile(r"(?:null|true|false|undefined|None|True|False
 """A member's value in JSON, or in code, that is a text here: in one event of a stream, or after a log line."""
 
 
+_SORTED_LEVELS: Final = 3
+"""How deep light members go before heavy ones: the record, its params, and what these hold."""
+
+
 class _Work:
-    """What is left of WORK_MAX."""
+    """What is left of WORK_MAX, and on how many levels light members go first."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "sorted_levels")
 
-    def __init__(self) -> None:
+    def __init__(self, value: JsonValue = None) -> None:
         self.left = WORK_MAX
+        self.sorted_levels = _SORTED_LEVELS if _weight(value, WORK_MAX) >= WORK_MAX else 0
 
     def may_go_on(self) -> bool:
         self.left -= 1
         return self.left >= 0
+
+    def ordered(self, members: JsonObject) -> Iterable[tuple[str, JsonValue]]:
+        """All members; where not everything can be looked at, what is light comes first: of a call with a body of
+        ten thousand members, host, path and headers are read too."""
+        if self.sorted_levels <= 0 or len(members) < 2:
+            return members.items()
+        share = WORK_MAX // len(members) + 1
+        return sorted(members.items(), key=lambda member: _weight(member[1], share))
 
 
 class Masker:
@@ -56,7 +69,7 @@ class Masker:
 
     def mask_value(self, value: JsonValue) -> JsonValue:
         """The same object where there is nothing to mask."""
-        return self._mask_value(value, _Work()) if self._may_hold_secret(value) else value
+        return self._mask_value(value, _Work(value)) if self._may_hold_secret(value) else value
 
     def mask_text(self, text: str) -> str:
         """Credentials and assignments (``password=…``) inside a text, a query string for example."""
@@ -106,7 +119,9 @@ class Masker:
     def _mask_members(self, members: JsonObject, work: _Work, *, of_secret: bool = False) -> JsonObject:
         masked: JsonObject = {}
         namesakes: Counter[str] = Counter()
-        for name, value in members.items():
+        ordered = work.ordered(members)
+        work.sorted_levels -= 1
+        for name, value in ordered:
             base = shown = self._mask_text(name, work)
             if not work.may_go_on():
                 return {**masked, MASK: MASK}
@@ -115,6 +130,7 @@ class Masker:
                 shown = f"{base} {namesakes[base] + 1}"
             is_secret = of_secret or any(map(self._rules.is_secret_name, {name, base}))
             masked[shown] = self._mask_leaves(value, work) if is_secret else self._mask_value(value, work)
+        work.sorted_levels += 1
         return masked
 
     def _mask_leaves(self, value: JsonValue, work: _Work) -> JsonValue:
@@ -137,6 +153,18 @@ class Masker:
         if bare == MASK or _SAYS_NOTHING.fullmatch(bare) or self._rules.harmless_name.search(match.group("name")):
             return str(match.group(0))
         return masked_markup(match)
+
+
+def _weight(value: JsonValue, most: int) -> int:
+    """How many items and members there are below, counted up to ``most``."""
+    count, left = 0, [value]
+    while left and count < most:
+        one = left.pop()
+        if isinstance(one, (list, dict)):
+            count += len(one)
+            if count < most:
+                left.extend(one if isinstance(one, list) else one.values())
+    return count
 
 
 def _names_and_texts(value: JsonValue) -> tuple[set[str], list[str]]:

@@ -299,3 +299,20 @@ def test_members_of_forms_with_a_secret_name(name: str) -> None:
 def test_markup_without_secrets_stays(text: str) -> None:
     sent = canonical_bytes({"body": text})
     assert parse_strict(mask(sent)) == {"body": text}
+
+
+def test_what_is_light_is_read_before_what_is_beyond_the_bound() -> None:
+    heavy: list[JsonValue] = [{"value": number} for number in range(WORK_MAX)]
+    light: JsonObject = {
+        "host": "api.example.com",
+        "path": "/v1",
+        "headers": {"x-api-key": "abcdefgh", "accept": "*/*"},
+    }
+    record: JsonObject = {"params": {"body": {"metrics": heavy, "last": "kept"}, **light}, "tool": "http"}
+    masked = parse_strict(mask(canonical_bytes(record)))
+    params = masked["params"]
+    assert isinstance(params, dict) and isinstance(params["body"], dict)
+    assert {name: params[name] for name in light} == light | {"headers": {"x-api-key": MASK, "accept": "*/*"}}
+    assert (masked["tool"], params["body"]["last"]) == ("http", "kept")
+    metrics = params["body"]["metrics"]
+    assert isinstance(metrics, list) and metrics[-1] == MASK and 4_000 < len(metrics) < WORK_MAX
