@@ -29,7 +29,7 @@ class Screen(Protocol):
 
     def forget(self) -> None: ...
 
-    def ask(self, question: str) -> str: ...
+    def ask(self, question: str) -> str | None: ...
 
 
 @dataclass
@@ -84,11 +84,17 @@ class Desk:
             if key == "s":
                 self.skipped.add(listed["id"])
                 return True
-            if key == "a" or (key == "d" and (reason := self.screen.ask("Reason (the agent sees it)")).strip()):
+            if key == "a" or (key == "d" and (reason := self._reason()) is not None):
                 self._vote(shown, None if key == "a" else reason)
                 return True
             if self.changed() and not self._is_open(listed["id"]):
                 return True
+
+    def _reason(self) -> str | None:
+        """Asked until there is one, or Ctrl-D: back at the keys, letters of a reason that is typed late would decide."""
+        while (reason := self.screen.ask("Reason (the agent sees it)")) is not None and not reason.strip():
+            self.screen.say("A denial needs a reason. Enter one, or press Ctrl-D to go back.")
+        return reason
 
     def _vote(self, shown: ApprovalDetailAnswer, denied_for: str | None) -> None:
         """About what was shown: what has changed since is refused, and shown anew."""

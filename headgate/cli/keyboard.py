@@ -48,15 +48,15 @@ class Keyboard:
         key = os.read(sys.stdin.fileno(), 1).decode("ascii", "replace")
         return "q" if key in ("", _END) else key.lower()
 
-    def ask(self, question: str) -> str:
-        """Empty: the person has changed their mind."""
+    def ask(self, question: str) -> str | None:
+        """None: the person has changed their mind (Ctrl-D)."""
         self._status = ""
         sys.stdout.write(_CLEAR)
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._settings)
         try:
             return input(f"{question}: ")
         except EOFError:
-            return ""
+            return None
         finally:
             tty.setcbreak(sys.stdin)
 

@@ -53,7 +53,7 @@ class Api:
 @dataclass
 class Screen:
     keys: Iterator[str | None]
-    reason: str = ""
+    reasons: list[str | None]
     said: list[str] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
     forgotten: int = 0
@@ -70,12 +70,12 @@ class Screen:
     def forget(self) -> None:
         self.forgotten += 1
 
-    def ask(self, question: str) -> str:
-        return self.reason
+    def ask(self, question: str) -> str | None:
+        return self.reasons.pop(0)
 
 
-def _sit(api: Api, *keys: str | None, reason: str = "", changed: bool = False) -> Screen:
-    screen = Screen(iter([*keys, "q"]), reason)
+def _sit(api: Api, *keys: str | None, reasons: tuple[str | None, ...] = (), changed: bool = False) -> Screen:
+    screen = Screen(iter([*keys, "q"]), [*reasons])
     client = ApiClient(Target("http://gate.test", Secret("t")), httpx.MockTransport(api))
     Desk(client, screen, lambda: NOW, lambda: changed).sit()
     return screen
@@ -98,7 +98,7 @@ def test_the_one_whose_agent_waits_is_first_and_nothing_speaks_to_the_terminal(a
 
 
 def test_keys_decide_one_after_the_other(api: Api) -> None:
-    screen = _sit(api, None, "x", "a", "d", reason="not today")
+    screen = _sit(api, None, "x", "a", "d", reasons=("not today",))
     assert api.votes == [
         ("approve apr_2", {"digest": "sha256:2"}),
         ("deny apr_1", {"reason": "not today"}),
@@ -107,9 +107,15 @@ def test_keys_decide_one_after_the_other(api: Api) -> None:
     assert "No request waits" in screen.statuses[-1]
 
 
-def test_who_gives_no_reason_denies_nothing(api: Api) -> None:
-    _sit(api, "d", reason=" ")
+def test_who_changes_their_mind_denies_nothing(api: Api) -> None:
+    _sit(api, "d", reasons=(None,))
     assert api.votes == []
+
+
+def test_an_empty_reason_is_asked_for_again_and_no_letter_of_it_decides(api: Api) -> None:
+    screen = _sit(api, "d", reasons=("", " ", "because"))
+    assert api.votes == [("deny apr_2", {"reason": "because"})]
+    assert screen.said.count("A denial needs a reason. Enter one, or press Ctrl-D to go back.") == 2
 
 
 def test_a_skipped_one_does_not_come_again(api: Api) -> None:
@@ -129,7 +135,7 @@ def test_what_was_decided_elsewhere_is_told(api: Api) -> None:
             api.approvals["apr_2"] = next(first)
         return real(request)
 
-    screen = Screen(iter([None, "q"]))
+    screen = Screen(iter([None, "q"]), [])
     client = ApiClient(Target("http://gate.test", Secret("t")), httpx.MockTransport(answer))
     changes = iter([True, False])
     Desk(client, screen, lambda: NOW, lambda: next(changes)).sit()
