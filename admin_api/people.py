@@ -13,6 +13,7 @@ from admin_api.services.local_tickets import LocalTickets
 from admin_api.tokens import TokenVerifier, TrustedIssuer
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
+from headgate.organizations.dashboard_address import dashboard_address
 from headgate.organizations.local_issuer import (
     AUDIENCE,
     LOCAL_ISSUER,
@@ -64,7 +65,7 @@ def open_people(settings: ApiSettings, client: httpx.AsyncClient, database: Data
         )
     passkeys = None
     if settings.passkeys and local is not None and not providers and settings.public_url is not None:
-        party = relying_party_of(settings.public_url)
+        party = relying_party_of(dashboard_address(local, settings.public_url))
         passkeys = None if party is None else Passkeys(database, clock, party)
     tickets = LocalTickets(TokenVerifier(ticket_issuers, clock=clock), database, clock)
     return People(tokens, local, browser_login, tickets, passkeys)

@@ -11,7 +11,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.own_form import require_own_form
 from admin_api.pages import pages
-from admin_api.passkeys.available import passkeys_of
+from admin_api.passkeys.available import passkeys_at, passkeys_of
 from admin_api.passkeys.schemas import InvitedBody, PasskeyOptions
 from admin_api.sign_in.answers import cookies_for, refused
 from admin_api.sign_in.desk import browser_of, open_for
@@ -42,9 +42,9 @@ def _form_body(*names: str) -> dict[str, object]:
 
 
 @router.post("/auth/passkey/options")
-async def sign_in_options(dependencies: CurrentDependencies) -> PasskeyOptions:
-    """Begin to sign in with a passkey."""
-    return PasskeyOptions(public_key=await passkeys_of(dependencies).options_to_sign_in())
+async def sign_in_options(request: Request, dependencies: CurrentDependencies) -> PasskeyOptions:
+    """Begin to sign in with a passkey, at the dashboard's own address."""
+    return PasskeyOptions(public_key=await passkeys_at(dependencies, request).options_to_sign_in())
 
 
 @router.post("/auth/passkey", response_class=Response, responses=_ANSWERS, openapi_extra=_form_body("return_to"))

@@ -16,7 +16,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.own_form import require_own_form
 from admin_api.pages import page, pages
-from admin_api.passkeys.available import passkeys_of
+from admin_api.passkeys.available import is_at_origin, passkeys_at
 from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
 from admin_api.services.cookies import cookie_of
 from admin_api.sign_in.answers import cookies_for, refused
@@ -29,7 +29,6 @@ from headgate.kernel.errors import HeadgateError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.kernel.secrets import Secret
 from headgate.organizations.store import get_organization
-from headgate.passkeys.service import Passkeys
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.sessions.model import hash_secret
@@ -82,12 +81,13 @@ async def login(request: Request) -> Response:
         if (invited := request.query_params.get("invitation")) is not None and (
             browser_login is None or not browser_login.providers
         ):
-            return await _invitation_page(request, dependencies, passkeys_of(dependencies), Secret(invited))
+            return await _invitation_page(request, dependencies, Secret(invited))
         if browser_login is None or not browser_login.providers or "signed_out" in request.query_params:
-            return _choice(dependencies, return_to, signed_out="signed_out" in request.query_params)
+            return _choice(request, dependencies, return_to, signed_out="signed_out" in request.query_params)
         issuer = request.query_params.get("issuer")
         if issuer is None and len(browser_login.providers) > 1:
-            return _choice(dependencies, return_to, signed_out=False, invitation=request.query_params.get("invitation"))
+            invitation = request.query_params.get("invitation")
+            return _choice(request, dependencies, return_to, signed_out=False, invitation=invitation)
         begun = await browser_login.begin(issuer or next(iter(browser_login.providers)), return_to, _wanted(request))
     except HeadgateError as error:
         return refused(error)
@@ -161,7 +161,7 @@ async def signed_out(request: Request) -> Response:
         return refused(error)
     # Anybody can send a browser here: only the one that signed out is told that it did.
     is_ours = state is not None and hmac.compare_digest(given.encode(), state.reveal().encode())
-    answer = _choice(dependencies, HOME, signed_out=is_ours)
+    answer = _choice(request, dependencies, HOME, signed_out=is_ours)
     answer.headers.append(*cookies.clear(cookies.logout))
     return answer
 
@@ -245,10 +245,12 @@ def _organizations(finished: FinishedLogin, names: Mapping[str, str]) -> Respons
         }
         for org_id, name in names.items()
     ]
-    return page("sign_in.html", {"ways": ways, "signed_out": False, "passkeys": None, "return_to": finished.return_to})
+    return page("sign_in.html", {"ways": ways, "signed_out": False, "passkeys": False, "return_to": finished.return_to})
 
 
-def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, invitation: str | None = None) -> Response:
+def _choice(
+    request: Request, dependencies: Dependencies, return_to: str, *, signed_out: bool, invitation: str | None = None
+) -> Response:
     browser_login: BrowserLogin | None = dependencies.browser_login
     providers = [] if browser_login is None else list(browser_login.providers.values())
     ways = [
@@ -262,22 +264,20 @@ def _choice(dependencies: Dependencies, return_to: str, *, signed_out: bool, inv
         }
         for one in providers
     ]
-    passkeys = dependencies.passkeys
     return page(
         "sign_in.html",
         {
             "ways": ways,
             "signed_out": signed_out,
-            "passkeys": None if passkeys is None else passkeys.party.origin,
+            "passkeys": is_at_origin(dependencies, request),
             "return_to": return_to,
         },
     )
 
 
-async def _invitation_page(
-    request: Request, dependencies: Dependencies, passkeys: Passkeys, secret: Secret
-) -> Response:
+async def _invitation_page(request: Request, dependencies: Dependencies, secret: Secret) -> Response:
     """Raises ForbiddenError."""
+    passkeys_at(dependencies, request)
     invitation = await find_open_invitation(dependencies.database, hash_secret(secret), dependencies.clock())
     async with dependencies.database.transaction(invitation.org_id) as connection:
         organization = await get_organization(connection, invitation.org_id)
@@ -288,7 +288,6 @@ async def _invitation_page(
             "email": invitation.email,
             "roles": sorted(role.value for role in invitation.roles),
             "secret": secret.reveal(),
-            "origin": passkeys.party.origin,
         },
     )
 

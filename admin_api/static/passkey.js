@@ -1,4 +1,4 @@
-// Passkeys: <form data-passkey="create|get" data-options="ADDRESS" data-origin="ORIGIN"> asks the server for options and
+// Passkeys: <form data-passkey="create|get" data-options="ADDRESS"> asks the server for options and
 // the authenticator for an answer, puts it into the field "response", and is sent.
 const words = {
   NotAllowedError: "The browser created or used no passkey: it was cancelled, or took too long. Try again.",
@@ -33,10 +33,6 @@ document.addEventListener("submit", async (event) => {
   const form = event.target.closest("form[data-passkey]");
   if (!form || form.elements.response.value) return;
   event.preventDefault();
-  if (location.origin !== form.dataset.origin) {
-    if (form.dataset.passkey === "get") return location.assign(form.dataset.origin + location.pathname + location.search);
-    return say(form, `Passkeys work at ${form.dataset.origin} only. Open this page there.`);
-  }
   if (!globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON) {
     return say(form, "This browser cannot use passkeys. Update it, or use another browser.");
   }

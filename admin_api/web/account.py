@@ -11,6 +11,7 @@ from admin_api.mfa import recovery_routes, totp_routes
 from admin_api.mfa.person import person_of
 from admin_api.mfa.schemas import RecoveryCodeBody, RecoveryCodeStatus, TotpCode, TotpStatus
 from admin_api.passkeys import routes as passkey_routes
+from admin_api.passkeys.available import is_at_origin
 from admin_api.passkeys.schemas import NewPasskeyBody
 from admin_api.sessions.routes import end_others, end_own, own, who
 from admin_api.web.api import Api, CurrentApi
@@ -145,7 +146,8 @@ async def _second_factor(api: Api, person: Person) -> dict[str, object]:
         "factor": factor,
         "codes_left": left,
         "elsewhere": elsewhere,
-        "passkey_origin": None if passkeys is None or elsewhere else passkeys.party.origin,
+        "has_passkeys": passkeys is not None and not elsewhere,
+        "is_at_origin": is_at_origin(api.dependencies, api.request),
         "passkeys": [] if passkeys is None else (await api.call(passkey_routes.own, person, api.dependencies)).data,
     }
 

@@ -91,7 +91,7 @@ class Desk:
                 return True
 
     def _reason(self) -> str | None:
-        """Asked until there is one, or Ctrl-D: back at the keys, letters of a reason that is typed late would decide."""
+        """Asked until there is one, or Ctrl-D: back at the keys, letters of a reason typed late would decide."""
         while (reason := self.screen.ask("Reason (the agent sees it)")) is not None and not reason.strip():
             self.screen.say("A denial needs a reason. Enter one, or press Ctrl-D to go back.")
         return reason

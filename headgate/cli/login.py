@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.local_data import data_dir_option, find_data
+from headgate.cli.shown_address import shown_address
 from headgate.cli.tables import show_json
 from headgate.cli.target import find_instance, result_option, runtime_file_option
 from headgate.kernel.clock import system_clock
@@ -41,9 +42,15 @@ def login(
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
-    """Print a link that signs a user in with a browser, once. This instance's key signs it."""
+    """Print a link that signs a user in with a browser, once. This instance's key signs it.
+
+    On a terminal the link leads to the dashboard's own host name, which browsers resolve. Scripts get the address of
+    the API.
+    """
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
     address = find_instance(runtime_file).api_url
+    if not (only_url or as_json):
+        address = shown_address(issuer, address)
     url = sign_in_address(
         issuer,
         address,

@@ -10,10 +10,12 @@ import click
 
 from headgate.cli.command_name import command_name
 from headgate.cli.report_fonts import check_report_fonts
+from headgate.cli.shown_address import shown_address
 from headgate.cli.tables import show_json
 from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Settings, read_settings
 from headgate.kernel.secrets import Secret
+from headgate.organizations.local_issuer import open_local_issuer
 from headgate.runtime.instance import Instance
 from headgate.runtime.runtime_file import RuntimeInformation
 
@@ -89,9 +91,10 @@ def _announce(
     if runtime_file is None and settings.data.runtime_file != _found_by_default():
         which = f" --runtime-file {settings.data.runtime_file}"
     name = command_name()
+    dashboard = shown_address(open_local_issuer(settings.data.issuer), ready.api_url)
     click.echo(
         f"Headgate is ready.\n"
-        f"  dashboard  {ready.dashboard_url}\n"
+        f"  dashboard  {dashboard}/\n"
         f"  API        {ready.api_url}\n"
         f"  proxy      {ready.proxy_url}\n"
         f"  data       {settings.data_dir}\n"
@@ -106,7 +109,7 @@ def _announce(
     else:
         click.echo(
             f"Open the dashboard as the first administrator. The link works once, within an hour:\n"
-            f"  {first_sign_in.reveal()}"
+            f"  {first_sign_in.reveal().replace(ready.api_url, dashboard, 1)}"
         )
 
 

@@ -2188,7 +2188,7 @@ def passkey_auth() -> Call[bytes]:
 
 
 def create_auth_passkey_option() -> Call[PasskeyOptions]:
-    """Begin to sign in with a passkey. ``POST /auth/passkey/options``"""
+    """Begin to sign in with a passkey, at the dashboard's own address. ``POST /auth/passkey/options``"""
     return Call("POST", "/auth/passkey/options")
 
 

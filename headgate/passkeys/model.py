@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-_LOOPBACK_NAME: Final = "localhost"
+_LOOPBACK_NAMES: Final = (".localhost", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class RelyingParty:
 
 
 def relying_party_of(public_url: str) -> RelyingParty | None:
-    """None: an address cannot be a relying party, only a name can (section 5.1.2). A loopback address has one."""
+    """None: an address cannot be a relying party, only a name can (section 5.1.2)."""
     parts = urlsplit(public_url)
     host = parts.hostname or ""
     try:
-        if not ip_address(host).is_loopback:
-            return None
-        host = _LOOPBACK_NAME
+        ip_address(host)
     except ValueError:
         pass
-    if parts.scheme != "https" and host != _LOOPBACK_NAME:
+    else:
+        return None
+    if parts.scheme != "https" and not host.endswith(_LOOPBACK_NAMES):
         return None
     port = "" if parts.port is None else f":{parts.port}"
     return RelyingParty(host, f"{parts.scheme}://{host}{port}")

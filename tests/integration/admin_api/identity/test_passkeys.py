@@ -20,7 +20,7 @@ _OPTIONS = "/auth/passkey/options"
 @pytest.fixture
 async def api(start_api):
     port = free_port()
-    return await start_api(port=port, public_url=f"http://127.0.0.1:{port}")
+    return await start_api(port=port, public_url=f"http://localhost:{port}")
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def origin(api) -> str:
 
 
 @pytest.fixture
-async def browser(api) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=api.url, trust_env=False, timeout=60, headers=_OWN) as one:
+async def browser(origin) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60, headers=_OWN) as one:
         yield one
 
 
@@ -254,11 +254,11 @@ async def test_where_nobody_could_accept_nobody_is_invited(start_api, organizati
 
 async def test_switched_off(start_api, organization) -> None:
     port = free_port()
-    public = f"http://127.0.0.1:{port}"
+    public = f"http://localhost:{port}"
     on = await start_api(port=port, public_url=public)
     secret = await _invite(on, organization.org_id)
-    async with httpx.AsyncClient(base_url=on.url, trust_env=False, timeout=60, headers=_OWN) as one:
-        device = SoftAuthenticator(on.url.replace("127.0.0.1", "localhost"), "localhost")
+    async with httpx.AsyncClient(base_url=public, trust_env=False, timeout=60, headers=_OWN) as one:
+        device = SoftAuthenticator(public, "localhost")
         await _member(on, one, organization.org_id, device)
         options = await _options(one)
 
@@ -281,3 +281,27 @@ async def test_switched_off(start_api, organization) -> None:
         assert (await admin.get("/v1/passkeys")).status_code == 403
         account = (await admin.get("/account")).text
         assert "data-passkey" not in account
+
+
+async def test_an_address_of_loopback_does_not_tell_the_name_of_the_dashboard(start_api, organization) -> None:
+    """Whoever knows it can lead the reviewer's browser there, at a port of their own, and is sent the session."""
+    port = free_port()
+    api = await start_api(port=port, public_url=f"http://127.0.0.1:{port}")
+    async with api.as_admin(organization.org_id) as admin:
+        made = await admin.post("/admin/invitations", json={"email": "ben@example.com", "roles": ["approver"]})
+    address, _, secret = made.json()["address"].partition("/auth/login?invitation=")
+    assert re.fullmatch(rf"http://headgate-[0-9a-f]{{16}}[.]localhost:{port}", address)
+    name = address.removeprefix("http://").partition(".")[0]
+    async with httpx.AsyncClient(base_url=api.url, trust_env=False, headers=_OWN) as stranger:
+        answers = [
+            await stranger.get("/auth/login"),
+            await stranger.post(_OPTIONS),
+            await stranger.get("/auth/login", params={"invitation": secret}),
+            await stranger.get("/inbox"),
+        ]
+    assert [answer.status_code for answer in answers] == [200, 403, 403, 303]
+    assert [name in answer.text + str(answer.headers) for answer in answers] == [False] * 4
+    async with httpx.AsyncClient(
+        base_url=api.url, trust_env=False, headers=_OWN | {"host": f"{name}.localhost:{port}"}
+    ) as one:
+        assert (await one.post(_OPTIONS)).json()["public_key"]["rpId"] == f"{name}.localhost"
