@@ -75,10 +75,8 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "own_id": api.principal.user_id,
         "may_change": api.may(Scope.APPROVALS_WRITE),
         "typed": {name: form.text(name) if form is not None else "" for name in _FIELDS},
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "absences.html", "/account", context, status=status)
+    return await shell_page(api, "absences.html", "/account", context, error=error)
 
 
 async def _people(api: Api) -> list[UserAnswer]:

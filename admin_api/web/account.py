@@ -43,7 +43,7 @@ async def end_sessions(api: CurrentApi) -> Response:
         else:
             await api.call(end_own, session, api.request, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, {"message": error.message}, status=error.http_status)
+        return await _page(api, error=error)
     return _back()
 
 
@@ -56,8 +56,8 @@ async def second_factor(api: CurrentApi) -> Response:
     try:
         shown = await _act(api, await person_of(api.request), action, form)
     except HeadgateError as error:
-        context: dict[str, object] = {"factor_message": error.message, "is_confirming": action == "activate"}
-        return await _page(api, context, status=error.http_status)
+        context = {"place": "second-factor", "is_confirming": action == "activate"}
+        return await _page(api, context, error=error)
     return _back() if shown is None else await _page(api, shown)
 
 
@@ -74,7 +74,7 @@ async def passkeys(api: CurrentApi) -> Response:
             body = checked(NewPasskeyBody, {"name": form.text("name"), "response": made})
             await api.call(passkey_routes.add, body, person, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, {"passkey_message": error.message}, status=error.http_status)
+        return await _page(api, {"place": "passkeys"}, error=error)
     return _back()
 
 
@@ -109,24 +109,23 @@ def _code(form: Form) -> TotpCode:
     return checked(TotpCode, {"code": "".join(form.text("code").split())})
 
 
-async def _page(api: Api, more: Mapping[str, object] | None = None, *, status: int = 200) -> Response:
+async def _page(api: Api, more: Mapping[str, object] | None = None, *, error: HeadgateError | None = None) -> Response:
+    """``more``: what this answer shows besides; its ``place`` is the section whose form was refused."""
     person = await person_of(api.request)
     sessions = (await api.call(own, api.principal, api.dependencies)).data
     context: dict[str, object] = {
         "who": await api.call(who, api.principal),
         "issuer": person.issuer,
         "sessions": [(one, browser_name(one.user_agent)) for one in sessions],
-        "message": None,
-        "factor_message": None,
+        "place": "sessions",
         "enrolment": None,
         "qr": None,
         "is_confirming": False,
         "codes": None,
-        "passkey_message": None,
         "may_decide": api.may(Scope.APPROVALS_WRITE),
     }
     context |= await _second_factor(api, person)
-    return await shell_page(api, "account.html", "/account", context | dict(more or {}), status=status)
+    return await shell_page(api, "account.html", "/account", context | dict(more or {}), error=error)
 
 
 async def _second_factor(api: Api, person: Person) -> dict[str, object]:

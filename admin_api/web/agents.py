@@ -75,7 +75,7 @@ async def change(api: CurrentApi, agent_id: AgentId) -> Response:
     try:
         issued = await _act(api, agent_id, form)
     except HeadgateError as error:
-        return await _agent_page(api, agent_id, message=error.message, status=error.http_status)
+        return await _agent_page(api, agent_id, error=error)
     if issued is not None:
         return await _agent_page(api, agent_id, issued=issued, status=201)
     return Response(status_code=303, headers={"Location": f"/agents/{agent_id}"})
@@ -108,12 +108,16 @@ async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:
 
 async def _new_page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     typed = {name: "" if form is None else form.text(name) for name in ("name", "description", "owner")}
-    context = {"typed": typed, "message": None if error is None else error.message}
-    return await shell_page(api, "agent_new.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await shell_page(api, "agent_new.html", _PATH, {"typed": typed}, error=error)
 
 
 async def _agent_page(
-    api: Api, agent_id: str, *, issued: IssuedKeyAnswer | None = None, message: str | None = None, status: int = 200
+    api: Api,
+    agent_id: str,
+    *,
+    issued: IssuedKeyAnswer | None = None,
+    error: HeadgateError | None = None,
+    status: int = 200,
 ) -> Response:
     principal, dependencies = api.principal, api.dependencies
     keys = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
@@ -129,6 +133,5 @@ async def _agent_page(
             api_url=dependencies.api_url,
             key=None if issued is None else issued.key,
         ),
-        "message": message,
     }
-    return await shell_page(api, "agent.html", _PATH, context, status=status)
+    return await shell_page(api, "agent.html", _PATH, context, error=error, status=status)

@@ -69,7 +69,7 @@ async def verify_now(api: CurrentApi) -> Response:
         )
         await api.call(start_verification, api.principal, api.dependencies, body)
     except HeadgateError as error:
-        return await _checkpoints_page(api, message=error.message, status=error.http_status)
+        return await _checkpoints_page(api, error)
     return Response(status_code=303, headers={"Location": "/audit/checkpoints"})
 
 
@@ -79,7 +79,7 @@ async def one(api: CurrentApi, event_id: EventId) -> Response:
     return await shell_page(api, "event.html", _PATH, {"event": event})
 
 
-async def _checkpoints_page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
+async def _checkpoints_page(api: Api, error: HeadgateError | None = None) -> Response:
     newest = await api.call(checkpoints, api.principal, api.dependencies, latest=True)
     # Each covers one event more than the one before it, at least.
     after = max(0, newest.data[0].size - _LOOKED_AT) if newest.data else 0
@@ -90,9 +90,8 @@ async def _checkpoints_page(api: Api, *, message: str | None = None, status: int
         "keys": await _keys(api),
         "may_administer": api.may(Scope.ADMIN),
         "verification": await _last_verification(api),
-        "message": message,
     }
-    return await shell_page(api, "checkpoints.html", _PATH, context, status=status)
+    return await shell_page(api, "checkpoints.html", _PATH, context, error=error)
 
 
 async def _last_verification(api: Api) -> BackgroundVerificationAnswer | None:

@@ -100,7 +100,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "rule_fields": fields_of(_RULE, {}, form if act == "add" else None),
         "limit_fields": fields_of(_LIMIT, document, form if act == "limit" else None),
         "version": version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "captures.html", _PATH, context, status=status)
+    return await settings_page(api, "captures.html", _PATH, context, error=error)

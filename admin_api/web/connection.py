@@ -88,7 +88,5 @@ async def _page(
         "agents": agents,
         "names": {one.id: one.name for one in agents},
         "tested": tested,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "connection.html", _PATH, context, status=status)
+    return await shell_page(api, "connection.html", _PATH, context, error=error)

@@ -31,9 +31,8 @@ async def come_back(api: CurrentApi) -> Response:
     try:
         values = {name: _once(api.request.query_params.getlist(name), name) for name in _MEMBERS}
         made = await api.call(callback, checked(OAuthReturn, values), api.principal, api.dependencies)
-    except HeadgateError as refused:
-        context = {"message": refused.message}
-        return await shell_page(api, "connection_refused.html", "/connections", context, status=refused.http_status)
+    except HeadgateError as error:
+        return await shell_page(api, "connection_refused.html", "/connections", error=error)
     return back_to(f"/connections/{made.id}")
 
 

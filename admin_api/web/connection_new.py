@@ -199,7 +199,5 @@ async def _page(
         "marked": () if form is None else form.several("agents"),
         "agents": (await api.call(list_agents, _AGENTS, api.principal, api.dependencies)).data,
         "redirect_uri": redirect_uri(api),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "connection_new.html", _PATH, context, status=status)
+    return await shell_page(api, "connection_new.html", _PATH, context, error=error)

@@ -46,7 +46,5 @@ async def _page(api: Api, typed: str = "", error: HeadgateError | None = None) -
     context = {
         "credentials": (await api.call(get_credentials, api.principal, api.dependencies)).credentials,
         "typed": typed,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "credentials.html", _PATH, context, status=status)
+    return await settings_page(api, "credentials.html", _PATH, context, error=error)

@@ -16,7 +16,7 @@ from admin_api.web.form import Form, checked, form_of
 from admin_api.web.inbox import InboxFilter, inbox_page
 from admin_api.web.page_route import PageRoute
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -38,13 +38,13 @@ async def decide_several(api: CurrentApi) -> Response:
         )
         answer = await api.call(decide_many, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await inbox_page(api, InboxFilter(), message=error.message, status=error.http_status)
+        return await inbox_page(api, InboxFilter(), error=error)
     failed = [one for one in answer.results if one.error is not None]
     if not failed:
         return Response(status_code=303, headers={"Location": "/inbox"})
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
-    message = f"{answer.voted} decided, {answer.failed} not. {said}"
-    return await inbox_page(api, InboxFilter(), message=message, status=409)
+    partly = ConflictError(f"{answer.voted} decided, {answer.failed} not. {said}")
+    return await inbox_page(api, InboxFilter(), error=partly)
 
 
 @router.post("/inbox/{approval_id}", response_class=Response)
@@ -54,7 +54,8 @@ async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
     try:
         await _act(api, approval_id, form)
     except HeadgateError as error:
-        return await _again(api, approval_id, form, error)
+        typed = {name: form.text(name) for name in _TYPED}
+        return await inbox_page(api, InboxFilter(), approval_id=approval_id, typed=typed, error=error)
     return Response(status_code=303, headers={"Location": f"/inbox/{approval_id}"})
 
 
@@ -117,10 +118,3 @@ def _number(text: str) -> float:
         return float(text.replace(",", "").replace(" ", ""))
     except ValueError as error:
         raise ValidationError(f"{text[:32]!r} is not a number.", details={"field": "sum_at_most"}) from error
-
-
-async def _again(api: Api, approval_id: str, form: Form, error: HeadgateError) -> Response:
-    typed = {name: form.text(name) for name in _TYPED}
-    return await inbox_page(
-        api, InboxFilter(), approval_id=approval_id, message=error.message, typed=typed, status=error.http_status
-    )

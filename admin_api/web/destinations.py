@@ -46,7 +46,5 @@ async def _page(api: Api, typed: str | None = None, version: str = "", error: He
     context = {
         "document": typed or json.dumps(json.loads(document), indent=2, ensure_ascii=False),
         "version": shown_version if typed is None else version,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "destinations.html", _PATH, context, status=status)
+    return await settings_page(api, "destinations.html", _PATH, context, error=error)

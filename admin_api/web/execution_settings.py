@@ -60,7 +60,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
     context = {
         "fields": fields_of(_SCHEMA, document_in(answer), form),
         "version": answer.headers.get("etag", "") if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "execution_settings.html", _PATH, context, status=status)
+    return await settings_page(api, "execution_settings.html", _PATH, context, error=error)

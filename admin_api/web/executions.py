@@ -81,7 +81,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
     except NotFoundError:
         raise
     except HeadgateError as error:
-        return await _one_page(api, execution_id, message=error.message, status=error.http_status)
+        return await _one_page(api, execution_id, error)
     return back_to(f"{_PATH}/{execution_id}")
 
 
@@ -125,13 +125,12 @@ async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
     return await api.call(get_agent, agent_id, api.principal, api.dependencies) if api.may(Scope.ADMIN) else None
 
 
-async def _one_page(api: Api, execution_id: str, *, message: str | None = None, status: int = 200) -> Response:
+async def _one_page(api: Api, execution_id: str, error: HeadgateError | None = None) -> Response:
     execution = await api.call(get, execution_id, api.principal, api.dependencies)
     context = {
         "execution": execution,
         "agent": await _agent(api, execution.agent_id),
         "may_act": api.may(Scope.ADMIN),
         "may_audit": api.may(Scope.AUDIT_READ),
-        "message": message,
     }
-    return await shell_page(api, "execution.html", _PLACE, context, status=status)
+    return await shell_page(api, "execution.html", _PLACE, context, error=error)

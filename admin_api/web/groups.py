@@ -85,9 +85,8 @@ async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | 
         "names": _names(people),
         "marked": set(form.several("members")) if form is not None else set(),
         "typed": {name: form.text(name) if form is not None else "" for name in ("name", "description", "others")},
-        "message": None if error is None else error.message,
     }
-    return await settings_page(api, "groups.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await settings_page(api, "groups.html", _PATH, context, error=error)
 
 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
@@ -104,7 +103,6 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
             "others": "\n".join(member for member in group.members if member not in known),
         },
         "version": group.version,
-        "message": None if error is None else error.message,
     }
     if form is not None and form.text("act") == "save":
         context |= {
@@ -112,7 +110,7 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
             "typed": {one: form.text(one) for one in ("description", "others")},
             "version": form.text("version"),
         }
-    return await settings_page(api, "group.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await settings_page(api, "group.html", _PATH, context, error=error)
 
 
 def _names(people: list[UserAnswer]) -> dict[str, str]:

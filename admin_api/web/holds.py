@@ -55,8 +55,7 @@ async def _page(
     found = await api.call(get_holds, api.principal, api.dependencies, in_force=False)
     context = {
         "holds": sorted(found.data, key=lambda one: one.lifted_at is not None),
-        "message": None if error is None else error.message,
         "refused": hold_id,
         "typed": {name: "" if form is None else form.text(name) for name in ("scope", "target", "reason")},
     }
-    return await shell_page(api, "holds.html", "/audit", context, status=200 if error is None else error.http_status)
+    return await shell_page(api, "holds.html", "/audit", context, error=error)

@@ -87,7 +87,5 @@ async def _page(
         "receipts": (await api.call(history.receipts, principal, dependencies)).data,
         "versions": (await api.call(history.versions, _LISTED, principal, dependencies)).data,
         "api_url": dependencies.api_url,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "integration.html", INTEGRATIONS_PATH, context, status=status)
+    return await settings_page(api, "integration.html", INTEGRATIONS_PATH, context, error=error)

@@ -45,7 +45,7 @@ async def change(api: CurrentApi) -> Response:
             case other:
                 raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
+        return await _page(api, error=error)
     return back_to(_PATH)
 
 
@@ -54,7 +54,7 @@ async def _page(
     *,
     issued: IssuedKeyAnswer | None = None,
     done: str | None = None,
-    message: str | None = None,
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
     page = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
@@ -63,6 +63,5 @@ async def _page(
         "scopes": sorted(one.value for one in KIND_SCOPES[KeyKind.ADMIN]),
         "issued": issued,
         "done": done,
-        "message": message,
     }
-    return await settings_page(api, "keys.html", _PATH, context, status=status)
+    return await settings_page(api, "keys.html", _PATH, context, error=error, status=status)

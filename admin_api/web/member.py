@@ -31,7 +31,6 @@ async def one(api: CurrentApi, user_id: UserId) -> Response:
         "sessions": [(session, browser_name(session.user_agent)) for session in sessions],
         "roles": ROLES,
         "own_id": api.principal.user_id,
-        "message": None,
     }
     return await settings_page(api, "member.html", _PATH, context)
 

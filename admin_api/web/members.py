@@ -41,7 +41,7 @@ async def change_invitations(api: CurrentApi) -> Response:
         body = checked(NewInvitation, {"email": form.text("email"), "roles": list(form.several("roles"))})
         made = await api.call(invite, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, message=error.message, typed=form.text("email"), status=error.http_status)
+        return await _page(api, typed=form.text("email"), error=error)
     return await _page(api, made=made, status=201)
 
 
@@ -51,7 +51,7 @@ async def change_member(api: CurrentApi, user_id: UserId) -> Response:
     try:
         await _act(api, user_id, form)
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
+        return await _page(api, error=error)
     return back_to(f"{_PATH}/{user_id}")
 
 
@@ -77,8 +77,8 @@ async def _page(
     api: Api,
     *,
     made: MadeInvitationAnswer | None = None,
-    message: str | None = None,
     typed: str = "",
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
     page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
@@ -87,8 +87,7 @@ async def _page(
         "invitations": (await api.call(list_invitations, page, api.principal, api.dependencies)).data,
         "made": made,
         "roles": ROLES,
-        "message": message,
         "typed": typed,
         "own_id": api.principal.user_id,
     }
-    return await settings_page(api, "members.html", _PATH, context, status=status)
+    return await settings_page(api, "members.html", _PATH, context, error=error, status=status)

@@ -126,7 +126,5 @@ async def _page(
         "version": response.headers.get("etag", ""),
         "typed": form,
         "tried": tried,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "model_providers.html", _PATH, context, status=status)
+    return await settings_page(api, "model_providers.html", _PATH, context, error=error)

@@ -130,7 +130,5 @@ async def _page(
         "typed_name": "" if typed is None else typed.text("name"),
         "version": now.version if form is None else form.text("version"),
         "interactivity": f"{api.dependencies.api_url}{interactivity}" if interactivity else None,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_channel.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_channel.html", NOTIFICATIONS_PATH, context, error=error)

@@ -44,7 +44,6 @@ async def messages(
         "statuses": [("", "Any"), *((one.value, one.value.capitalize()) for one in DeliveryStatus)],
         "nobody": UNROUTED,
         "older": offset + _AT_ONCE if found.pagination.total > offset + _AT_ONCE else None,
-        "message": None,
     }
     return await settings_page(api, "notification_messages.html", NOTIFICATIONS_PATH, context)
 
@@ -69,7 +68,5 @@ async def repeat(api: CurrentApi, delivery_id: DeliveryId) -> Response:
 async def _page(api: Api, delivery_id: str, error: HeadgateError | None = None) -> Response:
     context = {
         "delivery": await api.call(get, delivery_id, api.principal, api.dependencies),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_message.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_message.html", NOTIFICATIONS_PATH, context, error=error)

@@ -121,7 +121,5 @@ async def _page(api: Api, number: str, form: Form | None = None, error: Headgate
         "fields": fields_of(_schema(list(now.channels)), shown, typed),
         "has_channels": bool(now.channels),
         "version": now.version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_rule.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_rule.html", NOTIFICATIONS_PATH, context, error=error)

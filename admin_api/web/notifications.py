@@ -91,7 +91,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "version": now.version if typed is None else typed.text("version"),
         "versions": (await api.call(list_all_versions, _VERSIONS, api.principal, api.dependencies)).data,
         "default_events": sorted(DEFAULT_EVENTS),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notifications.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notifications.html", NOTIFICATIONS_PATH, context, error=error)

@@ -40,7 +40,7 @@ class PageRoute(GuardedRoute):
 def _refused(request: Request, message: str, *, status: int) -> Response:
     """With a way back to the list whose filters were refused."""
     back = request.url.path if request.method in _SAFE_METHODS and request.url.query else "/"
-    return page("error.html", {"message": message, "details": None, "back": back}, status=status)
+    return page("error.html", {"message": message, "back": back}, status=status)
 
 
 def _without_blanks(request: Request) -> str | None:

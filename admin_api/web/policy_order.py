@@ -48,7 +48,7 @@ async def reorder(api: CurrentApi, start: _Start = 0) -> Response:
         body = checked(ChangesBody, {"changes": changes, "change_note": "Priority"})
         await api.call(change_all, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _list_page(api, start, message=error.message, status=error.http_status)
+        return await _list_page(api, start, error)
     return Response(status_code=303, headers={"Location": f"{_PATH}?start={start}" if start else _PATH})
 
 
@@ -85,7 +85,7 @@ def _change(policy_id: str, version: int, priority: int) -> dict[str, object]:
     }
 
 
-async def _list_page(api: Api, start: int, *, message: str | None = None, status: int = 200) -> Response:
+async def _list_page(api: Api, start: int, error: HeadgateError | None = None) -> Response:
     page = PageRequest(_AT_ONCE, start, exact_total=True, camel=False)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     shown = [one for one in found.data if isinstance(one, PolicyAnswer)]
@@ -96,12 +96,11 @@ async def _list_page(api: Api, start: int, *, message: str | None = None, status
         "earlier": max(start - _AT_ONCE, 0) if start else None,
         "later": start + _AT_ONCE if start + len(shown) < found.pagination.total else None,
         "total": found.pagination.total,
-        "message": message,
         "effect": None if found_effect is None else {one.policy_id: one for one in found_effect.data},
         "effect_is_minimum": found_effect is not None and found_effect.is_minimum,
         "may_write": api.may(Scope.POLICIES_WRITE),
     }
-    return await shell_page(api, "policies.html", _PATH, context, status=status)
+    return await shell_page(api, "policies.html", _PATH, context, error=error)
 
 
 async def _effect(api: Api) -> EffectAnswer | None:

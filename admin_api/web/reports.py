@@ -51,7 +51,7 @@ async def ask(api: CurrentApi) -> Response:
         )
         await api.call(create, body, api.principal, api.dependencies, Response())
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
+        return await _page(api, error)
     return _back()
 
 
@@ -66,7 +66,7 @@ def _back() -> Response:
     return Response(status_code=303, headers={"Location": _PATH})
 
 
-async def _page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
+async def _page(api: Api, error: HeadgateError | None = None) -> Response:
     page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     context: dict[str, object] = {
@@ -74,6 +74,5 @@ async def _page(api: Api, *, message: str | None = None, status: int = 200) -> R
         "types": [(one.value, _TYPES[one]) for one in ReportType],
         "formats": [(one.value, one.value.upper()) for one in ReportFormat],
         "may_delete": api.may(Scope.ADMIN),
-        "message": message,
     }
-    return await shell_page(api, "reports.html", _PATH, context, status=status)
+    return await shell_page(api, "reports.html", _PATH, context, error=error)

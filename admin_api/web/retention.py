@@ -90,10 +90,8 @@ async def _page(
         },
         "review": review,
         "done": done,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "retention.html", _PATH, context, status=status)
+    return await settings_page(api, "retention.html", _PATH, context, error=error)
 
 
 def _shown_days(days: object) -> str:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from admin_api.web.api import Api
 from admin_api.web.shell import shell_page
+from headgate.kernel.errors import HeadgateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,17 @@ _GROUPS: Final = (
 
 
 async def settings_page(
-    api: Api, template: str, path: str, context: Mapping[str, object], *, status: int = 200
+    api: Api,
+    template: str,
+    path: str,
+    context: Mapping[str, object] | None = None,
+    *,
+    error: HeadgateError | None = None,
+    status: int = 200,
 ) -> Response:
-    """``path`` is the tab's."""
-    return await shell_page(api, template, "/settings", {"groups": _GROUPS, "tab": path} | dict(context), status=status)
+    """``path`` is the tab's; ``error`` as in ``shell_page``."""
+    around = {"groups": _GROUPS, "tab": path} | dict(context or {})
+    return await shell_page(api, template, "/settings", around, error=error, status=status)
 
 
 def back_to(path: str) -> Response:

@@ -93,10 +93,8 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "new_fields": fields_of(_SCHEMA, {"enabled": True}, typed if is_new else None),
         "typed_name": name if is_new else "",
         "version": version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "siem.html", _PATH, context, status=status)
+    return await settings_page(api, "siem.html", _PATH, context, error=error)
 
 
 def _shown(stream: StreamAnswer) -> JsonObject:

@@ -93,11 +93,9 @@ async def _exchange_page(
         "others": await _others(api, exchange),
         "note": (exchange.note or "") if form is None else form.text("note"),
         "tags": " ".join(exchange.tags) if form is None else form.text("tags"),
-        "message": None if error is None else error.message,
         "may_erase": api.may(Scope.ADMIN),
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "exchange.html", _PLACE, context, status=status)
+    return await shell_page(api, "exchange.html", _PLACE, context, error=error)
 
 
 async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswer]:

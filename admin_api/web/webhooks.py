@@ -40,7 +40,7 @@ async def add(api: CurrentApi) -> Response:
     try:
         made = await api.call(create, checked(NewEndpoint, values), api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _list_page(api, message=error.message, typed=form.text("url"), status=error.http_status)
+        return await _list_page(api, form.text("url"), error)
     return await _one_page(api, made.id, made=made, status=201)
 
 
@@ -55,7 +55,7 @@ async def change(api: CurrentApi, webhook_id: WebhookId) -> Response:
     try:
         made = await _act(api, webhook_id, form)
     except HeadgateError as error:
-        return await _one_page(api, webhook_id, message=error.message, status=error.http_status)
+        return await _one_page(api, webhook_id, error=error)
     if made is not None:
         return await _one_page(api, webhook_id, made=made, status=201)
     return back_to(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
@@ -80,15 +80,14 @@ async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswe
     return None
 
 
-async def _list_page(api: Api, *, message: str | None = None, typed: str = "", status: int = 200) -> Response:
+async def _list_page(api: Api, typed: str = "", error: HeadgateError | None = None) -> Response:
     page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
     context = {
         "endpoints": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "events": [(one.value, one in DEFAULT_EVENTS) for one in SUBSCRIBABLE],
-        "message": message,
         "typed": typed,
     }
-    return await settings_page(api, "webhooks.html", _PATH, context, status=status)
+    return await settings_page(api, "webhooks.html", _PATH, context, error=error)
 
 
 async def _one_page(
@@ -96,7 +95,7 @@ async def _one_page(
     webhook_id: str,
     *,
     made: EndpointWithSecretAnswer | None = None,
-    message: str | None = None,
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
     page = PageRequest(_DELIVERIES, 0, exact_total=False, camel=False)
@@ -104,6 +103,5 @@ async def _one_page(
         "endpoint": await api.call(get, webhook_id, api.principal, api.dependencies),
         "deliveries": (await api.call(list_of_endpoint, webhook_id, page, api.principal, api.dependencies)).data,
         "made": made,
-        "message": message,
     }
-    return await settings_page(api, "webhook.html", _PATH, context, status=status)
+    return await settings_page(api, "webhook.html", _PATH, context, error=error, status=status)
