@@ -116,6 +116,11 @@ def page(template: str, context: Mapping[str, object], *, status: int = 200) -> 
     return Response(_TEMPLATES.get_template(template).render(context), status, _SECURITY, "text/html")
 
 
+def see_other(location: str) -> Response:
+    """Go on there with GET (RFC 9110, section 15.4.4): what a form that was carried out answers."""
+    return Response(status_code=303, headers={"Location": location})
+
+
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses`` of a route that answers people in pages, refusals included."""
     return {status: {"description": "A page", "content": {"text/html": {}}} for status in statuses}

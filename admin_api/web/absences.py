@@ -8,13 +8,13 @@ from starlette.responses import Response
 
 from admin_api.absences.routes import NewAbsence, call_off, create, list_all
 from admin_api.identifiers import AbsenceId
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.users.routes import list_all as list_users
 from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -45,14 +45,14 @@ async def announce(api: CurrentApi) -> Response:
         await api.call(create, checked(NewAbsence, values), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 @router.post("/account/absences/{absence_id}", response_class=Response)
 async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
     """Ends it now, or before it begins."""
     await api.call(call_off, absence_id, api.principal, api.dependencies)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 def _utc(form: Form, name: str) -> datetime | None:

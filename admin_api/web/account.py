@@ -10,6 +10,7 @@ from starlette.responses import Response
 from admin_api.mfa import recovery_routes, totp_routes
 from admin_api.mfa.person import person_of
 from admin_api.mfa.schemas import RecoveryCodeBody, RecoveryCodeStatus, TotpCode, TotpStatus
+from admin_api.pages import see_other
 from admin_api.passkeys import routes as passkey_routes
 from admin_api.passkeys.schemas import NewPasskeyBody
 from admin_api.sessions.routes import end_others, end_own, own, who
@@ -44,7 +45,7 @@ async def end_sessions(api: CurrentApi) -> Response:
             await api.call(end_own, session, api.request, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, error=error)
-    return _back()
+    return see_other("/account")
 
 
 @router.post("/account/second-factor", response_class=Response)
@@ -58,7 +59,7 @@ async def second_factor(api: CurrentApi) -> Response:
     except HeadgateError as error:
         context = {"place": "second-factor", "is_confirming": action == "activate"}
         return await _page(api, context, error=error)
-    return _back() if shown is None else await _page(api, shown)
+    return see_other("/account") if shown is None else await _page(api, shown)
 
 
 @router.post("/account/passkeys", response_class=Response)
@@ -75,7 +76,7 @@ async def passkeys(api: CurrentApi) -> Response:
             await api.call(passkey_routes.add, body, person, api.dependencies)
     except HeadgateError as error:
         return await _page(api, {"place": "passkeys"}, error=error)
-    return _back()
+    return see_other("/account")
 
 
 async def _act(api: Api, person: Person, action: str, form: Form) -> Mapping[str, object] | None:
@@ -147,7 +148,3 @@ async def _second_factor(api: Api, person: Person) -> dict[str, object]:
         "passkey_origin": None if passkeys is None or elsewhere else passkeys.party.origin,
         "passkeys": [] if passkeys is None else (await api.call(passkey_routes.own, person, api.dependencies)).data,
     }
-
-
-def _back() -> Response:
-    return Response(status_code=303, headers={"Location": "/account"})

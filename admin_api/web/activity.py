@@ -12,6 +12,7 @@ from admin_api.actions.search_routes import FoundActionsAnswer, search
 from admin_api.identifiers import ActionId
 from admin_api.overview.routes import Period
 from admin_api.overview.routes import get as get_overview
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.call import call_context
 from admin_api.web.call_filter import NAMES, VALUES, CallFilter, moment_of, parse_call_filter
@@ -37,7 +38,7 @@ async def activity(
 ) -> Response:
     """An identifier goes to what it names. ``call`` is shown beside the list."""
     if (named := _ID.fullmatch(q.strip())) is not None:
-        return Response(status_code=303, headers={"Location": _IDS[named[1]] + named[0]})
+        return see_other(_IDS[named[1]] + named[0])
     wanted, found, refused = CallFilter(), None, None
     try:
         wanted = parse_call_filter(q)

@@ -14,6 +14,7 @@ from admin_api.agents.schemas import KeyRotation, NewAgent, StatusReason
 from admin_api.agents.status_routes import resume, suspend
 from admin_api.identifiers import AgentId
 from admin_api.keys.schemas import IssuedKeyAnswer, NewAgentKey
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connect import snippets
@@ -78,7 +79,7 @@ async def change(api: CurrentApi, agent_id: AgentId) -> Response:
         return await _agent_page(api, agent_id, error=error)
     if issued is not None:
         return await _agent_page(api, agent_id, issued=issued, status=201)
-    return Response(status_code=303, headers={"Location": f"/agents/{agent_id}"})
+    return see_other(f"/agents/{agent_id}")
 
 
 async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:

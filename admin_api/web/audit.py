@@ -15,6 +15,7 @@ from admin_api.audit.verification_routes import start as start_verification
 from admin_api.evidence.routes import checkpoints, own_signing_keys
 from admin_api.evidence.schemas import KeysAnswer
 from admin_api.identifiers import EventId
+from admin_api.pages import see_other
 from admin_api.pagination import CursorPagination, Page
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
@@ -70,7 +71,7 @@ async def verify_now(api: CurrentApi) -> Response:
         await api.call(start_verification, api.principal, api.dependencies, body)
     except HeadgateError as error:
         return await _checkpoints_page(api, error)
-    return Response(status_code=303, headers={"Location": "/audit/checkpoints"})
+    return see_other("/audit/checkpoints")
 
 
 @router.get("/audit/{event_id}", response_class=Response)

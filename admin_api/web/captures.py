@@ -5,12 +5,13 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.capture_routes import get_captures, set_captures
 from admin_api.web.api import Api, CurrentApi, document_in
 from admin_api.web.form import Form, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.traffic.model import CaptureLevel
@@ -71,7 +72,7 @@ async def change(api: CurrentApi) -> Response:
         await api.call(set_captures, api.sending(document), form.optional("version"))
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _load(api: Api) -> tuple[JsonObject, str]:

@@ -11,12 +11,12 @@ from admin_api.connections.platform_routes import initiate
 from admin_api.connections.routes import delete, get, health, refresh, test, update, usage
 from admin_api.connections.schemas import ChangedConnection, OAuthStart
 from admin_api.identifiers import ConnectionId
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connection_new import redirect_uri
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 
@@ -61,14 +61,14 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 await api.call(update, connection_id, body, Response(), principal, dependencies, version)
             case "delete":
                 await api.call(delete, connection_id, principal, dependencies)
-                return back_to(_PATH)
+                return see_other(_PATH)
             case other:
                 raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _page(api, connection_id, error=error)
-    return back_to(f"{_PATH}/{connection_id}")
+    return see_other(f"{_PATH}/{connection_id}")
 
 
 async def _page(

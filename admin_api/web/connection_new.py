@@ -21,12 +21,12 @@ from admin_api.connections.schemas import (
     NewMastodon,
     OAuthStart,
 )
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.connections.model import ConnectionKind
 from headgate.kernel.canonical_json import JsonObject
@@ -118,7 +118,7 @@ async def connect(api: CurrentApi) -> Response:
         return await shell_page(
             api, "connection_consent.html", _PATH, {"begun": made, "platform": platform}, status=201
         )
-    return back_to(f"{_PATH}/{made}")
+    return see_other(f"{_PATH}/{made}")
 
 
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from admin_api.nlp_policies.routes import create, list_all, list_templates
 from admin_api.nlp_policies.schemas import NewNlpPolicy
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import CurrentApi
 from admin_api.web.content_draft import ContentDraft, body_of_draft, content_draft_from, content_draft_of_template
@@ -52,4 +53,4 @@ async def save_new(api: CurrentApi) -> Response:
         saved = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await content_page(api, None, draft, error=error)
-    return Response(status_code=303, headers={"Location": f"{_PATH}/{saved.id}"})
+    return see_other(f"{_PATH}/{saved.id}")

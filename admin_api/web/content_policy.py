@@ -10,6 +10,7 @@ from admin_api.nlp_policies.change_body import NlpPolicyChange
 from admin_api.nlp_policies.result_schemas import Content
 from admin_api.nlp_policies.routes import change, delete, get, test
 from admin_api.nlp_policies.schemas import NlpPolicyAnswer
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.content_draft import ContentDraft, body_of_draft, content_draft_from, content_draft_of
 from admin_api.web.content_page import content_page
@@ -43,7 +44,7 @@ async def act(api: CurrentApi, policy_id: NlpPolicyId) -> Response:
         typed = draft if form.text("act") == "save" else content_draft_of(policy)
         return await content_page(api, policy, typed, error=error)
     location = _PATH if form.text("act") == "delete" else f"{_PATH}/{policy_id}"
-    return Response(status_code=303, headers={"Location": location})
+    return see_other(location)
 
 
 async def _act(api: Api, policy_id: str, form: Form, draft: ContentDraft) -> None:

@@ -5,11 +5,12 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.execution_routes import get_credentials, set_credentials
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import HeadgateError, ValidationError
 
@@ -39,7 +40,7 @@ async def change(api: CurrentApi) -> Response:
         await api.call(set_credentials, api.sending(document), api.dependencies)
     except HeadgateError as error:
         return await _page(api, form.text("name"), error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _page(api: Api, typed: str = "", error: HeadgateError | None = None) -> Response:

@@ -11,6 +11,7 @@ from admin_api.approvals.schemas import ApproveRequest, DenyRequest, EscalateReq
 from admin_api.grants.routes import approve_and_grant
 from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.inbox import InboxFilter, inbox_page
@@ -41,7 +42,7 @@ async def decide_several(api: CurrentApi) -> Response:
         return await inbox_page(api, InboxFilter(), error=error)
     failed = [one for one in answer.results if one.error is not None]
     if not failed:
-        return Response(status_code=303, headers={"Location": "/inbox"})
+        return see_other("/inbox")
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
     partly = ConflictError(f"{answer.voted} decided, {answer.failed} not. {said}")
     return await inbox_page(api, InboxFilter(), error=partly)
@@ -56,7 +57,7 @@ async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
     except HeadgateError as error:
         typed = {name: form.text(name) for name in _TYPED}
         return await inbox_page(api, InboxFilter(), approval_id=approval_id, typed=typed, error=error)
-    return Response(status_code=303, headers={"Location": f"/inbox/{approval_id}"})
+    return see_other(f"/inbox/{approval_id}")
 
 
 async def _act(api: Api, approval_id: str, form: Form) -> None:

@@ -10,11 +10,11 @@ from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
 from admin_api.executions.schemas import DestinationItem, ProcessBody, RetryBody
 from admin_api.identifiers import ActionId, ExecutionId
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.actions.model import ExecutionStatus
 from headgate.agents.scopes import Scope
@@ -57,7 +57,7 @@ async def run_all(api: CurrentApi) -> Response:
     if form.text("act") != "process-all":
         raise ValidationError(f"The form asks for {form.text('act')[:32]!r}, which is none of its buttons.")
     await api.call(process_all, api.principal, api.dependencies)
-    return back_to(f"{_PATH}?view=queued")
+    return see_other(f"{_PATH}?view=queued")
 
 
 @router.get("/executions/{execution_id}", response_class=Response)
@@ -82,7 +82,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
         raise
     except HeadgateError as error:
         return await _one_page(api, execution_id, error)
-    return back_to(f"{_PATH}/{execution_id}")
+    return see_other(f"{_PATH}/{execution_id}")
 
 
 async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None) -> Response:

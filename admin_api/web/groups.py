@@ -7,13 +7,14 @@ from starlette.responses import Response
 
 from admin_api.approver_groups.routes import GroupBody, NewGroup, create, delete, get, list_all, put
 from admin_api.identifiers import GroupName
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.users.routes import list_all as list_users
 from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -35,7 +36,7 @@ async def add(api: CurrentApi) -> Response:
         made = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _list_page(api, form, error)
-    return back_to(f"{_PATH}/{made.name}")
+    return see_other(f"{_PATH}/{made.name}")
 
 
 @router.get("/settings/groups/{name}", response_class=Response)
@@ -54,14 +55,14 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
                 await api.call(put, name, body, Response(), api.principal, api.dependencies, version)
             case "delete":
                 await api.call(delete, name, api.principal, api.dependencies)
-                return back_to(_PATH)
+                return see_other(_PATH)
             case other:
                 raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _one_page(api, name, form, error)
-    return back_to(f"{_PATH}/{name}")
+    return see_other(f"{_PATH}/{name}")
 
 
 def _values(form: Form) -> dict[str, object]:

@@ -7,13 +7,14 @@ from starlette.responses import Response
 
 from admin_api.integrations.routes import ROUTES
 from admin_api.integrations.schemas import IntegrationTestAnswer
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, form_of
 from admin_api.web.integrations import INTEGRATIONS_PATH, PLATFORMS, load_integration
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.integrations.catalogue import SETTINGS
 from headgate.integrations.form import IntegrationSettings, body_schema
 from headgate.integrations.model import Integration
@@ -50,7 +51,7 @@ async def change(api: CurrentApi, name: str) -> Response:
                 raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
     except HeadgateError as error:
         return await _page(api, integration, form=form, error=error)
-    return back_to(f"{INTEGRATIONS_PATH}/{integration}")
+    return see_other(f"{INTEGRATIONS_PATH}/{integration}")
 
 
 def _named(name: str) -> Integration:

@@ -7,11 +7,12 @@ from starlette.responses import Response
 
 from admin_api.keys.routes import create, list_all, revoke, revoke_all_matching
 from admin_api.keys.schemas import IssuedKeyAnswer, Leaked, NewKey
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
 from headgate.kernel.errors import HeadgateError, ValidationError
 
@@ -46,7 +47,7 @@ async def change(api: CurrentApi) -> Response:
                 raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
     except HeadgateError as error:
         return await _page(api, error=error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _page(

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.identifiers import UserId
+from admin_api.pages import see_other
 from admin_api.pagination import MAX_LIMIT, PageRequest
 from admin_api.sessions.routes import end_all_of_user, end_one_of_user, of_user
 from admin_api.users.routes import list_all
@@ -14,7 +15,7 @@ from admin_api.web.api import Api, CurrentApi
 from admin_api.web.browser_name import browser_name
 from admin_api.web.form import form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -43,7 +44,7 @@ async def end(api: CurrentApi, user_id: UserId) -> Response:
         await api.call(end_all_of_user, user_id, api.request, principal, api.dependencies)
     else:
         await api.call(end_one_of_user, user_id, session, api.request, principal, api.dependencies)
-    return back_to(f"{_PATH}/{user_id}")
+    return see_other(f"{_PATH}/{user_id}")
 
 
 async def _member(api: Api, user_id: str) -> UserAnswer:

@@ -9,6 +9,7 @@ from admin_api.identifiers import UserId
 from admin_api.organizations.own_routes import give, invite, take_back
 from admin_api.organizations.own_routes import list_all as list_invitations
 from admin_api.organizations.schemas import GrantedRoles, MadeInvitationAnswer, NewInvitation
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.sessions.routes import end_all_of_user
 from admin_api.users.routes import deactivate, list_all, reactivate, unlock
@@ -16,7 +17,7 @@ from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.member import ROLES
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -37,7 +38,7 @@ async def change_invitations(api: CurrentApi) -> Response:
     try:
         if form.text("act") == "take-back":
             await api.call(take_back, form.text("invitation_id"), api.principal, api.dependencies)
-            return back_to(_PATH)
+            return see_other(_PATH)
         body = checked(NewInvitation, {"email": form.text("email"), "roles": list(form.several("roles"))})
         made = await api.call(invite, body, api.principal, api.dependencies)
     except HeadgateError as error:
@@ -52,7 +53,7 @@ async def change_member(api: CurrentApi, user_id: UserId) -> Response:
         await _act(api, user_id, form)
     except HeadgateError as error:
         return await _page(api, error=error)
-    return back_to(f"{_PATH}/{user_id}")
+    return see_other(f"{_PATH}/{user_id}")
 
 
 async def _act(api: Api, user_id: str, form: Form) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.nlp_provider_routes import (
     ProviderAnswer,
     Trial,
@@ -18,7 +19,7 @@ from admin_api.settings.nlp_provider_routes import (
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.judges.model import ProviderKind
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
@@ -57,7 +58,7 @@ async def act(api: CurrentApi) -> Response:
         await save_nlp_providers(api.principal, api.dependencies, document, Response(), version)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, form_of
 from admin_api.web.notification_document import (
@@ -15,7 +16,7 @@ from admin_api.web.notification_document import (
 )
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
 from headgate.notifications.model import ChannelKind
@@ -85,7 +86,7 @@ async def change(api: CurrentApi, name: str) -> Response:
         raise
     except HeadgateError as error:
         return await _page(api, name, kind, form, error)
-    return back_to(NOTIFICATIONS_PATH)
+    return see_other(NOTIFICATIONS_PATH)
 
 
 def _kind(text: str) -> ChannelKind:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from admin_api.errors import JSON
 from admin_api.identifiers import PolicyId
+from admin_api.pages import see_other
 from admin_api.pagination import MAX_OFFSET
 from admin_api.policies.check_routes import check
 from admin_api.policies.routes import delete, get, replace, update
@@ -76,7 +77,7 @@ async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
         if act != "save":
             return await edit_page(api, policy_id, draft_of(await _in_force(api, policy_id)), said_of(error))
         return await edit_page(api, policy_id, draft, said_of(error))
-    return Response(status_code=303, headers={"Location": _PATH if act == "delete" else f"/policies/{policy_id}"})
+    return see_other(_PATH if act == "delete" else f"/policies/{policy_id}")
 
 
 async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> None:

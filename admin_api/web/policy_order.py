@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.policies.change_set_routes import ChangesBody, change_all
 from admin_api.policies.effect_routes import EffectAnswer, effect
@@ -49,7 +50,7 @@ async def reorder(api: CurrentApi, start: _Start = 0) -> Response:
         await api.call(change_all, body, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _list_page(api, start, error)
-    return Response(status_code=303, headers={"Location": f"{_PATH}?start={start}" if start else _PATH})
+    return see_other(f"{_PATH}?start={start}" if start else _PATH)
 
 
 def _typed(form: Form) -> Sequence[dict[str, object]]:

@@ -7,12 +7,13 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.retention.routes import erase, get_retention, save_retention
 from admin_api.retention.schemas import ErasureAnswer, ErasureRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.workflows.retained_kinds import KINDS
 
@@ -39,7 +40,7 @@ async def change(api: CurrentApi) -> Response:
         match form.text("act"):
             case "save":
                 await save_retention(api.principal, api.dependencies, _policy(form), form.optional("version"))
-                return back_to(_PATH)
+                return see_other(_PATH)
             case "review":
                 return await _page(api, form, review=_erasure(form))
             case "erase":

@@ -1,5 +1,4 @@
-"""What the pages of the settings have in common: the groups of their list, and the answer to a form that was carried
-out."""
+"""What the pages of the settings have in common: the groups of their list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,7 +70,3 @@ async def settings_page(
     """``path`` is the tab's; ``error`` as in ``shell_page``."""
     around = {"groups": _GROUPS, "tab": path} | dict(context or {})
     return await shell_page(api, template, "/settings", around, error=error, status=status)
-
-
-def back_to(path: str) -> Response:
-    return Response(status_code=303, headers={"Location": path})

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.kill_switch_routes import KillSwitch, set_kill_switch
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
@@ -32,7 +33,7 @@ async def change(api: CurrentApi) -> Response:
         await api.call(set_kill_switch, _body(form), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return Response(status_code=303, headers={"Location": _PATH})
+    return see_other(_PATH)
 
 
 def _body(form: Form) -> KillSwitch:

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.identifiers import ExchangeId
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest, list_request
 from admin_api.traffic.compare_routes import MessageDifference, diff
 from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
@@ -74,14 +75,14 @@ async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
         await api.call(annotate, exchange_id, body, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _exchange_page(api, exchange_id, error, form)
-    return Response(status_code=303, headers={"Location": f"/traffic/{exchange_id}"})
+    return see_other(f"/traffic/{exchange_id}")
 
 
 @router.post("/traffic/{exchange_id}/erase", response_class=Response)
 async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
     """Its text is gone; that it was there, and that it was erased, stays."""
     await api.call(erase, exchange_id, api.principal, api.dependencies)
-    return Response(status_code=303, headers={"Location": "/traffic"})
+    return see_other("/traffic")
 
 
 async def _exchange_page(

@@ -6,11 +6,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.identifiers import WebhookId
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from admin_api.webhooks.routes import create, delete, get, list_all, list_of_endpoint, rotate, send_again, test, update
 from admin_api.webhooks.schemas import EndpointChange, EndpointWithSecretAnswer, NewEndpoint
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -58,7 +59,7 @@ async def change(api: CurrentApi, webhook_id: WebhookId) -> Response:
         return await _one_page(api, webhook_id, error=error)
     if made is not None:
         return await _one_page(api, webhook_id, made=made, status=201)
-    return back_to(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
+    return see_other(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
 
 
 async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswer | None:
