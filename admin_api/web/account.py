@@ -16,12 +16,12 @@ from admin_api.passkeys.schemas import NewPasskeyBody
 from admin_api.sessions.routes import end_others, end_own, own, who
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.browser_name import browser_name
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import parse_strict
-from headgate.kernel.errors import ForbiddenError, HeadgateError, ValidationError
+from headgate.kernel.errors import ForbiddenError, HeadgateError
 from headgate.mfa.model import Person
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -81,22 +81,23 @@ async def passkeys(api: CurrentApi) -> Response:
 
 async def _act(api: Api, person: Person, action: str, form: Form) -> Mapping[str, object] | None:
     """What this one answer shows besides. Raises HeadgateError."""
-    if action == "enrol":
-        begun = await api.call(totp_routes.enrol, person, api.dependencies)
-        return {"enrolment": begun, "qr": qr_code(begun.otpauth_uri), "is_confirming": True}
-    if action == "activate":
-        await api.call(totp_routes.activate, _code(form), person, api.dependencies, api.request)
-    elif action == "step-up":
-        await api.call(totp_routes.step_up, _code(form), person, api.dependencies, api.request)
-    elif action == "remove":
-        await api.call(totp_routes.unenrol, person, api.dependencies)
-    elif action == "codes":
-        return {"codes": (await api.call(recovery_routes.generate, person, api.dependencies)).codes}
-    elif action == "recover":
-        body = checked(RecoveryCodeBody, {"code": form.text("code")})
-        await api.call(recovery_routes.verify, body, person, api.dependencies)
-    else:
-        raise ValidationError("action: choose one of the buttons", details={"field": "action"})
+    match action:
+        case "enrol":
+            begun = await api.call(totp_routes.enrol, person, api.dependencies)
+            return {"enrolment": begun, "qr": qr_code(begun.otpauth_uri), "is_confirming": True}
+        case "activate":
+            await api.call(totp_routes.activate, _code(form), person, api.dependencies, api.request)
+        case "step-up":
+            await api.call(totp_routes.step_up, _code(form), person, api.dependencies, api.request)
+        case "remove":
+            await api.call(totp_routes.unenrol, person, api.dependencies)
+        case "codes":
+            return {"codes": (await api.call(recovery_routes.generate, person, api.dependencies)).codes}
+        case "recover":
+            body = checked(RecoveryCodeBody, {"code": form.text("code")})
+            await api.call(recovery_routes.verify, body, person, api.dependencies)
+        case other:
+            raise no_such_button(other)
     return None
 
 

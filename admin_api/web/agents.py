@@ -18,10 +18,10 @@ from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connect import snippets
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -103,7 +103,7 @@ async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:
         case "revoke-key":
             await api.call(revoke_key, agent_id, form.text("key_id"), principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return None
 
 

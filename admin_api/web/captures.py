@@ -8,7 +8,7 @@ from starlette.responses import Response
 from admin_api.pages import see_other
 from admin_api.settings.capture_routes import get_captures, set_captures
 from admin_api.web.api import Api, CurrentApi, document_in
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button, place_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import settings_page
@@ -68,7 +68,7 @@ async def change(api: CurrentApi) -> Response:
             case "limit":
                 document |= document_of(_LIMIT, form)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         await api.call(set_captures, api.sending(document), form.optional("version"))
     except HeadgateError as error:
         return await _page(api, form, error)
@@ -88,9 +88,9 @@ def _rules(document: JsonObject) -> list[JsonValue]:
 
 def _place(rules: list[JsonValue], form: Form) -> int:
     number = form.text("number")
-    if not number.isdecimal() or not 1 <= int(number[:6]) <= len(rules):
+    if (place := place_of(number, len(rules))) is None:
         raise ValidationError(f"There is no rule {number[:16]!r}.", details={"field": "number"})
-    return int(number) - 1
+    return place
 
 
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:

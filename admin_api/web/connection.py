@@ -15,10 +15,10 @@ from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connection_new import redirect_uri
-from admin_api.web.form import checked, form_of
+from admin_api.web.form import checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -63,7 +63,7 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 await api.call(delete, connection_id, principal, dependencies)
                 return see_other(_PATH)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:

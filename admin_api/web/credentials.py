@@ -8,11 +8,11 @@ from starlette.responses import Response
 from admin_api.pages import see_other
 from admin_api.settings.execution_routes import get_credentials, set_credentials
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import form_of
+from admin_api.web.form import form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -35,7 +35,7 @@ async def change(api: CurrentApi) -> Response:
             case "forget":
                 value = None
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         document: JsonObject = {"credentials": {form.text("name"): value}}
         await api.call(set_credentials, api.sending(document), api.dependencies)
     except HeadgateError as error:

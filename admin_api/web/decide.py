@@ -13,7 +13,7 @@ from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
 from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, filled, form_of, no_such_button
 from admin_api.web.inbox import InboxFilter, inbox_page
 from admin_api.web.page_route import PageRoute
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
@@ -75,16 +75,14 @@ async def _act(api: Api, approval_id: str, form: Form) -> None:
         case "grant":
             await api.call(approve_and_grant, approval_id, _grant(form), principal, dependencies)
         case "reassign":
-            people = [one.strip() for one in form.text("assignees").split(",") if one.strip()]
+            people = filled(form.text("assignees").split(","))
             asked = checked(ReassignRequest, {"assignees": people, "comment": form.optional("reason")})
             await api.call(reassign, approval_id, asked, principal, dependencies)
         case "escalate":
             why = checked(EscalateRequest, {"reason": form.optional("reason")})
             await api.call(escalate, approval_id, principal, dependencies, why)
         case other:
-            raise ValidationError(
-                f"The form says {other[:32]!r}: choose approve or deny.", details={"field": "decision"}
-            )
+            raise no_such_button(other)
 
 
 def _params(form: Form) -> JsonValue:

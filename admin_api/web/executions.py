@@ -13,12 +13,12 @@ from admin_api.identifiers import ActionId, ExecutionId
 from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import form_of
+from admin_api.web.form import form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.actions.model import ExecutionStatus
 from headgate.agents.scopes import Scope
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -55,7 +55,7 @@ async def run_all(api: CurrentApi) -> Response:
     """Everything that waits for its next attempt is due now."""
     form = await form_of(api.request)
     if form.text("act") != "process-all":
-        raise ValidationError(f"The form asks for {form.text('act')[:32]!r}, which is none of its buttons.")
+        raise no_such_button(form.text("act"))
     await api.call(process_all, api.principal, api.dependencies)
     return see_other(f"{_PATH}?view=queued")
 
@@ -77,7 +77,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
             case "process":
                 await api.call(process, api.principal, api.dependencies, ProcessBody(execution_id=execution_id))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:

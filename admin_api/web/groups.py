@@ -12,10 +12,10 @@ from admin_api.pagination import PageRequest
 from admin_api.users.routes import list_all as list_users
 from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -57,7 +57,7 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
                 await api.call(delete, name, api.principal, api.dependencies)
                 return see_other(_PATH)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
@@ -67,8 +67,7 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
 
 def _values(form: Form) -> dict[str, object]:
     """Members are those that are marked, and those that are written, one a line."""
-    written = [line.strip() for line in form.text("others").splitlines() if line.strip()]
-    return {"description": form.optional("description"), "members": [*form.several("members"), *written]}
+    return {"description": form.optional("description"), "members": [*form.several("members"), *form.lines("others")]}
 
 
 async def _people(api: Api) -> list[UserAnswer]:

@@ -10,7 +10,7 @@ from admin_api.integrations.schemas import IntegrationTestAnswer
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.integrations import INTEGRATIONS_PATH, PLATFORMS, load_integration
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
@@ -18,7 +18,7 @@ from admin_api.web.settings_tabs import settings_page
 from headgate.integrations.catalogue import SETTINGS
 from headgate.integrations.form import IntegrationSettings, body_schema
 from headgate.integrations.model import Integration
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -48,7 +48,7 @@ async def change(api: CurrentApi, name: str) -> Response:
             case "redeliver":
                 await api.call(history.again, form.text("delivery_id"), api.principal, api.dependencies)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, integration, form=form, error=error)
     return see_other(f"{INTEGRATIONS_PATH}/{integration}")

@@ -10,11 +10,11 @@ from admin_api.keys.schemas import IssuedKeyAnswer, Leaked, NewKey
 from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import checked, form_of
+from admin_api.web.form import checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -44,7 +44,7 @@ async def change(api: CurrentApi) -> Response:
                 found = await api.call(revoke_all_matching, leaked, api.principal, api.dependencies)
                 return await _page(api, done=f"{found.revoked} keys revoked.")
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, error=error)
     return see_other(_PATH)

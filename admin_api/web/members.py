@@ -14,11 +14,11 @@ from admin_api.pagination import PageRequest
 from admin_api.sessions.routes import end_all_of_user
 from admin_api.users.routes import deactivate, list_all, reactivate, unlock
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.member import ROLES
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -71,7 +71,7 @@ async def _act(api: Api, user_id: str, form: Form) -> None:
         case "unlock":
             await api.call(unlock, user_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
 
 
 async def _page(

@@ -17,7 +17,7 @@ from admin_api.settings.nlp_provider_routes import (
     test_nlp_provider,
 )
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
 from headgate.judges.model import ProviderKind
@@ -77,7 +77,7 @@ def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
         case "remove":
             del document[name]
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return document
 
 
@@ -95,7 +95,7 @@ def _typed(form: Form) -> JsonObject:
     """Raises ValidationError."""
     found: JsonObject = {
         "kind": form.text("kind"),
-        "models": [one.strip() for one in form.text("models").splitlines() if one.strip()],
+        "models": [*form.lines("models")],
         "input_price": _price(form, "input_price"),
         "output_price": _price(form, "output_price"),
     }

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.notification_document import (
     NOTIFICATIONS_PATH,
     NotificationDocument,
@@ -18,7 +18,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError
 from headgate.notifications.model import ChannelKind
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -81,7 +81,7 @@ async def change(api: CurrentApi, name: str) -> Response:
             case "delete":
                 await change_notifications(api, form, lambda now: _remove(now, name))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:

@@ -9,7 +9,7 @@ from admin_api.notifications.settings_routes import ChannelTest, list_all_versio
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.notification_document import (
     NOTIFICATIONS_PATH,
     NotificationDocument,
@@ -20,7 +20,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 from headgate.notifications.model import DEFAULT_EVENTS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -67,7 +67,7 @@ async def change(api: CurrentApi) -> Response:
             case "limits":
                 await change_notifications(api, form, lambda now: _limit(now, document_of(_LIMITS, form)))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, form, error)
     return see_other(NOTIFICATIONS_PATH)

@@ -17,9 +17,8 @@ from admin_api.policies.effect_routes import EffectAnswer, effect
 from admin_api.policies.routes import list_all
 from admin_api.policies.schemas import PolicyAnswer
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, whole_number
 from admin_api.web.page_route import PageRoute
-from admin_api.web.policy_draft import whole_number
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -57,7 +56,7 @@ def _typed(form: Form) -> Sequence[dict[str, object]]:
     """Raises ValidationError."""
     fields = [(_FIELD.fullmatch(name), form.text(name)) for name in form.fields]
     return [
-        _change(field[1], int(field[2]), whole_number(given))
+        _change(field[1], int(field[2]), whole_number(given, "priority"))
         for field, given in fields
         if field is not None and given != field[3]
     ]

@@ -11,10 +11,10 @@ from admin_api.pages import see_other
 from admin_api.retention.routes import erase, get_retention, save_retention
 from admin_api.retention.schemas import ErasureAnswer, ErasureRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 from headgate.workflows.retained_kinds import KINDS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -47,7 +47,7 @@ async def change(api: CurrentApi) -> Response:
                 done = await api.call(erase, _erasure(form), api.principal, api.dependencies)
                 return await _page(api, done=done)
             case other:
-                raise ValidationError(f"The form says {other[:32]!r}.", details={"field": "act"})
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, form, error=error)
 
@@ -59,10 +59,7 @@ def _policy(form: Form) -> bytes:
 
 
 def _days(form: Form, name: str) -> int | None:
-    text = form.text(name)
-    if text and not (text.isascii() and text.isdigit()):
-        raise ValidationError(f"{text[:32]!r} is no number of days.", details={"field": name})
-    return int(text) if text else None
+    return form.whole_number(name) if form.text(name) else None
 
 
 def _erasure(form: Form) -> ErasureRequest:

@@ -8,12 +8,12 @@ from starlette.responses import Response
 from admin_api.pages import see_other
 from admin_api.siem.routes import StreamAnswer, StreamsAnswer, get_destinations, set_destinations
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError
 from headgate.siem.model import FROM
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -60,7 +60,7 @@ async def change(api: CurrentApi) -> Response:
             case "remove":
                 del kept[name]
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         document: JsonObject = {"destinations": dict[str, JsonValue](kept)}
         version = form.optional("version")
         await api.call(set_destinations, api.sending(document), Response(), api.dependencies, version)

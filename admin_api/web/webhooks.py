@@ -9,12 +9,12 @@ from admin_api.identifiers import WebhookId
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
 from admin_api.webhooks.routes import create, delete, get, list_all, list_of_endpoint, rotate, send_again, test, update
 from admin_api.webhooks.schemas import EndpointChange, EndpointWithSecretAnswer, NewEndpoint
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 from headgate.webhooks.model import DEFAULT_EVENTS, SUBSCRIBABLE
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -77,7 +77,7 @@ async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswe
         case "delete":
             await api.call(delete, webhook_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return None
 
 
