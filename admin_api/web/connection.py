@@ -5,16 +5,14 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from admin_api.agents.routes import list_all as list_agents
 from admin_api.connections.answers import ConnectionTestAnswer
 from admin_api.connections.platform_routes import initiate
 from admin_api.connections.routes import delete, get, health, refresh, test, update, usage
 from admin_api.connections.schemas import ChangedConnection, OAuthStart
 from admin_api.identifiers import ConnectionId
 from admin_api.pages import see_other
-from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.connection_new import redirect_uri
+from admin_api.web.connection_parts import bindable_agents, binding_of, consent_page, redirect_uri
 from admin_api.web.form import checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
@@ -23,7 +21,6 @@ from headgate.kernel.errors import HeadgateError, NotFoundError
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/connections"
-_AGENTS: Final = ListRequest(200, 0, exact_total=False, camel=False, cursor=None)
 _DAYS: Final = 30
 
 
@@ -47,17 +44,9 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 shown = await api.call(get, connection_id, Response(), principal, dependencies)
                 values = {"platform": shown.platform, "redirect_uri": redirect_uri(api), "connection_id": connection_id}
                 begun = await api.call(initiate, checked(OAuthStart, values), principal, dependencies)
-                return await shell_page(
-                    api, "connection_consent.html", _PATH, {"begun": begun, "platform": None}, status=201
-                )
+                return await consent_page(api, begun, shown.platform)
             case "bind":
-                tools = [line.strip() for line in form.text("tools").splitlines() if line.strip()]
-                binding = {
-                    "agents": list(form.several("agents")),
-                    "tools": tools,
-                    "needs_placeholder": form.text("needs_placeholder") == "true",
-                }
-                body, version = checked(ChangedConnection, binding), form.optional("version")
+                body, version = checked(ChangedConnection, binding_of(form)), form.optional("version")
                 await api.call(update, connection_id, body, Response(), principal, dependencies, version)
             case "delete":
                 await api.call(delete, connection_id, principal, dependencies)
@@ -79,7 +68,7 @@ async def _page(
     error: HeadgateError | None = None,
 ) -> Response:
     principal, dependencies, response = api.principal, api.dependencies, Response()
-    agents = (await api.call(list_agents, _AGENTS, principal, dependencies)).data
+    agents = await bindable_agents(api)
     context = {
         "connection": await api.call(get, connection_id, response, principal, dependencies),
         "version": response.headers["etag"],

@@ -4,13 +4,11 @@ The consent begins with a page that shows the scopes and leads to the platform: 
 (``form-action 'self'``), and the person sees what will be asked for.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.agents.routes import list_all as list_agents
 from admin_api.connections.answers import ConnectionPlatformAnswer, OAuthStartAnswer
 from admin_api.connections.platform_routes import connect_bluesky, connect_mastodon, initiate, register_mastodon
 from admin_api.connections.routes import create, list_platforms
@@ -22,8 +20,9 @@ from admin_api.connections.schemas import (
     OAuthStart,
 )
 from admin_api.pages import see_other
-from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.connection_parts import bindable_agents, binding_of, consent_page, redirect_uri
+from admin_api.web.connection_ways import ways_of
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
@@ -35,63 +34,6 @@ from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/connections"
-_AGENTS: Final = ListRequest(200, 0, exact_total=False, camel=False, cursor=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A way to connect: its button and its form. ``by_consent``: the platform asks the account's owner."""
-
-    title: str
-    button: str
-    schema: JsonObject
-    by_consent: bool = False
-
-
-def _text(description: str = "", *examples: str) -> JsonObject:
-    return {"type": "string", "maxLength": 2048, "description": description, "examples": [*examples]}
-
-
-def _secret(description: str = "") -> JsonObject:
-    return {"type": "string", "writeOnly": True, "description": description}
-
-
-def _lines(description: str) -> JsonObject:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
-
-
-def _schema(**properties: JsonObject) -> JsonObject:
-    return {"properties": {**properties}}
-
-
-_HOSTS: Final = _lines("Exact hosts, such as api.example.com. The credential goes nowhere else.")
-_OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
-    hosts=_HOSTS,
-)
-_OWN_OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
-    hosts=_HOSTS,
-    authorization_url=_text("Of the authorization server.", "https://login.example.com/authorize"),
-    token_url=_text("Of the authorization server.", "https://login.example.com/token"),
-)
-_KEY: Final = _schema(
-    kind={"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …; api_key: a header."},
-    header=_text("For api_key. Empty: X-API-Key.", "X-API-Key"),
-    hosts=_HOSTS,
-    secret=_secret("At least eight characters."),
-)
-_BLUESKY: Final = _schema(
-    identifier=_text("", "robot.bsky.social"),
-    app_password=_secret("Made in the account's settings. Never the account's own password."),
-    service=_text("Empty: https://bsky.social", "https://bsky.social"),
-)
-_MASTODON: Final = _schema(instance=_text("", "mastodon.social"))
-_MASTODON_TOKEN: Final = _schema(instance=_text("", "mastodon.social"), access_token=_secret("Of an application."))
 
 
 @router.get("/connections/new", response_class=Response)
@@ -108,23 +50,22 @@ async def connect(api: CurrentApi) -> Response:
     form = await form_of(api.request)
     platform = await _platform(api, form.text("platform"))
     way = form.text("way")
-    if way not in _ways(platform):
+    if way not in ways_of(platform):
         raise ValidationError(f"{platform.title} is not connected by {way[:32]!r}.")
     try:
         made = await _make(api, platform, way, form)
     except HeadgateError as error:
         return await _page(api, platform, form, error)
     if isinstance(made, OAuthStartAnswer):
-        return await shell_page(
-            api, "connection_consent.html", _PATH, {"begun": made, "platform": platform}, status=201
-        )
+        return await consent_page(api, made, platform.title)
     return see_other(f"{_PATH}/{made}")
 
 
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:
     """The consent that has begun, or the identifier of a connection that works. Raises what the routes raise."""
     principal, dependencies = api.principal, api.dependencies
-    values: dict[str, object] = {**_bindings(form), **document_of(_ways(platform)[way].schema, form)}
+    values = binding_of(form) | document_of(ways_of(platform)[way].schema, form) | {"name": form.text("name")}
+    values["tools"] = values["tools"] or None
     match way:
         case "oauth":
             values |= {"platform": platform.name, "redirect_uri": redirect_uri(api)}
@@ -143,39 +84,6 @@ async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Fo
     return (await api.call(create, checked(NewConnection, values), principal, dependencies)).id
 
 
-def redirect_uri(api: Api) -> str:
-    """Where the platform sends the browser back to; it is registered there to the letter."""
-    return f"{api.dependencies.api_url}/connections/callback"
-
-
-def _bindings(form: Form) -> dict[str, object]:
-    """Whose calls it serves."""
-    tools = [line.strip() for line in form.text("tools").splitlines() if line.strip()]
-    return {
-        "name": form.text("name"),
-        "agents": list(form.several("agents")),
-        "tools": tools or None,
-        "needs_placeholder": form.text("needs_placeholder") == "true",
-    }
-
-
-def _ways(platform: ConnectionPlatformAnswer) -> dict[str, Way]:
-    if platform.name == "bluesky":
-        return {"app-password": Way("With an app password", "Connect", _BLUESKY)}
-    if platform.name == "mastodon":
-        return {
-            "register": Way("By consent", "Start consent", _MASTODON, by_consent=True),
-            "token": Way("With a token", "Connect", _MASTODON_TOKEN),
-        }
-    found: dict[str, Way] = {}
-    if ConnectionKind.OAUTH2 in platform.kinds:
-        schema = _OWN_OAUTH if platform.name == "generic" else _OAUTH
-        found["oauth"] = Way("By consent (OAuth)", "Start consent", schema, by_consent=True)
-    if ConnectionKind.BEARER in platform.kinds:
-        found["key"] = Way("With a key or token", "Connect", _KEY)
-    return found
-
-
 async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
     found = next((one for one in (await api.call(list_platforms)).data if one.name == name), None)
     if found is None:
@@ -192,12 +100,12 @@ async def _page(
         "platform": platform,
         "ways": [
             (name, one, fields_of(one.schema, defaults, form if name == way else None))
-            for name, one in _ways(platform).items()
+            for name, one in ways_of(platform).items()
         ],
         "way": way,
         "typed": {name: "" if form is None else form.text(name) for name in ("name", "tools", "needs_placeholder")},
         "marked": () if form is None else form.several("agents"),
-        "agents": (await api.call(list_agents, _AGENTS, api.principal, api.dependencies)).data,
+        "agents": await bindable_agents(api),
         "redirect_uri": redirect_uri(api),
     }
     return await shell_page(api, "connection_new.html", _PATH, context, error=error)
