@@ -38,7 +38,7 @@ async def agents(
 ) -> Response:
     found = await api.call(
         list_all,
-        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+        ListRequest(_AT_ONCE, cursor=cursor),
         api.principal,
         api.dependencies,
         q=q or None,
@@ -121,7 +121,7 @@ async def _agent_page(
     status: int = 200,
 ) -> Response:
     principal, dependencies = api.principal, api.dependencies
-    keys = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
+    keys = ListRequest(_AT_ONCE)
     agent = await api.call(get, agent_id, principal, dependencies)
     context: dict[str, object] = {
         "agent": agent,

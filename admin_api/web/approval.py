@@ -91,7 +91,7 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
     """What this agent did last before it asked; empty for who may not see calls."""
     if not api.may(Scope.ACTIONS_READ):
         return []
-    wanted = ListRequest(_CALLS_BEFORE, 0, exact_total=False, camel=False, cursor=answer.action_id)
+    wanted = ListRequest(_CALLS_BEFORE, cursor=answer.action_id)
     found = await api.call(list_calls, wanted, api.principal, api.dependencies, agent_id=answer.agent_id)
     return found.data
 

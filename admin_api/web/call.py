@@ -70,7 +70,7 @@ async def _is_captured(api: Api, action_id: str) -> bool:
     """Whether there is an exchange to export."""
     if not api.may(Scope.AUDIT_READ):
         return False
-    one = ListRequest(1, 0, exact_total=False, camel=False, cursor=None)
+    one = ListRequest(1)
     wanted = WantedTraffic(TrafficFilter(action_id=action_id), None)
     return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies)).data)
 

@@ -15,7 +15,7 @@ from admin_api.web.shell import shell_page
 
 async def bindable_agents(api: Api) -> Sequence[AgentAnswer]:
     """The newest ones."""
-    newest = ListRequest(MAX_LIMIT, 0, exact_total=False, camel=False, cursor=None)
+    newest = ListRequest(MAX_LIMIT)
     return (await api.call(list_agents, newest, api.principal, api.dependencies)).data
 
 

@@ -27,7 +27,7 @@ _PATH: Final = "/policies/content"
 
 @router.get(_PATH, response_class=Response)
 async def content_policies(api: CurrentApi) -> Response:
-    page = PageRequest(POLICIES_MAX, 0, exact_total=False, camel=False)
+    page = PageRequest(POLICIES_MAX)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     context = {"policies": found.data, "may_write": api.may(Scope.POLICIES_WRITE)}
     return await shell_page(api, "content_policies.html", "/policies", context)

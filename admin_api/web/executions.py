@@ -88,7 +88,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
 async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None) -> Response:
     found = await api.call(
         list_all,
-        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+        ListRequest(_AT_ONCE, cursor=cursor),
         api.principal,
         api.dependencies,
         status=None if view in ("all", "dead") else ExecutionStatus(view),

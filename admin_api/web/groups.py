@@ -9,11 +9,11 @@ from admin_api.approver_groups.routes import GroupBody, NewGroup, create, delete
 from admin_api.identifiers import GroupName
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
-from admin_api.users.routes import list_all as list_users
 from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
+from admin_api.web.people import active_people
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, NotFoundError
 
@@ -70,15 +70,9 @@ def _values(form: Form) -> dict[str, object]:
     return {"description": form.optional("description"), "members": [*form.several("members"), *form.lines("others")]}
 
 
-async def _people(api: Api) -> list[UserAnswer]:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    found = await api.call(list_users, page, api.principal, api.dependencies)
-    return [one for one in found.data if one.deactivated_at is None]
-
-
 async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    people = await _people(api)
+    page = PageRequest(_AT_ONCE)
+    people = await active_people(api)
     context = {
         "approver_groups": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "people": people,
@@ -91,7 +85,7 @@ async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | 
 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     """After a refused form: as it was typed, with the version that it was about."""
-    group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await _people(api)
+    group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await active_people(api)
     marked = {one.id for one in people if {one.id, (one.email or "").casefold()} & set(group.members)}
     known = {text for one in people for text in (one.id, (one.email or "").casefold())}
     context: dict[str, object] = {

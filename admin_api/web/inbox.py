@@ -114,7 +114,7 @@ async def inbox_page(
 
 
 async def _approver_groups(api: Api) -> Sequence[str]:
-    page = PageRequest(MAX_LIMIT, 0, exact_total=False, camel=False)
+    page = PageRequest(MAX_LIMIT)
     return [one.name for one in (await api.call(list_groups, page, api.principal, api.dependencies)).data]
 
 
@@ -129,7 +129,7 @@ async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprova
     found = [
         await api.call(
             list_all,
-            ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=wanted.cursor),
+            ListRequest(_AT_ONCE, cursor=wanted.cursor),
             api.principal,
             api.dependencies,
             status=status,

@@ -22,7 +22,7 @@ from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_LISTED: Final = PageRequest(20, 0, exact_total=False, camel=False)
+_LISTED: Final = PageRequest(20)
 
 
 @router.get("/settings/integrations/{name}", response_class=Response)

@@ -58,7 +58,7 @@ async def _page(
     error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
+    page = ListRequest(_AT_ONCE)
     context = {
         "keys": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "scopes": sorted(one.value for one in KIND_SCOPES[KeyKind.ADMIN]),

@@ -51,7 +51,7 @@ async def _member(api: Api, user_id: str) -> UserAnswer:
     """Raises NotFoundError."""
     offset = 0
     while True:
-        page = PageRequest(MAX_LIMIT, offset, exact_total=False, camel=False)
+        page = PageRequest(MAX_LIMIT, offset)
         people = (await api.call(list_all, page, api.principal, api.dependencies)).data
         found = next((person for person in people if person.id == user_id), None)
         if found is not None:

@@ -82,7 +82,7 @@ async def _page(
     error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    page = PageRequest(_AT_ONCE)
     context = {
         "members": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "invitations": (await api.call(list_invitations, page, api.principal, api.dependencies)).data,

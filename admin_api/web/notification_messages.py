@@ -32,7 +32,7 @@ async def messages(
 ) -> Response:
     found = await api.call(
         list_all,
-        PageRequest(_AT_ONCE, offset, exact_total=False, camel=False),
+        PageRequest(_AT_ONCE, offset),
         api.principal,
         api.dependencies,
         channel=channel,

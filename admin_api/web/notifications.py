@@ -25,7 +25,7 @@ from headgate.notifications.model import DEFAULT_EVENTS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_VERSIONS: Final = PageRequest(20, 0, exact_total=False, camel=False)
+_VERSIONS: Final = PageRequest(20)
 _LIMITS: Final[JsonObject] = {
     "properties": {
         "most_single": {

@@ -86,7 +86,7 @@ def _change(policy_id: str, version: int, priority: int) -> dict[str, object]:
 
 
 async def _list_page(api: Api, start: int, error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, start, exact_total=True, camel=False)
+    page = PageRequest(_AT_ONCE, start, exact_total=True)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     shown = [one for one in found.data if isinstance(one, PolicyAnswer)]
     found_effect = await _effect(api)

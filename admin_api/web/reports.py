@@ -64,7 +64,7 @@ async def remove(api: CurrentApi, report_id: ReportId) -> Response:
 
 
 async def _page(api: Api, error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    page = PageRequest(_AT_ONCE)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     context: dict[str, object] = {
         "reports": found.data,

@@ -81,7 +81,7 @@ async def _waiting(api: Api) -> str:
         return ""
     found = await api.call(
         list_approvals,
-        ListRequest(1, 0, exact_total=False, camel=False, cursor=None),
+        ListRequest(1),
         api.principal,
         api.dependencies,
         status=ApprovalStatus.PENDING,

@@ -102,6 +102,6 @@ async def _exchange_page(
 async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswer]:
     """The newest exchanges of the same operation with the same host, to compare with."""
     alike = TrafficFilter(tool=exchange.tool, operation=exchange.operation, host=exchange.host)
-    newest = ListRequest(_OTHERS, 0, exact_total=False, camel=False, cursor=None)
+    newest = ListRequest(_OTHERS)
     found = await api.call(list_all, newest, WantedTraffic(alike, None), api.principal, api.dependencies)
     return [one for one in found.data if one.id != exchange.id and one.erased_at is None]

@@ -82,7 +82,7 @@ async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswe
 
 
 async def _list_page(api: Api, typed: str = "", error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    page = PageRequest(_AT_ONCE)
     context = {
         "endpoints": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "events": [(one.value, one in DEFAULT_EVENTS) for one in SUBSCRIBABLE],
@@ -99,7 +99,7 @@ async def _one_page(
     error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = PageRequest(_DELIVERIES, 0, exact_total=False, camel=False)
+    page = PageRequest(_DELIVERIES)
     context = {
         "endpoint": await api.call(get, webhook_id, api.principal, api.dependencies),
         "deliveries": (await api.call(list_of_endpoint, webhook_id, page, api.principal, api.dependencies)).data,
