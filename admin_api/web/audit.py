@@ -21,7 +21,6 @@ from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.agents.scopes import Scope
 from headgate.audit.model import EventType
 from headgate.kernel.errors import HeadgateError, NotFoundError, UnavailableError
 from headgate.policies.model import RiskLevel, Verdict
@@ -40,7 +39,6 @@ async def events(request: Request, api: CurrentApi, wanted: CurrentList, asked: 
     context = {
         "events": found.data,
         "next_cursor": found.pagination.next_cursor,
-        "may_administer": api.may(Scope.ADMIN),
         "given": asked.given,
         "types": [("", "any event")] + [(one.value, one.value) for one in EventType],
         "decisions": [("", "any decision")] + [(one.value, one.value.replace("_", " ")) for one in Verdict],
@@ -89,7 +87,6 @@ async def _checkpoints_page(api: Api, error: HeadgateError | None = None) -> Res
         "state": newest,
         "checkpoints": listed.data[::-1][:_CHECKPOINTS],
         "keys": await _keys(api),
-        "may_administer": api.may(Scope.ADMIN),
         "verification": await _last_verification(api),
     }
     return await shell_page(api, "checkpoints.html", _PATH, context, error=error)

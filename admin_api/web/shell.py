@@ -62,7 +62,7 @@ async def shell_page(
         "active": active,
         "waiting": await _waiting(api),
         "stops": await _stops(api),
-        "may_stop": api.may(Scope.ADMIN),
+        "may_administer": api.may(Scope.ADMIN),
         "now": api.dependencies.clock(),
         "message": None if error is None else error.message,
     }
