@@ -115,7 +115,7 @@ def facts_of(params: JsonObject) -> list[tuple[str, str]]:
     plain = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in params.items()
-        if not isinstance(value, dict | list | None.__class__)
+        if value is not None and not isinstance(value, dict | list)
     }
     short = [name for name, value in plain.items() if len(value) <= _FACT_CHARACTERS]
     ordered = sorted(short, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
