@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -79,6 +80,12 @@ def _lasted(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
 
 
+def _query(given: Mapping[str, object], **changes: object) -> str:
+    """The query of an address, with its question mark; empty where nothing is given."""
+    pairs = {name: value for name, value in {**given, **changes}.items() if value}
+    return f"?{urlencode(pairs, safe='/', quote_via=quote)}" if pairs else ""
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -95,7 +102,6 @@ _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
     "authority": lambda http: shown_authority(http["scheme"], http["host"], http["port"]),
     "boxed": _boxed,
-    "combined": lambda one, other: {**one, **other},
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "instant": lambda text: datetime.fromisoformat(text) if text else None,
     "iso": rfc3339,
@@ -104,6 +110,7 @@ _TEMPLATES.filters |= {
     "json_source": _json_source,
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
+    "query": _query,
     "short_id": _short_id,
     "took": lambda seconds: f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s",
     "twice": lambda value: (value, value),
@@ -114,6 +121,11 @@ _TEMPLATES.filters |= {
 
 def page(template: str, context: Mapping[str, object], *, status: int = 200) -> Response:
     return Response(_TEMPLATES.get_template(template).render(context), status, _SECURITY, "text/html")
+
+
+def see_other(location: str) -> Response:
+    """Go on there with GET (RFC 9110, section 15.4.4): what a form that was carried out answers."""
+    return Response(status_code=303, headers={"Location": location})
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:

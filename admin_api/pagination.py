@@ -37,9 +37,9 @@ class PageRequest:
     """Which part of a list is wanted, and in which shape."""
 
     limit: int
-    offset: int
-    exact_total: bool
-    camel: bool
+    offset: int = 0
+    exact_total: bool = False
+    camel: bool = False
 
 
 def page_request(
@@ -61,7 +61,7 @@ type CurrentPage = Annotated[PageRequest, Depends(page_request)]
 class ListRequest(PageRequest):
     """Of a list that goes on by cursor as well."""
 
-    cursor: str | None
+    cursor: str | None = None
 
 
 def part_of(

@@ -16,7 +16,7 @@ from admin_api.description.parameters import in_path
 from admin_api.guarded_route import GuardedRoute
 from admin_api.links.view import Opened, no_link_page, open_link, view_page
 from admin_api.own_form import require_own_form
-from admin_api.pages import pages
+from admin_api.pages import pages, see_other
 from headgate.approvals.model import ApprovalStatus, VoteDecision, state_at
 from headgate.kernel.errors import ConflictError, ForbiddenError, HeadgateError, NotFoundError, ValidationError
 
@@ -65,7 +65,7 @@ async def decide(request: Request) -> Response:
             typed=reason or "",
             status=error.http_status,
         )
-    return Response(status_code=303, headers={"Location": request.url.path})
+    return see_other(request.url.path)
 
 
 async def _opened(request: Request) -> Opened:

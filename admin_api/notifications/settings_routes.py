@@ -19,7 +19,7 @@ from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.notifications.model import DEFAULT_EVENTS, ChannelKind, NotificationSettings
 from headgate.notifications.parse import secrets_of
-from headgate.notifications.recipient import user_behind
+from headgate.notifications.recipient import users_behind
 from headgate.notifications.service import load_settings, put_notifications, send_test, vault_name
 from headgate.organizations.model import SettingName
 from headgate.organizations.store import get_setting
@@ -99,10 +99,12 @@ async def _answer(
 
 async def _unknown(connection: Connection, org_id: str, settings: NotificationSettings) -> list[str]:
     """Nobody decides through the links of such a channel; they would only find out when it matters."""
+    named = {name: channel.recipient for name, channel in settings.channels.items() if channel.recipient is not None}
+    known = await users_behind(connection, org_id, set(named.values()))
     return [
-        f"channels.{name}.recipient: {channel.recipient} is no one member: its links cannot decide"
-        for name, channel in settings.channels.items()
-        if channel.recipient is not None and await user_behind(connection, org_id, channel) is None
+        f"channels.{name}.recipient: {recipient} is no one member: its links cannot decide"
+        for name, recipient in named.items()
+        if recipient not in known
     ]
 
 

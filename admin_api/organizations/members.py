@@ -18,7 +18,7 @@ from admin_api.users.schemas import UserAnswer, user_answer
 from headgate.kernel.secrets import Secret
 from headgate.notifications.mail_invitation import queue_invitation_mail
 from headgate.organizations.invitations import list_invitations
-from headgate.organizations.store import get_organization, list_users
+from headgate.organizations.store import get_organization
 from headgate.workflows.manage_members import grant_roles, invite, revoke_invitation
 
 
@@ -26,14 +26,6 @@ async def require_organization(dependencies: Dependencies, org_id: str) -> str:
     """Its id. Raises NotFoundError."""
     async with dependencies.database.transaction(org_id) as connection:
         return (await get_organization(connection, org_id)).org_id
-
-
-async def members_of(dependencies: Dependencies, org_id: str, page: PageRequest) -> CountedPage[UserAnswer]:
-    async with dependencies.database.transaction(org_id) as connection:
-        users, total = await list_users(
-            connection, org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
-        )
-    return counted_page(page, [user_answer(one) for one in users], total.total, is_minimum=total.is_minimum)
 
 
 async def give_roles(

@@ -12,7 +12,6 @@ from admin_api.organizations.members import (
     give_roles,
     invitations_of,
     make_invitation,
-    members_of,
     require_organization,
     take_back_invitation,
 )
@@ -30,6 +29,7 @@ from admin_api.organizations.schemas import (
     private_destinations_answer,
 )
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CountedPage, CurrentPage, UncountedPagination
+from admin_api.users.members import members_of
 from admin_api.users.schemas import UserAnswer
 from headgate.organizations.store import get_organization, list_organizations
 from headgate.organizations.stored_rules import open_private_destinations, stored_bounds

@@ -10,6 +10,7 @@ from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import PolicyId
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
+from admin_api.policies.deciding_rules import AskedRule, find_deciding_rules
 from admin_api.policies.saving import save_restored
 from admin_api.policies.schemas import Restoration, SavedCamelPolicyAnswer, SavedPolicyAnswer, saved_policy_answer
 from admin_api.policies.version_schemas import (
@@ -21,11 +22,8 @@ from admin_api.policies.version_schemas import (
     version_answer,
     version_detail_answer,
 )
-from headgate.kernel.errors import ValidationError
-from headgate.policies.compile import compile_policy
-from headgate.policies.deciding_rule import deciding_rule
+from headgate.kernel.errors import NotFoundError
 from headgate.policies.model import Verdict
-from headgate.policies.surroundings import load_surroundings
 from headgate.policies.version_store import get_version, list_versions
 from headgate.policies.versions import compare_versions
 
@@ -72,18 +70,11 @@ async def rule(
     reason: Annotated[str | None, Query(max_length=20_000, description="What the policy said of the call.")] = None,
 ) -> DecidingRuleAnswer:
     """The rule of one version that decides so: the only one of that name, or the only one with that message."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        policy = (await get_version(connection, principal.org_id, id, version)).policy
-        around = await load_surroundings(connection, principal.org_id)
-    try:
-        engine = compile_policy(policy.rego_policy, around.data, around.libraries).engine
-    except ValidationError:  # a module that this version imports is not there any more
-        found = None
-    else:
-        found = deciding_rule(engine.ast(), policy.rego_policy, decision.value, reason)
-    if found is None:
-        return DecidingRuleAnswer(policy_name=policy.name, line=None, last_line=None, source=None)
-    return DecidingRuleAnswer(policy_name=policy.name, line=found.line, last_line=found.last_line, source=found.text)
+    asked = AskedRule(id, version, decision, reason)
+    found = await find_deciding_rules(dependencies.database, principal.org_id, [asked])
+    if asked not in found:
+        raise NotFoundError(f"policy {id} has no version {version}")
+    return found[asked]
 
 
 @router.get("/admin/policies/{id}/diff")

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from admin_api.client_address import address_subject
 from admin_api.dependencies import Dependencies
-from admin_api.pages import page
+from admin_api.pages import page, see_other
 from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.sign_in.provider_logout import begin_provider_logout
 from admin_api.tokens import VerifiedLogin, VerifiedToken
@@ -102,7 +102,7 @@ async def open_for(
             hint = seal_hint(login.token, opened.secret, session_id)
             sid = login.provider_sid
             await keep_provider_session(connection, user.org_id, session_id, hint=hint, sid=sid)
-    answer = Response(status_code=303, headers={"Location": to})
+    answer = see_other(to)
     answer.headers.append(*cookies.set_session(opened.secret, int(limits.lifetime.total_seconds())))
     answer.headers.append(*cookies.clear(cookies.login))
     return answer
@@ -124,7 +124,7 @@ async def log_out(request: Request, dependencies: Dependencies, cookies: Cookies
             hint = None if sealed is None else open_hint(sealed, shown.secret, session_id)
             further = await begin_provider_logout(login, user.issuer, hint)
     if further is None:
-        answer = Response(status_code=303, headers={"Location": "/auth/login?signed_out=1"})
+        answer = see_other("/auth/login?signed_out=1")
     else:
         answer = page("signed_out_here.html", {"location": further.location, "provider": further.provider})
         answer.headers.append(*cookies.set_logout(further.state))

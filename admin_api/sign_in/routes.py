@@ -15,7 +15,7 @@ from admin_api.description.parameters import FURTHER, in_path, in_query
 from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import LOGINS
 from admin_api.own_form import require_own_form
-from admin_api.pages import page, pages
+from admin_api.pages import page, pages, see_other
 from admin_api.passkeys.available import is_at_origin, passkeys_at
 from admin_api.services.browser_login import BrowserLogin, FinishedLogin, Wanted
 from admin_api.services.cookies import cookie_of
@@ -91,7 +91,7 @@ async def login(request: Request) -> Response:
         begun = await browser_login.begin(issuer or next(iter(browser_login.providers)), return_to, _wanted(request))
     except HeadgateError as error:
         return refused(error)
-    answer = Response(status_code=303, headers={"Location": begun.location})
+    answer = see_other(begun.location)
     answer.headers.append(*cookies.set_login(begun.browser_secret))
     return answer
 

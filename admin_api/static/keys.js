@@ -1,4 +1,4 @@
-// Keyboard: data-key="a" is pressed by A. In a list marked data-list, j and k move, o or Enter opens, x selects.
+// Keyboard: data-key="a" is pressed by A. In a list marked data-list, j and k move, o or Enter opens.
 // "?" shows what this page knows. Nothing happens while somebody types, or in a dialog.
 const typing = (target) => target.closest("input, textarea, select, [contenteditable], .editor-host");
 
@@ -44,7 +44,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "o" && opened()) opened().click();
   else {
     const wanted = event.key === "Enter" ? null : document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-    if (!wanted || wanted.ariaDisabled === "true") return;
+    if (!wanted) return;
     if (wanted.matches("input, textarea, select")) wanted.focus();
     else wanted.click();
   }

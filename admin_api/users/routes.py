@@ -11,10 +11,10 @@ from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import UserId
-from admin_api.pagination import CountedPage, CurrentPage, counted_page
-from admin_api.users.schemas import StandingAnswer, UnlockedAnswer, UserAnswer, standing_answer, user_answer
+from admin_api.pagination import CountedPage, CurrentPage
+from admin_api.users.members import members_of
+from admin_api.users.schemas import StandingAnswer, UnlockedAnswer, UserAnswer, standing_answer
 from headgate.mfa.unlock import unlock_codes
-from headgate.organizations.store import list_users
 from headgate.workflows.deactivate_user import deactivate_user, reactivate_user
 
 router = APIRouter(route_class=GuardedRoute, tags=["users"])
@@ -25,11 +25,7 @@ async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[UserAnswer]:
     """In the order of their first sign-in."""
-    async with dependencies.database.transaction(principal.org_id) as connection:
-        users, total = await list_users(
-            connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
-        )
-    return counted_page(page, [user_answer(one) for one in users], total.total, is_minimum=total.is_minimum)
+    return await members_of(dependencies, principal.org_id, page)
 
 
 @router.post("/admin/users/{id}/deactivate")

@@ -8,13 +8,12 @@ from starlette.responses import Response
 
 from admin_api.absences.routes import NewAbsence, call_off, create, list_all
 from admin_api.identifiers import AbsenceId
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
-from admin_api.users.routes import list_all as list_users
-from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
+from admin_api.web.people import active_people
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -45,14 +44,14 @@ async def announce(api: CurrentApi) -> Response:
         await api.call(create, checked(NewAbsence, values), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 @router.post("/account/absences/{absence_id}", response_class=Response)
 async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
     """Ends it now, or before it begins."""
     await api.call(call_off, absence_id, api.principal, api.dependencies)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 def _utc(form: Form, name: str) -> datetime | None:
@@ -68,23 +67,13 @@ def _utc(form: Form, name: str) -> datetime | None:
 
 
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    page = PageRequest(_AT_ONCE)
     context = {
         "absences": (await api.call(list_all, page, api.principal, api.dependencies)).data,
-        "people": await _people(api),
+        # Whom an administrator may choose; others write an address.
+        "people": await active_people(api) if api.may(Scope.ADMIN) else [],
         "own_id": api.principal.user_id,
         "may_change": api.may(Scope.APPROVALS_WRITE),
         "typed": {name: form.text(name) if form is not None else "" for name in _FIELDS},
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "absences.html", "/account", context, status=status)
-
-
-async def _people(api: Api) -> list[UserAnswer]:
-    """Whom an administrator may choose; others write an address."""
-    if not api.may(Scope.ADMIN):
-        return []
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    found = await api.call(list_users, page, api.principal, api.dependencies)
-    return [one for one in found.data if one.deactivated_at is None]
+    return await shell_page(api, "absences.html", "/account", context, error=error)

@@ -10,18 +10,19 @@ from starlette.responses import Response
 from admin_api.mfa import recovery_routes, totp_routes
 from admin_api.mfa.person import person_of
 from admin_api.mfa.schemas import RecoveryCodeBody, RecoveryCodeStatus, TotpCode, TotpStatus
+from admin_api.pages import see_other
 from admin_api.passkeys import routes as passkey_routes
 from admin_api.passkeys.available import is_at_origin
 from admin_api.passkeys.schemas import NewPasskeyBody
 from admin_api.sessions.routes import end_others, end_own, own, who
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.browser_name import browser_name
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import parse_strict
-from headgate.kernel.errors import ForbiddenError, HeadgateError, ValidationError
+from headgate.kernel.errors import ForbiddenError, HeadgateError
 from headgate.mfa.model import Person
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -44,8 +45,8 @@ async def end_sessions(api: CurrentApi) -> Response:
         else:
             await api.call(end_own, session, api.request, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, {"message": error.message}, status=error.http_status)
-    return _back()
+        return await _page(api, error=error)
+    return see_other("/account")
 
 
 @router.post("/account/second-factor", response_class=Response)
@@ -57,9 +58,9 @@ async def second_factor(api: CurrentApi) -> Response:
     try:
         shown = await _act(api, await person_of(api.request), action, form)
     except HeadgateError as error:
-        context: dict[str, object] = {"factor_message": error.message, "is_confirming": action == "activate"}
-        return await _page(api, context, status=error.http_status)
-    return _back() if shown is None else await _page(api, shown)
+        context = {"place": "second-factor", "is_confirming": action == "activate"}
+        return await _page(api, context, error=error)
+    return see_other("/account") if shown is None else await _page(api, shown)
 
 
 @router.post("/account/passkeys", response_class=Response)
@@ -75,28 +76,29 @@ async def passkeys(api: CurrentApi) -> Response:
             body = checked(NewPasskeyBody, {"name": form.text("name"), "response": made})
             await api.call(passkey_routes.add, body, person, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, {"passkey_message": error.message}, status=error.http_status)
-    return _back()
+        return await _page(api, {"place": "passkeys"}, error=error)
+    return see_other("/account")
 
 
 async def _act(api: Api, person: Person, action: str, form: Form) -> Mapping[str, object] | None:
     """What this one answer shows besides. Raises HeadgateError."""
-    if action == "enrol":
-        begun = await api.call(totp_routes.enrol, person, api.dependencies)
-        return {"enrolment": begun, "qr": qr_code(begun.otpauth_uri), "is_confirming": True}
-    if action == "activate":
-        await api.call(totp_routes.activate, _code(form), person, api.dependencies, api.request)
-    elif action == "step-up":
-        await api.call(totp_routes.step_up, _code(form), person, api.dependencies, api.request)
-    elif action == "remove":
-        await api.call(totp_routes.unenrol, person, api.dependencies)
-    elif action == "codes":
-        return {"codes": (await api.call(recovery_routes.generate, person, api.dependencies)).codes}
-    elif action == "recover":
-        body = checked(RecoveryCodeBody, {"code": form.text("code")})
-        await api.call(recovery_routes.verify, body, person, api.dependencies)
-    else:
-        raise ValidationError("action: choose one of the buttons", details={"field": "action"})
+    match action:
+        case "enrol":
+            begun = await api.call(totp_routes.enrol, person, api.dependencies)
+            return {"enrolment": begun, "qr": qr_code(begun.otpauth_uri), "is_confirming": True}
+        case "activate":
+            await api.call(totp_routes.activate, _code(form), person, api.dependencies, api.request)
+        case "step-up":
+            await api.call(totp_routes.step_up, _code(form), person, api.dependencies, api.request)
+        case "remove":
+            await api.call(totp_routes.unenrol, person, api.dependencies)
+        case "codes":
+            return {"codes": (await api.call(recovery_routes.generate, person, api.dependencies)).codes}
+        case "recover":
+            body = checked(RecoveryCodeBody, {"code": form.text("code")})
+            await api.call(recovery_routes.verify, body, person, api.dependencies)
+        case other:
+            raise no_such_button(other)
     return None
 
 
@@ -110,24 +112,23 @@ def _code(form: Form) -> TotpCode:
     return checked(TotpCode, {"code": "".join(form.text("code").split())})
 
 
-async def _page(api: Api, more: Mapping[str, object] | None = None, *, status: int = 200) -> Response:
+async def _page(api: Api, more: Mapping[str, object] | None = None, *, error: HeadgateError | None = None) -> Response:
+    """``more``: what this answer shows besides; its ``place`` is the section whose form was refused."""
     person = await person_of(api.request)
     sessions = (await api.call(own, api.principal, api.dependencies)).data
     context: dict[str, object] = {
         "who": await api.call(who, api.principal),
         "issuer": person.issuer,
         "sessions": [(one, browser_name(one.user_agent)) for one in sessions],
-        "message": None,
-        "factor_message": None,
+        "place": "sessions",
         "enrolment": None,
         "qr": None,
         "is_confirming": False,
         "codes": None,
-        "passkey_message": None,
         "may_decide": api.may(Scope.APPROVALS_WRITE),
     }
     context |= await _second_factor(api, person)
-    return await shell_page(api, "account.html", "/account", context | dict(more or {}), status=status)
+    return await shell_page(api, "account.html", "/account", context | dict(more or {}), error=error)
 
 
 async def _second_factor(api: Api, person: Person) -> dict[str, object]:
@@ -150,7 +151,3 @@ async def _second_factor(api: Api, person: Person) -> dict[str, object]:
         "is_at_origin": is_at_origin(api.dependencies, api.request),
         "passkeys": [] if passkeys is None else (await api.call(passkey_routes.own, person, api.dependencies)).data,
     }
-
-
-def _back() -> Response:
-    return Response(status_code=303, headers={"Location": "/account"})

@@ -12,6 +12,7 @@ from admin_api.actions.search_routes import FoundActionsAnswer, search
 from admin_api.identifiers import ActionId
 from admin_api.overview.routes import Period
 from admin_api.overview.routes import get as get_overview
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.call import call_context
 from admin_api.web.call_filter import NAMES, VALUES, CallFilter, moment_of, parse_call_filter
@@ -37,13 +38,13 @@ async def activity(
 ) -> Response:
     """An identifier goes to what it names. ``call`` is shown beside the list."""
     if (named := _ID.fullmatch(q.strip())) is not None:
-        return Response(status_code=303, headers={"Location": _IDS[named[1]] + named[0]})
-    wanted, found, message, status = CallFilter(), None, None, 200
+        return see_other(_IDS[named[1]] + named[0])
+    wanted, found, refused = CallFilter(), None, None
     try:
         wanted = parse_call_filter(q)
         found = await _search(api, wanted, cursor)
     except HeadgateError as error:
-        message, status = error.message, error.http_status
+        refused = error
     hour = None
     if cursor is None and not q:
         hour = await api.call(get_overview, api.principal, api.dependencies, period=Period.HOUR)
@@ -54,7 +55,6 @@ async def activity(
         "known": _known(found),
         "cursor": cursor,
         "shown": call,
-        "message": message,
         "is_first": cursor is None,
         "lanes": lanes_of(hour, Period.HOUR) if hour is not None else (),
         "hour": hour,
@@ -62,7 +62,7 @@ async def activity(
     }
     if call is not None:
         context |= await call_context(api, call)
-    return await shell_page(api, "activity.html", "/activity", context, status=status)
+    return await shell_page(api, "activity.html", "/activity", context, error=refused)
 
 
 def _known(found: FoundActionsAnswer | None) -> Sequence[str]:

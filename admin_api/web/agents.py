@@ -14,13 +14,14 @@ from admin_api.agents.schemas import KeyRotation, NewAgent, StatusReason
 from admin_api.agents.status_routes import resume, suspend
 from admin_api.identifiers import AgentId
 from admin_api.keys.schemas import IssuedKeyAnswer, NewAgentKey
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.connect import snippets
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -37,7 +38,7 @@ async def agents(
 ) -> Response:
     found = await api.call(
         list_all,
-        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+        ListRequest(_AT_ONCE, cursor=cursor),
         api.principal,
         api.dependencies,
         q=q or None,
@@ -75,10 +76,10 @@ async def change(api: CurrentApi, agent_id: AgentId) -> Response:
     try:
         issued = await _act(api, agent_id, form)
     except HeadgateError as error:
-        return await _agent_page(api, agent_id, message=error.message, status=error.http_status)
+        return await _agent_page(api, agent_id, error=error)
     if issued is not None:
         return await _agent_page(api, agent_id, issued=issued, status=201)
-    return Response(status_code=303, headers={"Location": f"/agents/{agent_id}"})
+    return see_other(f"/agents/{agent_id}")
 
 
 async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:
@@ -102,21 +103,25 @@ async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:
         case "revoke-key":
             await api.call(revoke_key, agent_id, form.text("key_id"), principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return None
 
 
 async def _new_page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     typed = {name: "" if form is None else form.text(name) for name in ("name", "description", "owner")}
-    context = {"typed": typed, "message": None if error is None else error.message}
-    return await shell_page(api, "agent_new.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await shell_page(api, "agent_new.html", _PATH, {"typed": typed}, error=error)
 
 
 async def _agent_page(
-    api: Api, agent_id: str, *, issued: IssuedKeyAnswer | None = None, message: str | None = None, status: int = 200
+    api: Api,
+    agent_id: str,
+    *,
+    issued: IssuedKeyAnswer | None = None,
+    error: HeadgateError | None = None,
+    status: int = 200,
 ) -> Response:
     principal, dependencies = api.principal, api.dependencies
-    keys = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
+    keys = ListRequest(_AT_ONCE)
     agent = await api.call(get, agent_id, principal, dependencies)
     context: dict[str, object] = {
         "agent": agent,
@@ -129,6 +134,5 @@ async def _agent_page(
             api_url=dependencies.api_url,
             key=None if issued is None else issued.key,
         ),
-        "message": message,
     }
-    return await shell_page(api, "agent.html", _PATH, context, status=status)
+    return await shell_page(api, "agent.html", _PATH, context, error=error, status=status)

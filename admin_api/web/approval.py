@@ -91,7 +91,7 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
     """What this agent did last before it asked; empty for who may not see calls."""
     if not api.may(Scope.ACTIONS_READ):
         return []
-    wanted = ListRequest(_CALLS_BEFORE, 0, exact_total=False, camel=False, cursor=answer.action_id)
+    wanted = ListRequest(_CALLS_BEFORE, cursor=answer.action_id)
     found = await api.call(list_calls, wanted, api.principal, api.dependencies, agent_id=answer.agent_id)
     return found.data
 
@@ -115,7 +115,7 @@ def facts_of(params: JsonObject) -> list[tuple[str, str]]:
     plain = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in params.items()
-        if not isinstance(value, dict | list | None.__class__)
+        if value is not None and not isinstance(value, dict | list)
     }
     short = [name for name, value in plain.items() if len(value) <= _FACT_CHARACTERS]
     ordered = sorted(short, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))

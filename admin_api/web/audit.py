@@ -15,12 +15,12 @@ from admin_api.audit.verification_routes import start as start_verification
 from admin_api.evidence.routes import checkpoints, own_signing_keys
 from admin_api.evidence.schemas import KeysAnswer
 from admin_api.identifiers import EventId
+from admin_api.pages import see_other
 from admin_api.pagination import CursorPagination, Page
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.agents.scopes import Scope
 from headgate.audit.model import EventType
 from headgate.kernel.errors import HeadgateError, NotFoundError, UnavailableError
 from headgate.policies.model import RiskLevel, Verdict
@@ -39,7 +39,6 @@ async def events(request: Request, api: CurrentApi, wanted: CurrentList, asked: 
     context = {
         "events": found.data,
         "next_cursor": found.pagination.next_cursor,
-        "may_administer": api.may(Scope.ADMIN),
         "given": asked.given,
         "types": [("", "any event")] + [(one.value, one.value) for one in EventType],
         "decisions": [("", "any decision")] + [(one.value, one.value.replace("_", " ")) for one in Verdict],
@@ -69,8 +68,8 @@ async def verify_now(api: CurrentApi) -> Response:
         )
         await api.call(start_verification, api.principal, api.dependencies, body)
     except HeadgateError as error:
-        return await _checkpoints_page(api, message=error.message, status=error.http_status)
-    return Response(status_code=303, headers={"Location": "/audit/checkpoints"})
+        return await _checkpoints_page(api, error)
+    return see_other("/audit/checkpoints")
 
 
 @router.get("/audit/{event_id}", response_class=Response)
@@ -79,7 +78,7 @@ async def one(api: CurrentApi, event_id: EventId) -> Response:
     return await shell_page(api, "event.html", _PATH, {"event": event})
 
 
-async def _checkpoints_page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
+async def _checkpoints_page(api: Api, error: HeadgateError | None = None) -> Response:
     newest = await api.call(checkpoints, api.principal, api.dependencies, latest=True)
     # Each covers one event more than the one before it, at least.
     after = max(0, newest.data[0].size - _LOOKED_AT) if newest.data else 0
@@ -88,11 +87,9 @@ async def _checkpoints_page(api: Api, *, message: str | None = None, status: int
         "state": newest,
         "checkpoints": listed.data[::-1][:_CHECKPOINTS],
         "keys": await _keys(api),
-        "may_administer": api.may(Scope.ADMIN),
         "verification": await _last_verification(api),
-        "message": message,
     }
-    return await shell_page(api, "checkpoints.html", _PATH, context, status=status)
+    return await shell_page(api, "checkpoints.html", _PATH, context, error=error)
 
 
 async def _last_verification(api: Api) -> BackgroundVerificationAnswer | None:

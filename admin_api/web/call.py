@@ -61,7 +61,6 @@ async def call_context(api: Api, action_id: str) -> dict[str, object]:
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
         "is_captured": await _is_captured(api, action_id),
         "may_audit": api.may(Scope.AUDIT_READ),
-        "may_administer": api.may(Scope.ADMIN),
         "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
     }
 
@@ -70,7 +69,7 @@ async def _is_captured(api: Api, action_id: str) -> bool:
     """Whether there is an exchange to export."""
     if not api.may(Scope.AUDIT_READ):
         return False
-    one = ListRequest(1, 0, exact_total=False, camel=False, cursor=None)
+    one = ListRequest(1)
     wanted = WantedTraffic(TrafficFilter(action_id=action_id), None)
     return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies)).data)
 

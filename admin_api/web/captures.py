@@ -5,12 +5,13 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.capture_routes import get_captures, set_captures
 from admin_api.web.api import Api, CurrentApi, document_in
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button, place_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.traffic.model import CaptureLevel
@@ -67,11 +68,11 @@ async def change(api: CurrentApi) -> Response:
             case "limit":
                 document |= document_of(_LIMIT, form)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         await api.call(set_captures, api.sending(document), form.optional("version"))
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _load(api: Api) -> tuple[JsonObject, str]:
@@ -87,9 +88,9 @@ def _rules(document: JsonObject) -> list[JsonValue]:
 
 def _place(rules: list[JsonValue], form: Form) -> int:
     number = form.text("number")
-    if not number.isdecimal() or not 1 <= int(number[:6]) <= len(rules):
+    if (place := place_of(number, len(rules))) is None:
         raise ValidationError(f"There is no rule {number[:16]!r}.", details={"field": "number"})
-    return int(number) - 1
+    return place
 
 
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
@@ -100,7 +101,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "rule_fields": fields_of(_RULE, {}, form if act == "add" else None),
         "limit_fields": fields_of(_LIMIT, document, form if act == "limit" else None),
         "version": version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "captures.html", _PATH, context, status=status)
+    return await settings_page(api, "captures.html", _PATH, context, error=error)

@@ -5,29 +5,26 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from admin_api.agents.routes import list_all as list_agents
 from admin_api.connections.answers import ConnectionTestAnswer
 from admin_api.connections.platform_routes import initiate
 from admin_api.connections.routes import delete, get, health, refresh, test, update, usage
 from admin_api.connections.schemas import ChangedConnection, OAuthStart
 from admin_api.identifiers import ConnectionId
-from admin_api.pagination import ListRequest
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.connection_new import redirect_uri
+from admin_api.web.connection_parts import bindable_agents, binding_of, consent_page, redirect_uri
 from admin_api.web.connection_ways import SECRETS
-from admin_api.web.form import checked, form_of
+from admin_api.web.form import checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.connections.model import ConnectionKind
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/connections"
-_AGENTS: Final = ListRequest(200, 0, exact_total=False, camel=False, cursor=None)
 _DAYS: Final = 30
 
 
@@ -51,17 +48,9 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 shown = await api.call(get, connection_id, Response(), principal, dependencies)
                 values = {"platform": shown.platform, "redirect_uri": redirect_uri(api), "connection_id": connection_id}
                 begun = await api.call(initiate, checked(OAuthStart, values), principal, dependencies)
-                return await shell_page(
-                    api, "connection_consent.html", _PATH, {"begun": begun, "platform": None}, status=201
-                )
+                return await consent_page(api, begun, shown.platform)
             case "bind":
-                tools = [line.strip() for line in form.text("tools").splitlines() if line.strip()]
-                binding = {
-                    "agents": list(form.several("agents")),
-                    "tools": tools,
-                    "needs_placeholder": form.text("needs_placeholder") == "true",
-                }
-                body, version = checked(ChangedConnection, binding), form.optional("version")
+                body, version = checked(ChangedConnection, binding_of(form)), form.optional("version")
                 await api.call(update, connection_id, body, Response(), principal, dependencies, version)
             case "replace":
                 kind = (await api.call(get, connection_id, Response(), principal, dependencies)).kind
@@ -70,14 +59,14 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 await api.call(update, connection_id, body, Response(), principal, dependencies, version)
             case "delete":
                 await api.call(delete, connection_id, principal, dependencies)
-                return back_to(_PATH)
+                return see_other(_PATH)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _page(api, connection_id, error=error)
-    return back_to(f"{_PATH}/{connection_id}")
+    return see_other(f"{_PATH}/{connection_id}")
 
 
 def _credential(kind: str) -> JsonObject:
@@ -93,7 +82,7 @@ async def _page(
     error: HeadgateError | None = None,
 ) -> Response:
     principal, dependencies, response = api.principal, api.dependencies, Response()
-    agents = (await api.call(list_agents, _AGENTS, principal, dependencies)).data
+    agents = await bindable_agents(api)
     connection = await api.call(get, connection_id, response, principal, dependencies)
     context = {
         "connection": connection,
@@ -104,7 +93,5 @@ async def _page(
         "agents": agents,
         "names": {one.id: one.name for one in agents},
         "tested": tested,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "connection.html", _PATH, context, status=status)
+    return await shell_page(api, "connection.html", _PATH, context, error=error)

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from admin_api.connections.platform_routes import callback
 from admin_api.connections.schemas import OAuthReturn
+from admin_api.pages import see_other
 from admin_api.web.api import CurrentApi
 from admin_api.web.form import checked
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.kernel.errors import HeadgateError, ValidationError
 
@@ -31,10 +31,9 @@ async def come_back(api: CurrentApi) -> Response:
     try:
         values = {name: _once(api.request.query_params.getlist(name), name) for name in _MEMBERS}
         made = await api.call(callback, checked(OAuthReturn, values), api.principal, api.dependencies)
-    except HeadgateError as refused:
-        context = {"message": refused.message}
-        return await shell_page(api, "connection_refused.html", "/connections", context, status=refused.http_status)
-    return back_to(f"/connections/{made.id}")
+    except HeadgateError as error:
+        return await shell_page(api, "connection_refused.html", "/connections", error=error)
+    return see_other(f"/connections/{made.id}")
 
 
 def _once(given: list[str], name: str) -> str | None:

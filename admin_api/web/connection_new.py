@@ -9,7 +9,6 @@ from typing import Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.agents.routes import list_all as list_agents
 from admin_api.connections.answers import ConnectionPlatformAnswer, OAuthStartAnswer
 from admin_api.connections.platform_routes import connect_bluesky, connect_mastodon, initiate, register_mastodon
 from admin_api.connections.routes import create, list_platforms
@@ -20,13 +19,13 @@ from admin_api.connections.schemas import (
     NewMastodon,
     OAuthStart,
 )
-from admin_api.pagination import ListRequest
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.connection_parts import bindable_agents, binding_of, consent_page, redirect_uri
 from admin_api.web.connection_ways import ways_of
 from admin_api.web.form import Form, checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.connections.model import ConnectionKind
 from headgate.kernel.canonical_json import JsonObject
@@ -35,7 +34,6 @@ from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/connections"
-_AGENTS: Final = ListRequest(200, 0, exact_total=False, camel=False, cursor=None)
 
 
 @router.get("/connections/new", response_class=Response)
@@ -64,17 +62,16 @@ async def connect(api: CurrentApi) -> Response:
     except HeadgateError as error:
         return await _page(api, platform, way, form, error)
     if isinstance(made, OAuthStartAnswer):
-        return await shell_page(
-            api, "connection_consent.html", _PATH, {"begun": made, "platform": platform}, status=201
-        )
-    return back_to(f"{_PATH}/{made}")
+        return await consent_page(api, made, platform.title)
+    return see_other(f"{_PATH}/{made}")
 
 
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:
     """The consent that has begun, or the identifier of a connection that works. Raises what the routes raise."""
     principal, dependencies = api.principal, api.dependencies
     chosen = ways_of(platform)[way]
-    values: dict[str, object] = {**_bindings(form), **document_of(chosen.schema, form)}
+    values = binding_of(form) | document_of(chosen.schema, form) | {"name": form.text("name")}
+    values["tools"] = values["tools"] or None
     match way:
         case "oauth":
             values |= {"platform": platform.name, "redirect_uri": redirect_uri(api)}
@@ -94,22 +91,6 @@ async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Fo
     for member, names in (("settings", chosen.settings), ("credentials", chosen.secrets)):
         values[member] = {name: values.pop(name) for name in names if name in values}
     return (await api.call(create, checked(NewConnection, values), principal, dependencies)).id
-
-
-def redirect_uri(api: Api) -> str:
-    """Where the platform sends the browser back to; it is registered there to the letter."""
-    return f"{api.dependencies.api_url}/connections/callback"
-
-
-def _bindings(form: Form) -> dict[str, object]:
-    """Whose calls it serves."""
-    tools = [line.strip() for line in form.text("tools").splitlines() if line.strip()]
-    return {
-        "name": form.text("name"),
-        "agents": list(form.several("agents")),
-        "tools": tools or None,
-        "needs_placeholder": form.text("needs_placeholder") == "true",
-    }
 
 
 async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
@@ -135,9 +116,7 @@ async def _page(
         "fields": fields_of(ways[way].schema, defaults, form),
         "typed": {name: "" if form is None else form.text(name) for name in ("name", "tools", "needs_placeholder")},
         "marked": () if form is None else form.several("agents"),
-        "agents": (await api.call(list_agents, _AGENTS, api.principal, api.dependencies)).data,
+        "agents": await bindable_agents(api),
         "redirect_uri": redirect_uri(api),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "connection_new.html", _PATH, context, status=status)
+    return await shell_page(api, "connection_new.html", _PATH, context, error=error)

@@ -13,7 +13,7 @@ from admin_api.web.shell import shell_page
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_ALL: Final = PageRequest(200, 0, exact_total=False, camel=False)
+_ALL: Final = PageRequest(200)
 
 
 @router.get("/connections", response_class=Response)

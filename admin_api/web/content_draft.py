@@ -3,8 +3,7 @@
 from dataclasses import dataclass, fields
 
 from admin_api.nlp_policies.schemas import NlpPolicyAnswer, TemplateAnswer
-from admin_api.web.form import Form
-from admin_api.web.policy_draft import whole_number
+from admin_api.web.form import Form, filled, whole_number
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import DEFAULT_DAILY_LIMIT, DEFAULT_THRESHOLD, EMBEDDED, Direction, NlpPolicyType
 from headgate.policies.model import Verdict
@@ -111,9 +110,9 @@ def body_of_draft(draft: ContentDraft) -> dict[str, object]:
         "on_match": draft.on_match,
         "on_error": draft.on_error,
         "on_unscannable": draft.on_unscannable or None,
-        "daily_limit": whole_number(draft.daily_limit),
+        "daily_limit": whole_number(draft.daily_limit, "daily_limit"),
     }
 
 
 def _names(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",") if one.strip()]
+    return filled(text.split(","))

@@ -35,11 +35,9 @@ async def content_page(
         "content": content,
         "result": result,
         "templates": templates,
-        "message": None if error is None else error.message,
         "may_write": api.may(Scope.POLICIES_WRITE),
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "content_policy.html", "/policies", context, status=status)
+    return await shell_page(api, "content_policy.html", "/policies", context, error=error)
 
 
 async def _providers(api: Api, chosen: str) -> Sequence[tuple[str, str]]:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from admin_api.nlp_policies.routes import create, list_all, list_templates
 from admin_api.nlp_policies.schemas import NewNlpPolicy
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import CurrentApi
 from admin_api.web.content_draft import ContentDraft, body_of_draft, content_draft_from, content_draft_of_template
@@ -26,7 +27,7 @@ _PATH: Final = "/policies/content"
 
 @router.get(_PATH, response_class=Response)
 async def content_policies(api: CurrentApi) -> Response:
-    page = PageRequest(POLICIES_MAX, 0, exact_total=False, camel=False)
+    page = PageRequest(POLICIES_MAX)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     context = {"policies": found.data, "may_write": api.may(Scope.POLICIES_WRITE)}
     return await shell_page(api, "content_policies.html", "/policies", context)
@@ -52,4 +53,4 @@ async def save_new(api: CurrentApi) -> Response:
         saved = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await content_page(api, None, draft, error=error)
-    return Response(status_code=303, headers={"Location": f"{_PATH}/{saved.id}"})
+    return see_other(f"{_PATH}/{saved.id}")

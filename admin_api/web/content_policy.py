@@ -10,13 +10,13 @@ from admin_api.nlp_policies.change_body import NlpPolicyChange
 from admin_api.nlp_policies.result_schemas import Content
 from admin_api.nlp_policies.routes import change, delete, get, test
 from admin_api.nlp_policies.schemas import NlpPolicyAnswer
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.content_draft import ContentDraft, body_of_draft, content_draft_from, content_draft_of
 from admin_api.web.content_page import content_page
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.policy_draft import whole_number
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -43,11 +43,11 @@ async def act(api: CurrentApi, policy_id: NlpPolicyId) -> Response:
         typed = draft if form.text("act") == "save" else content_draft_of(policy)
         return await content_page(api, policy, typed, error=error)
     location = _PATH if form.text("act") == "delete" else f"{_PATH}/{policy_id}"
-    return Response(status_code=303, headers={"Location": location})
+    return see_other(location)
 
 
 async def _act(api: Api, policy_id: str, form: Form, draft: ContentDraft) -> None:
-    version = whole_number(form.text("version"))
+    version = form.whole_number("version")
     match form.text("act"):
         case "save":
             body = checked(NlpPolicyChange, body_of_draft(draft) | {"version": version}, with_nulls=True)
@@ -55,7 +55,7 @@ async def _act(api: Api, policy_id: str, form: Form, draft: ContentDraft) -> Non
         case "delete":
             await api.call(delete, policy_id, api.principal, api.dependencies, version=version)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
 
 
 async def _tried(api: Api, policy: NlpPolicyAnswer, content: str) -> Response:

@@ -5,13 +5,14 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.execution_routes import get_credentials, set_credentials
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import form_of
+from admin_api.web.form import form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -34,19 +35,17 @@ async def change(api: CurrentApi) -> Response:
             case "forget":
                 value = None
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         document: JsonObject = {"credentials": {form.text("name"): value}}
         await api.call(set_credentials, api.sending(document), api.dependencies)
     except HeadgateError as error:
         return await _page(api, form.text("name"), error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _page(api: Api, typed: str = "", error: HeadgateError | None = None) -> Response:
     context = {
         "credentials": (await api.call(get_credentials, api.principal, api.dependencies)).credentials,
         "typed": typed,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "credentials.html", _PATH, context, status=status)
+    return await settings_page(api, "credentials.html", _PATH, context, error=error)

@@ -11,12 +11,13 @@ from admin_api.approvals.schemas import ApproveRequest, DenyRequest, EscalateReq
 from admin_api.grants.routes import approve_and_grant
 from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, filled, form_of, no_such_button
 from admin_api.web.inbox import InboxFilter, inbox_page
 from admin_api.web.page_route import PageRoute
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -38,13 +39,13 @@ async def decide_several(api: CurrentApi) -> Response:
         )
         answer = await api.call(decide_many, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await inbox_page(api, InboxFilter(), message=error.message, status=error.http_status)
+        return await inbox_page(api, InboxFilter(), error=error)
     failed = [one for one in answer.results if one.error is not None]
     if not failed:
-        return Response(status_code=303, headers={"Location": "/inbox"})
+        return see_other("/inbox")
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
-    message = f"{answer.voted} decided, {answer.failed} not. {said}"
-    return await inbox_page(api, InboxFilter(), message=message, status=409)
+    partly = ConflictError(f"{answer.voted} decided, {answer.failed} not. {said}")
+    return await inbox_page(api, InboxFilter(), error=partly)
 
 
 @router.post("/inbox/{approval_id}", response_class=Response)
@@ -54,8 +55,9 @@ async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
     try:
         await _act(api, approval_id, form)
     except HeadgateError as error:
-        return await _again(api, approval_id, form, error)
-    return Response(status_code=303, headers={"Location": f"/inbox/{approval_id}"})
+        typed = {name: form.text(name) for name in _TYPED}
+        return await inbox_page(api, InboxFilter(), approval_id=approval_id, typed=typed, error=error)
+    return see_other(f"/inbox/{approval_id}")
 
 
 async def _act(api: Api, approval_id: str, form: Form) -> None:
@@ -73,16 +75,14 @@ async def _act(api: Api, approval_id: str, form: Form) -> None:
         case "grant":
             await api.call(approve_and_grant, approval_id, _grant(form), principal, dependencies)
         case "reassign":
-            people = [one.strip() for one in form.text("assignees").split(",") if one.strip()]
+            people = filled(form.text("assignees").split(","))
             asked = checked(ReassignRequest, {"assignees": people, "comment": form.optional("reason")})
             await api.call(reassign, approval_id, asked, principal, dependencies)
         case "escalate":
             why = checked(EscalateRequest, {"reason": form.optional("reason")})
             await api.call(escalate, approval_id, principal, dependencies, why)
         case other:
-            raise ValidationError(
-                f"The form says {other[:32]!r}: choose approve or deny.", details={"field": "decision"}
-            )
+            raise no_such_button(other)
 
 
 def _params(form: Form) -> JsonValue:
@@ -117,10 +117,3 @@ def _number(text: str) -> float:
         return float(text.replace(",", "").replace(" ", ""))
     except ValueError as error:
         raise ValidationError(f"{text[:32]!r} is not a number.", details={"field": "sum_at_most"}) from error
-
-
-async def _again(api: Api, approval_id: str, form: Form, error: HeadgateError) -> Response:
-    typed = {name: form.text(name) for name in _TYPED}
-    return await inbox_page(
-        api, InboxFilter(), approval_id=approval_id, message=error.message, typed=typed, status=error.http_status
-    )

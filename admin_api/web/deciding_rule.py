@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from admin_api.policies.version_routes import rule
+from admin_api.policies.deciding_rules import AskedRule, find_deciding_rules
 from admin_api.policies.version_schemas import DecidingRuleAnswer
 from admin_api.web.api import Api
 from headgate.agents.scopes import Scope
-from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 from headgate.policies.model import Verdict
 
@@ -41,18 +40,13 @@ async def rules_of(api: Api, said: Iterable[tuple[Said, int | None]]) -> Mapping
     """By the policy's id. Each with the version that was asked; a policy about content has no rules."""
     if not api.may(Scope.POLICIES_READ):
         return {}
-    found: dict[str, ShownRule] = {}
-    for one, version in list(said)[:_MOST]:
-        if version is None or one.decision not in _DECISIONS or not one.policy_id.startswith(f"{IdPrefix.POLICY}_"):
-            continue
-        try:
-            answer = await api.call(
-                rule, one.policy_id, version, api.principal, api.dependencies, Verdict(one.decision), one.reason
-            )
-        except NotFoundError:
-            continue
-        found[one.policy_id] = _shown(answer)
-    return found
+    asked = [
+        AskedRule(one.policy_id, version, Verdict(one.decision), one.reason)
+        for one, version in list(said)[:_MOST]
+        if version is not None and one.decision in _DECISIONS and one.policy_id.startswith(f"{IdPrefix.POLICY}_")
+    ]
+    found = await find_deciding_rules(api.dependencies.database, api.principal.org_id, asked) if asked else {}
+    return {one.policy_id: _shown(answer) for one, answer in found.items()}
 
 
 def _shown(answer: DecidingRuleAnswer) -> ShownRule:

@@ -6,11 +6,12 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.routes import get_allowlist, save_allowlist
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import form_of
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -33,7 +34,7 @@ async def save(api: CurrentApi) -> Response:
         await save_allowlist(api.principal, api.dependencies, document.encode(), form.optional("version"))
     except HeadgateError as error:
         return await _page(api, document, form.text("version"), error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _page(api: Api, typed: str | None = None, version: str = "", error: HeadgateError | None = None) -> Response:
@@ -46,7 +47,5 @@ async def _page(api: Api, typed: str | None = None, version: str = "", error: He
     context = {
         "document": typed or json.dumps(json.loads(document), indent=2, ensure_ascii=False),
         "version": shown_version if typed is None else version,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "destinations.html", _PATH, context, status=status)
+    return await settings_page(api, "destinations.html", _PATH, context, error=error)

@@ -5,12 +5,13 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.execution_routes import get_limits, set_limits
 from admin_api.web.api import Api, CurrentApi, document_in
 from admin_api.web.form import Form, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.executions.model import LIMITS_MOST
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import HeadgateError
@@ -52,7 +53,7 @@ async def save(api: CurrentApi) -> Response:
         await api.call(set_limits, api.sending(document_of(_SCHEMA, form)), version)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
@@ -60,7 +61,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
     context = {
         "fields": fields_of(_SCHEMA, document_in(answer), form),
         "version": answer.headers.get("etag", "") if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "execution_settings.html", _PATH, context, status=status)
+    return await settings_page(api, "execution_settings.html", _PATH, context, error=error)

@@ -10,15 +10,15 @@ from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
 from admin_api.executions.schemas import DestinationItem, ProcessBody, RetryBody
 from admin_api.identifiers import ActionId, ExecutionId
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import form_of
+from admin_api.web.form import form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to
 from admin_api.web.shell import shell_page
 from headgate.actions.model import ExecutionStatus
 from headgate.agents.scopes import Scope
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -55,9 +55,9 @@ async def run_all(api: CurrentApi) -> Response:
     """Everything that waits for its next attempt is due now."""
     form = await form_of(api.request)
     if form.text("act") != "process-all":
-        raise ValidationError(f"The form asks for {form.text('act')[:32]!r}, which is none of its buttons.")
+        raise no_such_button(form.text("act"))
     await api.call(process_all, api.principal, api.dependencies)
-    return back_to(f"{_PATH}?view=queued")
+    return see_other(f"{_PATH}?view=queued")
 
 
 @router.get("/executions/{execution_id}", response_class=Response)
@@ -77,18 +77,18 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
             case "process":
                 await api.call(process, api.principal, api.dependencies, ProcessBody(execution_id=execution_id))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
-        return await _one_page(api, execution_id, message=error.message, status=error.http_status)
-    return back_to(f"{_PATH}/{execution_id}")
+        return await _one_page(api, execution_id, error)
+    return see_other(f"{_PATH}/{execution_id}")
 
 
 async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None) -> Response:
     found = await api.call(
         list_all,
-        ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=cursor),
+        ListRequest(_AT_ONCE, cursor=cursor),
         api.principal,
         api.dependencies,
         status=None if view in ("all", "dead") else ExecutionStatus(view),
@@ -125,13 +125,12 @@ async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
     return await api.call(get_agent, agent_id, api.principal, api.dependencies) if api.may(Scope.ADMIN) else None
 
 
-async def _one_page(api: Api, execution_id: str, *, message: str | None = None, status: int = 200) -> Response:
+async def _one_page(api: Api, execution_id: str, error: HeadgateError | None = None) -> Response:
     execution = await api.call(get, execution_id, api.principal, api.dependencies)
     context = {
         "execution": execution,
         "agent": await _agent(api, execution.agent_id),
         "may_act": api.may(Scope.ADMIN),
         "may_audit": api.may(Scope.AUDIT_READ),
-        "message": message,
     }
-    return await shell_page(api, "execution.html", _PLACE, context, status=status)
+    return await shell_page(api, "execution.html", _PLACE, context, error=error)

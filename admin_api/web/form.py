@@ -1,6 +1,6 @@
 """What a form sends: names and texts, each name once unless it is asked for as a list."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs
@@ -33,6 +33,38 @@ class Form:
 
     def several(self, name: str) -> Sequence[str]:
         return self.fields.get(name, [])
+
+    def lines(self, name: str) -> list[str]:
+        """A text's lines, without empty ones."""
+        return filled(self.text(name).splitlines())
+
+    def whole_number(self, name: str) -> int:
+        """Raises ValidationError."""
+        return whole_number(self.text(name), name)
+
+
+def filled(texts: Iterable[str]) -> list[str]:
+    """Without white space around them, and without those that are empty then."""
+    return [text for one in texts if (text := one.strip())]
+
+
+def whole_number(text: str, field: str) -> int:
+    """Raises ValidationError."""
+    if not text.isascii() or not text.isdigit() or len(text) > len("999999999"):
+        raise ValidationError(f"{text[:32]!r} is not a whole number.", details={"field": field})
+    return int(text)
+
+
+def place_of(number: str, count: int) -> int | None:
+    """Where a list of ``count`` items has the one with this number, counted from 1; None: it has none."""
+    if not number.isdecimal() or len(number) > len(str(count)) or not 1 <= int(number) <= count:
+        return None
+    return int(number) - 1
+
+
+def no_such_button(act: str) -> ValidationError:
+    """``act``: what the form asks for, which none of the page's forms does."""
+    return ValidationError(f"The form asks for {act[:32]!r}, which is none of its buttons.")
 
 
 async def form_of(request: Request) -> Form:

@@ -7,14 +7,15 @@ from starlette.responses import Response
 
 from admin_api.approver_groups.routes import GroupBody, NewGroup, create, delete, get, list_all, put
 from admin_api.identifiers import GroupName
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
-from admin_api.users.routes import list_all as list_users
 from admin_api.users.schemas import UserAnswer
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from admin_api.web.people import active_people
+from admin_api.web.settings_tabs import settings_page
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -35,7 +36,7 @@ async def add(api: CurrentApi) -> Response:
         made = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _list_page(api, form, error)
-    return back_to(f"{_PATH}/{made.name}")
+    return see_other(f"{_PATH}/{made.name}")
 
 
 @router.get("/settings/groups/{name}", response_class=Response)
@@ -54,45 +55,37 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
                 await api.call(put, name, body, Response(), api.principal, api.dependencies, version)
             case "delete":
                 await api.call(delete, name, api.principal, api.dependencies)
-                return back_to(_PATH)
+                return see_other(_PATH)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _one_page(api, name, form, error)
-    return back_to(f"{_PATH}/{name}")
+    return see_other(f"{_PATH}/{name}")
 
 
 def _values(form: Form) -> dict[str, object]:
     """Members are those that are marked, and those that are written, one a line."""
-    written = [line.strip() for line in form.text("others").splitlines() if line.strip()]
-    return {"description": form.optional("description"), "members": [*form.several("members"), *written]}
-
-
-async def _people(api: Api) -> list[UserAnswer]:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    found = await api.call(list_users, page, api.principal, api.dependencies)
-    return [one for one in found.data if one.deactivated_at is None]
+    return {"description": form.optional("description"), "members": [*form.several("members"), *form.lines("others")]}
 
 
 async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
-    people = await _people(api)
+    page = PageRequest(_AT_ONCE)
+    people = await active_people(api)
     context = {
         "approver_groups": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "people": people,
         "names": _names(people),
         "marked": set(form.several("members")) if form is not None else set(),
         "typed": {name: form.text(name) if form is not None else "" for name in ("name", "description", "others")},
-        "message": None if error is None else error.message,
     }
-    return await settings_page(api, "groups.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await settings_page(api, "groups.html", _PATH, context, error=error)
 
 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     """After a refused form: as it was typed, with the version that it was about."""
-    group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await _people(api)
+    group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await active_people(api)
     marked = {one.id for one in people if {one.id, (one.email or "").casefold()} & set(group.members)}
     known = {text for one in people for text in (one.id, (one.email or "").casefold())}
     context: dict[str, object] = {
@@ -104,7 +97,6 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
             "others": "\n".join(member for member in group.members if member not in known),
         },
         "version": group.version,
-        "message": None if error is None else error.message,
     }
     if form is not None and form.text("act") == "save":
         context |= {
@@ -112,7 +104,7 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
             "typed": {one: form.text(one) for one in ("description", "others")},
             "version": form.text("version"),
         }
-    return await settings_page(api, "group.html", _PATH, context, status=200 if error is None else error.http_status)
+    return await settings_page(api, "group.html", _PATH, context, error=error)
 
 
 def _names(people: list[UserAnswer]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.identifiers import LegalHoldId
+from admin_api.pages import see_other
 from admin_api.retention.routes import get_holds, hold, lift
 from admin_api.retention.schemas import HoldRequest, LiftRequest
 from admin_api.web.api import Api, CurrentApi
@@ -33,7 +34,7 @@ async def place(api: CurrentApi) -> Response:
         await api.call(hold, checked(HoldRequest, given), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, error, form)
-    return Response(status_code=303, headers={"Location": _PATH})
+    return see_other(_PATH)
 
 
 @router.post("/audit/holds/{hold_id}", response_class=Response)
@@ -45,7 +46,7 @@ async def end(api: CurrentApi, hold_id: LegalHoldId) -> Response:
         await api.call(lift, hold_id, body, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _page(api, error, form, hold_id)
-    return Response(status_code=303, headers={"Location": _PATH})
+    return see_other(_PATH)
 
 
 async def _page(
@@ -55,8 +56,7 @@ async def _page(
     found = await api.call(get_holds, api.principal, api.dependencies, in_force=False)
     context = {
         "holds": sorted(found.data, key=lambda one: one.lifted_at is not None),
-        "message": None if error is None else error.message,
         "refused": hold_id,
         "typed": {name: "" if form is None else form.text(name) for name in ("scope", "target", "reason")},
     }
-    return await shell_page(api, "holds.html", "/audit", context, status=200 if error is None else error.http_status)
+    return await shell_page(api, "holds.html", "/audit", context, error=error)

@@ -20,6 +20,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
+from headgate.kernel.errors import HeadgateError
 from headgate.policies.model import RiskLevel
 from headgate.policies.terms import GROUP_PREFIX
 
@@ -87,11 +88,10 @@ async def inbox_page(
     wanted: InboxFilter,
     *,
     approval_id: str | None = None,
-    message: str | None = None,
     typed: Mapping[str, str] | None = None,
-    status: int = 200,
+    error: HeadgateError | None = None,
 ) -> Response:
-    """``message``: why a form was refused; ``typed``: what it held."""
+    """``error``: why a form was refused; ``typed``: what it held."""
     listed, next_cursor = await _listed(api, wanted)
     waits, others = _by_waiting(listed)
     shown = approval_id or next((one.id for one in [*waits, *others]), None)
@@ -106,16 +106,15 @@ async def inbox_page(
         "approver_groups": await _approver_groups(api),
         "next_cursor": next_cursor,
         "is_list": approval_id is None,
-        "message": message,
         "typed": typed or {},
         "may_decide": api.may(Scope.APPROVALS_WRITE),
         "shown": None if shown is None else await approval_context(api, shown),
     }
-    return await shell_page(api, "inbox.html", "/inbox", context, status=status)
+    return await shell_page(api, "inbox.html", "/inbox", context, error=error)
 
 
 async def _approver_groups(api: Api) -> Sequence[str]:
-    page = PageRequest(MAX_LIMIT, 0, exact_total=False, camel=False)
+    page = PageRequest(MAX_LIMIT)
     return [one.name for one in (await api.call(list_groups, page, api.principal, api.dependencies)).data]
 
 
@@ -130,7 +129,7 @@ async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprova
     found = [
         await api.call(
             list_all,
-            ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=wanted.cursor),
+            ListRequest(_AT_ONCE, cursor=wanted.cursor),
             api.principal,
             api.dependencies,
             status=status,

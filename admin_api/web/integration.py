@@ -7,21 +7,22 @@ from starlette.responses import Response
 
 from admin_api.integrations.routes import ROUTES
 from admin_api.integrations.schemas import IntegrationTestAnswer
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.integrations import INTEGRATIONS_PATH, PLATFORMS, load_integration
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.integrations.catalogue import SETTINGS
 from headgate.integrations.form import IntegrationSettings, body_schema
 from headgate.integrations.model import Integration
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_LISTED: Final = PageRequest(20, 0, exact_total=False, camel=False)
+_LISTED: Final = PageRequest(20)
 
 
 @router.get("/settings/integrations/{name}", response_class=Response)
@@ -47,10 +48,10 @@ async def change(api: CurrentApi, name: str) -> Response:
             case "redeliver":
                 await api.call(history.again, form.text("delivery_id"), api.principal, api.dependencies)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, integration, form=form, error=error)
-    return back_to(f"{INTEGRATIONS_PATH}/{integration}")
+    return see_other(f"{INTEGRATIONS_PATH}/{integration}")
 
 
 def _named(name: str) -> Integration:
@@ -87,7 +88,5 @@ async def _page(
         "receipts": (await api.call(history.receipts, principal, dependencies)).data,
         "versions": (await api.call(history.versions, _LISTED, principal, dependencies)).data,
         "api_url": dependencies.api_url,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "integration.html", INTEGRATIONS_PATH, context, status=status)
+    return await settings_page(api, "integration.html", INTEGRATIONS_PATH, context, error=error)

@@ -41,7 +41,7 @@ PLATFORMS: Final = {
 @router.get(INTEGRATIONS_PATH, response_class=Response)
 async def integrations(api: CurrentApi) -> Response:
     rows = [(one, platform, await load_integration(api, one)) for one, platform in PLATFORMS.items()]
-    return await settings_page(api, "integrations.html", INTEGRATIONS_PATH, {"rows": rows, "message": None})
+    return await settings_page(api, "integrations.html", INTEGRATIONS_PATH, {"rows": rows})
 
 
 async def load_integration(api: Api, integration: Integration) -> JsonObject:

@@ -7,13 +7,14 @@ from starlette.responses import Response
 
 from admin_api.keys.routes import create, list_all, revoke, revoke_all_matching
 from admin_api.keys.schemas import IssuedKeyAnswer, Leaked, NewKey
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import checked, form_of
+from admin_api.web.form import checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -43,10 +44,10 @@ async def change(api: CurrentApi) -> Response:
                 found = await api.call(revoke_all_matching, leaked, api.principal, api.dependencies)
                 return await _page(api, done=f"{found.revoked} keys revoked.")
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
-    return back_to(_PATH)
+        return await _page(api, error=error)
+    return see_other(_PATH)
 
 
 async def _page(
@@ -54,15 +55,14 @@ async def _page(
     *,
     issued: IssuedKeyAnswer | None = None,
     done: str | None = None,
-    message: str | None = None,
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = ListRequest(_AT_ONCE, 0, exact_total=False, camel=False, cursor=None)
+    page = ListRequest(_AT_ONCE)
     context = {
         "keys": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "scopes": sorted(one.value for one in KIND_SCOPES[KeyKind.ADMIN]),
         "issued": issued,
         "done": done,
-        "message": message,
     }
-    return await settings_page(api, "keys.html", _PATH, context, status=status)
+    return await settings_page(api, "keys.html", _PATH, context, error=error, status=status)

@@ -9,15 +9,16 @@ from admin_api.identifiers import UserId
 from admin_api.organizations.own_routes import give, invite, take_back
 from admin_api.organizations.own_routes import list_all as list_invitations
 from admin_api.organizations.schemas import GrantedRoles, MadeInvitationAnswer, NewInvitation
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.sessions.routes import end_all_of_user
 from admin_api.users.routes import deactivate, list_all, reactivate, unlock
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.member import ROLES
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from admin_api.web.settings_tabs import settings_page
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -37,11 +38,11 @@ async def change_invitations(api: CurrentApi) -> Response:
     try:
         if form.text("act") == "take-back":
             await api.call(take_back, form.text("invitation_id"), api.principal, api.dependencies)
-            return back_to(_PATH)
+            return see_other(_PATH)
         body = checked(NewInvitation, {"email": form.text("email"), "roles": list(form.several("roles"))})
         made = await api.call(invite, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, message=error.message, typed=form.text("email"), status=error.http_status)
+        return await _page(api, typed=form.text("email"), error=error)
     return await _page(api, made=made, status=201)
 
 
@@ -51,8 +52,8 @@ async def change_member(api: CurrentApi, user_id: UserId) -> Response:
     try:
         await _act(api, user_id, form)
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
-    return back_to(f"{_PATH}/{user_id}")
+        return await _page(api, error=error)
+    return see_other(f"{_PATH}/{user_id}")
 
 
 async def _act(api: Api, user_id: str, form: Form) -> None:
@@ -70,25 +71,24 @@ async def _act(api: Api, user_id: str, form: Form) -> None:
         case "unlock":
             await api.call(unlock, user_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
 
 
 async def _page(
     api: Api,
     *,
     made: MadeInvitationAnswer | None = None,
-    message: str | None = None,
     typed: str = "",
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+    page = PageRequest(_AT_ONCE)
     context = {
         "members": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "invitations": (await api.call(list_invitations, page, api.principal, api.dependencies)).data,
         "made": made,
         "roles": ROLES,
-        "message": message,
         "typed": typed,
         "own_id": api.principal.user_id,
     }
-    return await settings_page(api, "members.html", _PATH, context, status=status)
+    return await settings_page(api, "members.html", _PATH, context, error=error, status=status)

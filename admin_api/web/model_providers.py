@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.nlp_provider_routes import (
     ProviderAnswer,
     Trial,
@@ -16,9 +17,9 @@ from admin_api.settings.nlp_provider_routes import (
     test_nlp_provider,
 )
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.judges.model import ProviderKind
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
@@ -57,7 +58,7 @@ async def act(api: CurrentApi) -> Response:
         await save_nlp_providers(api.principal, api.dependencies, document, Response(), version)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
@@ -76,7 +77,7 @@ def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
         case "remove":
             del document[name]
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return document
 
 
@@ -94,7 +95,7 @@ def _typed(form: Form) -> JsonObject:
     """Raises ValidationError."""
     found: JsonObject = {
         "kind": form.text("kind"),
-        "models": [one.strip() for one in form.text("models").splitlines() if one.strip()],
+        "models": [*form.lines("models")],
         "input_price": _price(form, "input_price"),
         "output_price": _price(form, "output_price"),
     }
@@ -126,7 +127,5 @@ async def _page(
         "version": response.headers.get("etag", ""),
         "typed": form,
         "tried": tried,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "model_providers.html", _PATH, context, status=status)
+    return await settings_page(api, "model_providers.html", _PATH, context, error=error)

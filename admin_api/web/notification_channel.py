@@ -5,8 +5,9 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.notification_document import (
     NOTIFICATIONS_PATH,
     NotificationDocument,
@@ -15,9 +16,9 @@ from admin_api.web.notification_document import (
 )
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError
 from headgate.notifications.model import ChannelKind
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -80,12 +81,12 @@ async def change(api: CurrentApi, name: str) -> Response:
             case "delete":
                 await change_notifications(api, form, lambda now: _remove(now, name))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _page(api, name, kind, form, error)
-    return back_to(NOTIFICATIONS_PATH)
+    return see_other(NOTIFICATIONS_PATH)
 
 
 def _kind(text: str) -> ChannelKind:
@@ -130,7 +131,5 @@ async def _page(
         "typed_name": "" if typed is None else typed.text("name"),
         "version": now.version if form is None else form.text("version"),
         "interactivity": f"{api.dependencies.api_url}{interactivity}" if interactivity else None,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_channel.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_channel.html", NOTIFICATIONS_PATH, context, error=error)

@@ -7,11 +7,12 @@ from starlette.responses import Response
 
 from admin_api.identifiers import DeliveryId
 from admin_api.notifications.routes import get, list_all, send_again
+from admin_api.pages import see_other
 from admin_api.pagination import MAX_OFFSET, PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.notification_document import NOTIFICATIONS_PATH
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.deliveries.model import DeliveryStatus
 from headgate.kernel.errors import HeadgateError, NotFoundError
 from headgate.notifications.model import UNROUTED
@@ -31,7 +32,7 @@ async def messages(
 ) -> Response:
     found = await api.call(
         list_all,
-        PageRequest(_AT_ONCE, offset, exact_total=False, camel=False),
+        PageRequest(_AT_ONCE, offset),
         api.principal,
         api.dependencies,
         channel=channel,
@@ -44,7 +45,6 @@ async def messages(
         "statuses": [("", "Any"), *((one.value, one.value.capitalize()) for one in DeliveryStatus)],
         "nobody": UNROUTED,
         "older": offset + _AT_ONCE if found.pagination.total > offset + _AT_ONCE else None,
-        "message": None,
     }
     return await settings_page(api, "notification_messages.html", NOTIFICATIONS_PATH, context)
 
@@ -63,13 +63,11 @@ async def repeat(api: CurrentApi, delivery_id: DeliveryId) -> Response:
         raise
     except HeadgateError as error:
         return await _page(api, delivery_id, error)
-    return back_to(f"{_PATH}/{delivery_id}")
+    return see_other(f"{_PATH}/{delivery_id}")
 
 
 async def _page(api: Api, delivery_id: str, error: HeadgateError | None = None) -> Response:
     context = {
         "delivery": await api.call(get, delivery_id, api.principal, api.dependencies),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_message.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_message.html", NOTIFICATIONS_PATH, context, error=error)

@@ -5,8 +5,9 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button, place_of
 from admin_api.web.notification_document import (
     NOTIFICATIONS_PATH,
     NotificationDocument,
@@ -15,9 +16,9 @@ from admin_api.web.notification_document import (
 )
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError
 from headgate.notifications.model import DAYS, NOTIFIED_EVENTS
 from headgate.policies.model import RiskLevel
 
@@ -84,12 +85,12 @@ async def change(api: CurrentApi, number: str) -> Response:
             case "delete":
                 await change_notifications(api, form, lambda now: now.routes.remove(now.routes[_there(now, number)]))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except NotFoundError:
         raise
     except HeadgateError as error:
         return await _page(api, number, form, error)
-    return back_to(NOTIFICATIONS_PATH)
+    return see_other(NOTIFICATIONS_PATH)
 
 
 def _put(now: NotificationDocument, number: str, form: Form) -> None:
@@ -105,9 +106,9 @@ def _put(now: NotificationDocument, number: str, form: Form) -> None:
 
 def _there(now: NotificationDocument, number: str) -> int:
     """The place of a rule in the list; its address counts from 1."""
-    if not number.isdecimal() or not 1 <= int(number[:6]) <= len(now.routes):
+    if (place := place_of(number, len(now.routes))) is None:
         raise NotFoundError(f"There is no rule {number[:16]}.")
-    return int(number) - 1
+    return place
 
 
 async def _page(api: Api, number: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
@@ -121,7 +122,5 @@ async def _page(api: Api, number: str, form: Form | None = None, error: Headgate
         "fields": fields_of(_schema(list(now.channels)), shown, typed),
         "has_channels": bool(now.channels),
         "version": now.version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notification_rule.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notification_rule.html", NOTIFICATIONS_PATH, context, error=error)

@@ -6,9 +6,10 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.notifications.settings_routes import ChannelTest, list_all_versions, test_channel
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.notification_document import (
     NOTIFICATIONS_PATH,
     NotificationDocument,
@@ -17,14 +18,14 @@ from admin_api.web.notification_document import (
 )
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 from headgate.notifications.model import DEFAULT_EVENTS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_VERSIONS: Final = PageRequest(20, 0, exact_total=False, camel=False)
+_VERSIONS: Final = PageRequest(20)
 _LIMITS: Final[JsonObject] = {
     "properties": {
         "most_single": {
@@ -62,14 +63,14 @@ async def change(api: CurrentApi) -> Response:
             case "test":
                 body = checked(ChannelTest, {"channel": form.text("channel")})
                 sent = await api.call(test_channel, body, api.principal, api.dependencies)
-                return back_to(f"{NOTIFICATIONS_PATH}/messages/{sent.id}")
+                return see_other(f"{NOTIFICATIONS_PATH}/messages/{sent.id}")
             case "limits":
                 await change_notifications(api, form, lambda now: _limit(now, document_of(_LIMITS, form)))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(NOTIFICATIONS_PATH)
+    return see_other(NOTIFICATIONS_PATH)
 
 
 def _limit(now: NotificationDocument, limits: JsonObject) -> None:
@@ -91,7 +92,5 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "version": now.version if typed is None else typed.text("version"),
         "versions": (await api.call(list_all_versions, _VERSIONS, api.principal, api.dependencies)).data,
         "default_events": sorted(DEFAULT_EVENTS),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "notifications.html", NOTIFICATIONS_PATH, context, status=status)
+    return await settings_page(api, "notifications.html", NOTIFICATIONS_PATH, context, error=error)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from admin_api.errors import field_name, reason_of
 from admin_api.guarded_route import GuardedRoute
-from admin_api.pages import page
+from admin_api.pages import page, see_other
 from headgate.kernel.errors import HeadgateError, UnauthorizedError
 
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -24,7 +24,7 @@ class PageRoute(GuardedRoute):
 
         async def shown(request: Request) -> Response:
             if (whole := _without_blanks(request)) is not None:
-                return Response(status_code=303, headers={"Location": whole})
+                return see_other(whole)
             try:
                 return await guarded(request)
             except UnauthorizedError:
@@ -40,7 +40,7 @@ class PageRoute(GuardedRoute):
 def _refused(request: Request, message: str, *, status: int) -> Response:
     """With a way back to the list whose filters were refused."""
     back = request.url.path if request.method in _SAFE_METHODS and request.url.query else "/"
-    return page("error.html", {"message": message, "details": None, "back": back}, status=status)
+    return page("error.html", {"message": message, "back": back}, status=status)
 
 
 def _without_blanks(request: Request) -> str | None:
@@ -57,7 +57,7 @@ def _sign_in(request: Request) -> Response:
     back = request.url.path
     if request.method in _SAFE_METHODS and request.url.query:
         back += f"?{request.url.query}"
-    return Response(status_code=303, headers={"Location": "/auth/login?" + urlencode({"return_to": back})})
+    return see_other("/auth/login?" + urlencode({"return_to": back}))
 
 
 def _problem(error: RequestValidationError) -> str:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from admin_api.policies.schemas import PolicyAnswer, PolicyToCheck
-from admin_api.web.form import Form, checked
-from headgate.kernel.errors import ValidationError
+from admin_api.web.form import Form, checked, whole_number
 
 _FIELDS: Final = ("name", "description", "priority", "mode", "rego_policy", "change_note", "version")
 _START: Final = """package policies.my_policy
@@ -60,12 +59,12 @@ def values_of(draft: Draft) -> dict[str, object]:
     return {
         "name": draft.name,
         "description": draft.description or None,
-        "priority": whole_number(draft.priority),
+        "priority": whole_number(draft.priority, "priority"),
         "mode": draft.mode,
         "rego_policy": draft.rego_policy or None,
         "enabled": draft.enabled,
         "change_note": draft.change_note or None,
-        "version": whole_number(draft.version) if draft.version else None,
+        "version": whole_number(draft.version, "version") if draft.version else None,
     }
 
 
@@ -76,15 +75,8 @@ def body_to_check(policy_id: str | None, draft: Draft) -> PolicyToCheck:
         {
             "rego_policy": draft.rego_policy or None,
             "name": draft.name or None,
-            "priority": whole_number(draft.priority),
+            "priority": whole_number(draft.priority, "priority"),
             "mode": draft.mode,
             "policy_id": policy_id,
         },
     )
-
-
-def whole_number(text: str) -> int:
-    """Raises ValidationError."""
-    if not text.isascii() or not text.isdigit() or len(text) > len("999999999"):
-        raise ValidationError(f"{text[:32]!r} is not a whole number.", details={"field": "priority"})
-    return int(text)

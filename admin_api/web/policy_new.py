@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from admin_api.identifiers import ActionId
+from admin_api.pages import see_other
 from admin_api.policies.draft_routes import DraftBody
 from admin_api.policies.draft_routes import draft as draft_from_action
 from admin_api.policies.example_routes import list_all as list_examples
@@ -64,7 +65,7 @@ async def save_new(api: CurrentApi) -> Response:
         saved = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await edit_page(api, None, draft, said_of(error))
-    return Response(status_code=303, headers={"Location": f"/policies/{saved.id}"})
+    return see_other(f"/policies/{saved.id}")
 
 
 async def _about(api: Api, action_id: str, decision: Verdict) -> Draft:

@@ -10,15 +10,15 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.policies.change_set_routes import ChangesBody, change_all
 from admin_api.policies.effect_routes import EffectAnswer, effect
 from admin_api.policies.routes import list_all
 from admin_api.policies.schemas import PolicyAnswer
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, whole_number
 from admin_api.web.page_route import PageRoute
-from admin_api.web.policy_draft import whole_number
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -48,15 +48,15 @@ async def reorder(api: CurrentApi, start: _Start = 0) -> Response:
         body = checked(ChangesBody, {"changes": changes, "change_note": "Priority"})
         await api.call(change_all, body, api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _list_page(api, start, message=error.message, status=error.http_status)
-    return Response(status_code=303, headers={"Location": f"{_PATH}?start={start}" if start else _PATH})
+        return await _list_page(api, start, error)
+    return see_other(f"{_PATH}?start={start}" if start else _PATH)
 
 
 def _typed(form: Form) -> Sequence[dict[str, object]]:
     """Raises ValidationError."""
     fields = [(_FIELD.fullmatch(name), form.text(name)) for name in form.fields]
     return [
-        _change(field[1], int(field[2]), whole_number(given))
+        _change(field[1], int(field[2]), whole_number(given, "priority"))
         for field, given in fields
         if field is not None and given != field[3]
     ]
@@ -85,8 +85,8 @@ def _change(policy_id: str, version: int, priority: int) -> dict[str, object]:
     }
 
 
-async def _list_page(api: Api, start: int, *, message: str | None = None, status: int = 200) -> Response:
-    page = PageRequest(_AT_ONCE, start, exact_total=True, camel=False)
+async def _list_page(api: Api, start: int, error: HeadgateError | None = None) -> Response:
+    page = PageRequest(_AT_ONCE, start, exact_total=True)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     shown = [one for one in found.data if isinstance(one, PolicyAnswer)]
     found_effect = await _effect(api)
@@ -96,12 +96,11 @@ async def _list_page(api: Api, start: int, *, message: str | None = None, status
         "earlier": max(start - _AT_ONCE, 0) if start else None,
         "later": start + _AT_ONCE if start + len(shown) < found.pagination.total else None,
         "total": found.pagination.total,
-        "message": message,
         "effect": None if found_effect is None else {one.policy_id: one for one in found_effect.data},
         "effect_is_minimum": found_effect is not None and found_effect.is_minimum,
         "may_write": api.may(Scope.POLICIES_WRITE),
     }
-    return await shell_page(api, "policies.html", _PATH, context, status=status)
+    return await shell_page(api, "policies.html", _PATH, context, error=error)
 
 
 async def _effect(api: Api) -> EffectAnswer | None:

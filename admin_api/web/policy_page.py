@@ -42,7 +42,7 @@ async def edit_page(
     difference = None
     total = 0
     if policy_id is not None:
-        page = PageRequest(_VERSIONS, start, exact_total=True, camel=False)
+        page = PageRequest(_VERSIONS, start, exact_total=True)
         found = await api.call(list_versions, policy_id, page, api.principal, api.dependencies)
         versions, total = found.data, found.pagination.total
         if since is not None:

@@ -12,8 +12,8 @@ from admin_api.policies.check_routes import check
 from admin_api.policies.test_routes import test
 from admin_api.policies.test_schemas import PoliciesToTest, TestReportAnswer
 from admin_api.web.api import Api
-from admin_api.web.form import Form, checked
-from admin_api.web.policy_draft import Draft, body_to_check, whole_number
+from admin_api.web.form import Form, checked, whole_number
+from admin_api.web.policy_draft import Draft, body_to_check
 from admin_api.web.replay import ReplayShown, replayed
 from headgate.configuration.yaml_document import parse_value
 from headgate.kernel.canonical_json import JsonValue
@@ -43,7 +43,7 @@ async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Sa
         answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
         match form.text("act"):
             case "replay":
-                span, priority = form.text("span"), whole_number(draft.priority)
+                span, priority = form.text("span"), whole_number(draft.priority, "priority")
                 shown = await replayed(api, policy_id, draft.rego_policy, priority, span)
                 return Said(warnings=answer.warnings, is_valid=True, replay=shown)
             case "test":

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from admin_api.audit_reports.routes import create, delete, list_all
 from admin_api.audit_reports.schemas import NewReport
 from admin_api.identifiers import ReportId
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
@@ -51,29 +52,24 @@ async def ask(api: CurrentApi) -> Response:
         )
         await api.call(create, body, api.principal, api.dependencies, Response())
     except HeadgateError as error:
-        return await _page(api, message=error.message, status=error.http_status)
-    return _back()
+        return await _page(api, error)
+    return see_other(_PATH)
 
 
 @router.post("/reports/{report_id}/delete", response_class=Response)
 async def remove(api: CurrentApi, report_id: ReportId) -> Response:
     """The file and the row; the record keeps that it was there."""
     await api.call(delete, report_id, api.principal, api.dependencies)
-    return _back()
+    return see_other(_PATH)
 
 
-def _back() -> Response:
-    return Response(status_code=303, headers={"Location": _PATH})
-
-
-async def _page(api: Api, *, message: str | None = None, status: int = 200) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+async def _page(api: Api, error: HeadgateError | None = None) -> Response:
+    page = PageRequest(_AT_ONCE)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     context: dict[str, object] = {
         "reports": found.data,
         "types": [(one.value, _TYPES[one]) for one in ReportType],
         "formats": [(one.value, one.value.upper()) for one in ReportFormat],
         "may_delete": api.may(Scope.ADMIN),
-        "message": message,
     }
-    return await shell_page(api, "reports.html", _PATH, context, status=status)
+    return await shell_page(api, "reports.html", _PATH, context, error=error)

@@ -7,13 +7,14 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.retention.routes import erase, get_retention, save_retention
 from admin_api.retention.schemas import ErasureAnswer, ErasureRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
-from headgate.kernel.errors import HeadgateError, ValidationError
+from admin_api.web.settings_tabs import settings_page
+from headgate.kernel.errors import HeadgateError
 from headgate.workflows.retained_kinds import KINDS
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -39,14 +40,14 @@ async def change(api: CurrentApi) -> Response:
         match form.text("act"):
             case "save":
                 await save_retention(api.principal, api.dependencies, _policy(form), form.optional("version"))
-                return back_to(_PATH)
+                return see_other(_PATH)
             case "review":
                 return await _page(api, form, review=_erasure(form))
             case "erase":
                 done = await api.call(erase, _erasure(form), api.principal, api.dependencies)
                 return await _page(api, done=done)
             case other:
-                raise ValidationError(f"The form says {other[:32]!r}.", details={"field": "act"})
+                raise no_such_button(other)
     except HeadgateError as error:
         return await _page(api, form, error=error)
 
@@ -58,10 +59,7 @@ def _policy(form: Form) -> bytes:
 
 
 def _days(form: Form, name: str) -> int | None:
-    text = form.text(name)
-    if text and not (text.isascii() and text.isdigit()):
-        raise ValidationError(f"{text[:32]!r} is no number of days.", details={"field": name})
-    return int(text) if text else None
+    return form.whole_number(name) if form.text(name) else None
 
 
 def _erasure(form: Form) -> ErasureRequest:
@@ -90,10 +88,8 @@ async def _page(
         },
         "review": review,
         "done": done,
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "retention.html", _PATH, context, status=status)
+    return await settings_page(api, "retention.html", _PATH, context, error=error)
 
 
 def _shown_days(days: object) -> str:

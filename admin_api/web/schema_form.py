@@ -162,18 +162,14 @@ def _value(name: str, kind: FieldKind, form: Form) -> JsonValue:
         case FieldKind.SEVERAL:
             return list[JsonValue](form.several(name))
         case FieldKind.LINES:
-            return list[JsonValue](_lines(form, name))
+            return list[JsonValue](form.lines(name))
         case FieldKind.PAIRS:
-            return dict[str, JsonValue](_pair(name, line) for line in _lines(form, name))
+            return dict[str, JsonValue](_pair(name, line) for line in form.lines(name))
         case FieldKind.JSON:
             return parse_strict((form.optional(name) or "null").encode())
         case FieldKind.NUMBER:
             return _number(name, form.optional(name))
     return form.optional(name)
-
-
-def _lines(form: Form, name: str) -> list[str]:
-    return [line.strip() for line in form.text(name).splitlines() if line.strip()]
 
 
 def _pair(name: str, line: str) -> tuple[str, str]:

@@ -12,4 +12,4 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/settings", response_class=Response)
 async def settings(api: CurrentApi) -> Response:
-    return await settings_page(api, "settings_list.html", "/settings", {"message": None})
+    return await settings_page(api, "settings_list.html", "/settings")

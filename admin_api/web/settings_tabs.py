@@ -1,5 +1,4 @@
-"""What the pages of the settings have in common: the groups of their list, and the answer to a form that was carried
-out."""
+"""What the pages of the settings have in common: the groups of their list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from starlette.responses import Response
 
 from admin_api.web.api import Api
 from admin_api.web.shell import shell_page
+from headgate.kernel.errors import HeadgateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,14 @@ _GROUPS: Final = (
 
 
 async def settings_page(
-    api: Api, template: str, path: str, context: Mapping[str, object], *, status: int = 200
+    api: Api,
+    template: str,
+    path: str,
+    context: Mapping[str, object] | None = None,
+    *,
+    error: HeadgateError | None = None,
+    status: int = 200,
 ) -> Response:
-    """``path`` is the tab's."""
-    return await shell_page(api, template, "/settings", {"groups": _GROUPS, "tab": path} | dict(context), status=status)
-
-
-def back_to(path: str) -> Response:
-    return Response(status_code=303, headers={"Location": path})
+    """``path`` is the tab's; ``error`` as in ``shell_page``."""
+    around = {"groups": _GROUPS, "tab": path} | dict(context or {})
+    return await shell_page(api, template, "/settings", around, error=error, status=status)

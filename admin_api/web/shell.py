@@ -13,6 +13,7 @@ from admin_api.settings.kill_switch_routes import StopAnswer, get_kill_switch
 from admin_api.web.api import Api
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
+from headgate.kernel.errors import HeadgateError
 from headgate.organizations.store import get_organization
 
 
@@ -42,9 +43,16 @@ _COUNTED_AT_MOST: Final = 99
 
 
 async def shell_page(
-    api: Api, template: str, active: str, context: Mapping[str, object] | None = None, *, status: int = 200
+    api: Api,
+    template: str,
+    active: str,
+    context: Mapping[str, object] | None = None,
+    *,
+    error: HeadgateError | None = None,
+    status: int = 200,
 ) -> Response:
-    """``active`` is the path of the navigation's entry. Raises what the calls behind it raise."""
+    """``active`` is the path of the navigation's entry; ``error``: why a form was refused, which the page says with
+    the error's status. Raises what the calls behind it raise."""
     person = api.principal.name or api.principal.email or api.principal.user_id or ""
     around: dict[str, object] = {
         "organization": await _organization_name(api),
@@ -54,10 +62,11 @@ async def shell_page(
         "active": active,
         "waiting": await _waiting(api),
         "stops": await _stops(api),
-        "may_stop": api.may(Scope.ADMIN),
+        "may_administer": api.may(Scope.ADMIN),
         "now": api.dependencies.clock(),
+        "message": None if error is None else error.message,
     }
-    return page(template, around | dict(context or {}), status=status)
+    return page(template, around | dict(context or {}), status=status if error is None else error.http_status)
 
 
 async def _organization_name(api: Api) -> str:
@@ -72,7 +81,7 @@ async def _waiting(api: Api) -> str:
         return ""
     found = await api.call(
         list_approvals,
-        ListRequest(1, 0, exact_total=False, camel=False, cursor=None),
+        ListRequest(1),
         api.principal,
         api.dependencies,
         status=ApprovalStatus.PENDING,

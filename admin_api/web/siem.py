@@ -5,14 +5,15 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.siem.routes import StreamAnswer, StreamsAnswer, get_destinations, set_destinations
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, form_of
+from admin_api.web.form import Form, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError, ValidationError
+from headgate.kernel.errors import ConflictError, HeadgateError, NotFoundError
 from headgate.siem.model import FROM
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -59,13 +60,13 @@ async def change(api: CurrentApi) -> Response:
             case "remove":
                 del kept[name]
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise no_such_button(other)
         document: JsonObject = {"destinations": dict[str, JsonValue](kept)}
         version = form.optional("version")
         await api.call(set_destinations, api.sending(document), Response(), api.dependencies, version)
     except HeadgateError as error:
         return await _page(api, form, error)
-    return back_to(_PATH)
+    return see_other(_PATH)
 
 
 async def _load(api: Api) -> tuple[StreamsAnswer, str]:
@@ -93,10 +94,8 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "new_fields": fields_of(_SCHEMA, {"enabled": True}, typed if is_new else None),
         "typed_name": name if is_new else "",
         "version": version if form is None else form.text("version"),
-        "message": None if error is None else error.message,
     }
-    status = 200 if error is None else error.http_status
-    return await settings_page(api, "siem.html", _PATH, context, status=status)
+    return await settings_page(api, "siem.html", _PATH, context, error=error)
 
 
 def _shown(stream: StreamAnswer) -> JsonObject:

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from admin_api.pages import see_other
 from admin_api.settings.kill_switch_routes import KillSwitch, set_kill_switch
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of
@@ -31,8 +32,8 @@ async def change(api: CurrentApi) -> Response:
     try:
         await api.call(set_kill_switch, _body(form), api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _page(api, message=error.message, form=form, status=error.http_status)
-    return Response(status_code=303, headers={"Location": _PATH})
+        return await _page(api, form, error)
+    return see_other(_PATH)
 
 
 def _body(form: Form) -> KillSwitch:
@@ -43,6 +44,6 @@ def _body(form: Form) -> KillSwitch:
     return checked(KillSwitch, values)
 
 
-async def _page(api: Api, *, message: str | None = None, form: Form | None = None, status: int = 200) -> Response:
+async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     typed = {name: "" if form is None else form.text(name) for name in _TYPED}
-    return await shell_page(api, "stop.html", _PATH, {"message": message, "typed": typed}, status=status)
+    return await shell_page(api, "stop.html", _PATH, {"typed": typed}, error=error)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.identifiers import ExchangeId
+from admin_api.pages import see_other
 from admin_api.pagination import ListRequest, list_request
 from admin_api.traffic.compare_routes import MessageDifference, diff
 from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
@@ -74,14 +75,14 @@ async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
         await api.call(annotate, exchange_id, body, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _exchange_page(api, exchange_id, error, form)
-    return Response(status_code=303, headers={"Location": f"/traffic/{exchange_id}"})
+    return see_other(f"/traffic/{exchange_id}")
 
 
 @router.post("/traffic/{exchange_id}/erase", response_class=Response)
 async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
     """Its text is gone; that it was there, and that it was erased, stays."""
     await api.call(erase, exchange_id, api.principal, api.dependencies)
-    return Response(status_code=303, headers={"Location": "/traffic"})
+    return see_other("/traffic")
 
 
 async def _exchange_page(
@@ -93,16 +94,14 @@ async def _exchange_page(
         "others": await _others(api, exchange),
         "note": (exchange.note or "") if form is None else form.text("note"),
         "tags": " ".join(exchange.tags) if form is None else form.text("tags"),
-        "message": None if error is None else error.message,
         "may_erase": api.may(Scope.ADMIN),
     }
-    status = 200 if error is None else error.http_status
-    return await shell_page(api, "exchange.html", _PLACE, context, status=status)
+    return await shell_page(api, "exchange.html", _PLACE, context, error=error)
 
 
 async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswer]:
     """The newest exchanges of the same operation with the same host, to compare with."""
     alike = TrafficFilter(tool=exchange.tool, operation=exchange.operation, host=exchange.host)
-    newest = ListRequest(_OTHERS, 0, exact_total=False, camel=False, cursor=None)
+    newest = ListRequest(_OTHERS)
     found = await api.call(list_all, newest, WantedTraffic(alike, None), api.principal, api.dependencies)
     return [one for one in found.data if one.id != exchange.id and one.erased_at is None]

@@ -6,14 +6,15 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.identifiers import WebhookId
+from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
-from admin_api.web.settings_tabs import back_to, settings_page
+from admin_api.web.settings_tabs import settings_page
 from admin_api.webhooks.routes import create, delete, get, list_all, list_of_endpoint, rotate, send_again, test, update
 from admin_api.webhooks.schemas import EndpointChange, EndpointWithSecretAnswer, NewEndpoint
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 from headgate.webhooks.model import DEFAULT_EVENTS, SUBSCRIBABLE
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -40,7 +41,7 @@ async def add(api: CurrentApi) -> Response:
     try:
         made = await api.call(create, checked(NewEndpoint, values), api.principal, api.dependencies)
     except HeadgateError as error:
-        return await _list_page(api, message=error.message, typed=form.text("url"), status=error.http_status)
+        return await _list_page(api, form.text("url"), error)
     return await _one_page(api, made.id, made=made, status=201)
 
 
@@ -55,10 +56,10 @@ async def change(api: CurrentApi, webhook_id: WebhookId) -> Response:
     try:
         made = await _act(api, webhook_id, form)
     except HeadgateError as error:
-        return await _one_page(api, webhook_id, message=error.message, status=error.http_status)
+        return await _one_page(api, webhook_id, error=error)
     if made is not None:
         return await _one_page(api, webhook_id, made=made, status=201)
-    return back_to(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
+    return see_other(_PATH if form.text("act") == "delete" else f"{_PATH}/{webhook_id}")
 
 
 async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswer | None:
@@ -76,19 +77,18 @@ async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswe
         case "delete":
             await api.call(delete, webhook_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
     return None
 
 
-async def _list_page(api: Api, *, message: str | None = None, typed: str = "", status: int = 200) -> Response:
-    page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)
+async def _list_page(api: Api, typed: str = "", error: HeadgateError | None = None) -> Response:
+    page = PageRequest(_AT_ONCE)
     context = {
         "endpoints": (await api.call(list_all, page, api.principal, api.dependencies)).data,
         "events": [(one.value, one in DEFAULT_EVENTS) for one in SUBSCRIBABLE],
-        "message": message,
         "typed": typed,
     }
-    return await settings_page(api, "webhooks.html", _PATH, context, status=status)
+    return await settings_page(api, "webhooks.html", _PATH, context, error=error)
 
 
 async def _one_page(
@@ -96,14 +96,13 @@ async def _one_page(
     webhook_id: str,
     *,
     made: EndpointWithSecretAnswer | None = None,
-    message: str | None = None,
+    error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = PageRequest(_DELIVERIES, 0, exact_total=False, camel=False)
+    page = PageRequest(_DELIVERIES)
     context = {
         "endpoint": await api.call(get, webhook_id, api.principal, api.dependencies),
         "deliveries": (await api.call(list_of_endpoint, webhook_id, page, api.principal, api.dependencies)).data,
         "made": made,
-        "message": message,
     }
-    return await settings_page(api, "webhook.html", _PATH, context, status=status)
+    return await settings_page(api, "webhook.html", _PATH, context, error=error, status=status)

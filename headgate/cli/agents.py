@@ -7,10 +7,11 @@ import click
 
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import ChangedAgent, LifetimeDays, Limits, NewAgent
+from headgate.client.types import AgentAnswer, ChangedAgent, LifetimeDays, Limits, NewAgent
 
 
 @click.group()
@@ -25,18 +26,18 @@ def agents() -> None:
 @click.option("--owner")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
+@client_option
 def list_all(
+    client: ApiClient,
     words: tuple[str, ...],
     status: str | None,
     tag: str | None,
     owner: str | None,
     limit: int,
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """List agents, newest first; with WORDS, those whose name, description or id has them all."""
-    answer = ApiClient(find_target(runtime_file)).send(
+    answer = client.send(
         operations.list_agents, q=" ".join(words) or None, status=status, tag=tag, owner=owner, limit=limit
     )
     if as_json:
@@ -98,8 +99,9 @@ def create(
 @click.option("--requests-per-minute", type=click.IntRange(0, 100_000), help="All of its keys together; 0: as all.")
 @click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: as everybody's.")
 @json_option
-@runtime_file_option
+@client_option
 def update(
+    client: ApiClient,
     agent: str,
     name: str | None,
     description: str | None,
@@ -108,10 +110,8 @@ def update(
     requests_per_minute: int | None,
     open_approvals: int | None,
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """Change what is said of an agent, and its own limits; what is left out stays."""
-    client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
     body: ChangedAgent = {} if name is None else {"name": name}
     if description is not None:
@@ -135,10 +135,9 @@ def update(
 @click.argument("agent")
 @click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True)
 @json_option
-@runtime_file_option
-def show(agent: str, days: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, agent: str, days: int, as_json: bool) -> None:
     """Show one agent, and what it did in the last days."""
-    client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
     found = client.send(operations.get_agent, agent_id)
     figures = client.send(operations.get_agent_figures, agent_id, days=days)
@@ -172,10 +171,9 @@ def show(agent: str, days: int, as_json: bool, runtime_file: Path | None) -> Non
 @click.argument("agent")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def activity(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
     """Show an agent's timeline: what it did and what was done to it, newest first."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.list_agent_activity, agent_id_of(client, agent), limit=limit)
     if as_json:
         show_json(answer)
@@ -187,57 +185,48 @@ def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @click.argument("agent")
 @click.option("--reason")
 @json_option
-@runtime_file_option
-def suspend(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def suspend(client: ApiClient, agent: str, reason: str | None, as_json: bool) -> None:
     """Refuse an agent's calls from now on, until it is resumed."""
-    client = ApiClient(find_target(runtime_file))
-    answer = client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason})
-    if as_json:
-        show_json(answer)
-        return
-    click.echo(f"{answer['id']} is {answer['status']}")
+    _show_status(client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason}), as_json=as_json)
 
 
 @agents.command()
 @click.argument("agent")
 @click.option("--reason")
 @json_option
-@runtime_file_option
-def resume(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def resume(client: ApiClient, agent: str, reason: str | None, as_json: bool) -> None:
     """Let a suspended agent go on, with the keys that it has."""
-    client = ApiClient(find_target(runtime_file))
-    answer = client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason})
-    if as_json:
-        show_json(answer)
-        return
-    click.echo(f"{answer['id']} is {answer['status']}")
+    _show_status(client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason}), as_json=as_json)
 
 
 @agents.command()
 @click.argument("agent")
 @json_option
-@runtime_file_option
-def deactivate(agent: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def deactivate(client: ApiClient, agent: str, as_json: bool) -> None:
     """End an agent for good: its keys stop now, its history stays."""
-    client = ApiClient(find_target(runtime_file))
-    answer = client.send(operations.delete_agent, agent_id_of(client, agent))
-    if as_json:
-        show_json(answer)
-        return
-    click.echo(f"{answer['id']} is {answer['status']}")
+    _show_status(client.send(operations.delete_agent, agent_id_of(client, agent)), as_json=as_json)
 
 
 @agents.command("rotate-key")
 @click.argument("agent")
 @click.option("--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds that old keys go on.")
 @json_option
-@runtime_file_option
-def rotate_key(agent: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def rotate_key(client: ApiClient, agent: str, overlap: int, as_json: bool) -> None:
     """Replace an agent's keys by a new one, which is printed this once."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.rotate_agent_key, agent_id_of(client, agent), {"overlap_seconds": overlap})
     if as_json:
         show_json(answer)
         return
     click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
     click.echo(answer["api_key"]["key"])
+
+
+def _show_status(answer: AgentAnswer, *, as_json: bool) -> None:
+    if as_json:
+        show_json(answer)
+    else:
+        click.echo(f"{answer['id']} is {answer['status']}")

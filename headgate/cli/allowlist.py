@@ -4,14 +4,14 @@ The API replaces the list as a whole; these commands read it, change one entry a
 another administrator has changed it in the meantime.
 """
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client import operations
 from headgate.kernel.errors import NotFoundError
 
@@ -23,10 +23,10 @@ def allowlist() -> None:
 
 @allowlist.command()
 @json_option
-@runtime_file_option
-def show(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, as_json: bool) -> None:
     """Show the allowlist."""
-    document, _ = read_allowlist(ApiClient(find_target(runtime_file)))
+    document, _ = read_allowlist(client)
     if as_json:
         show_json(document)
     elif not document["destinations"]:
@@ -49,13 +49,12 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 )
 @click.option("--note", default="", help="Reason for the entry.")
 @json_option
-@runtime_file_option
-def add(host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def add(client: ApiClient, host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bool) -> None:
     """Add a destination: a name, *.name, an address, or a network (10.0.0.0/8).
 
     Replaces an entry of the same host and ports. Policies decide again on calls in flight.
     """
-    client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
     entry: dict[str, Any] = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
     kept = [one for one in document["destinations"] if not _is_same(one, host, ports)]
@@ -73,10 +72,9 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bo
     "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports."
 )
 @json_option
-@runtime_file_option
-def remove(host: str, ports: tuple[int, ...], as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def remove(client: ApiClient, host: str, ports: tuple[int, ...], as_json: bool) -> None:
     """Remove every entry of a destination, or the entry of these ports."""
-    client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
     kept = [
         one for one in document["destinations"] if not (_is_same(one, host, ports) if ports else _is_host(one, host))

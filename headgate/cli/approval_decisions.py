@@ -8,6 +8,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_id import approval_id_of
+from headgate.cli.client_option import client_option
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
 from headgate.cli.grants import said
 from headgate.cli.tables import safe, show_json
@@ -28,12 +29,11 @@ from headgate.client.types import (
 @click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
 @click.option("--comment", help="Kept in the record.")
 @json_option
-@runtime_file_option
+@client_option
 def approve(
-    approval_ids: tuple[str, ...], identical: bool, comment: str | None, as_json: bool, runtime_file: Path | None
+    client: ApiClient, approval_ids: tuple[str, ...], identical: bool, comment: str | None, as_json: bool
 ) -> None:
     """Let the call through, once; several are each decided by themselves."""
-    client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
         _decide_many(client, "approve", _whole(client, approval_ids), identical, comment, as_json)
         return
@@ -46,10 +46,9 @@ def approve(
 @click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
 @click.option("--reason", required=True, help="The agent sees it.")
 @json_option
-@runtime_file_option
-def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def deny(client: ApiClient, approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool) -> None:
     """Refuse the call; several are each decided by themselves."""
-    client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
         _decide_many(client, "deny", _whole(client, approval_ids), identical, reason, as_json)
         return

@@ -5,7 +5,6 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -17,8 +16,9 @@ from headgate.cli.approval_decisions import approve, deny, grant
 from headgate.cli.approval_id import approval_id_of
 from headgate.cli.approval_text import call_text, time_left
 from headgate.cli.approval_watch import watch
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_fields, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client import operations
 from headgate.client.types import ApprovalDetailAnswer
 from headgate.kernel.clock import system_clock
@@ -45,18 +45,17 @@ def approvals() -> None:
 @click.option("--tool", help="Of this tool.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
-@runtime_file_option
+@client_option
 def list_all(
+    client: ApiClient,
     status: str,
     agent: str | None,
     risk_level: str | None,
     tool: str | None,
     limit: int,
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """List approvals, newest first."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(
         operations.list_approvals,
         status=None if status == "all" else status,
@@ -94,13 +93,12 @@ def list_all(
 @click.argument("approval_id")
 @click.option("--wait", "wait_seconds", type=click.IntRange(0), help="Wait for the decision; the exit status tells it.")
 @json_option
-@runtime_file_option
-def show(approval_id: str, wait_seconds: int | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, approval_id: str, wait_seconds: int | None, as_json: bool) -> None:
     """Show one approval with the whole call that it would let through.
 
     With --wait the exit status is 0 where it is approved, 3 denied, 4 expired, 5 still pending.
     """
-    client = ApiClient(find_target(runtime_file))
     answer = _decided_within(client, approval_id_of(client, approval_id), wait_seconds or 0)
     if as_json:
         show_json(answer)

@@ -12,6 +12,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_events import export_events, list_events, show_event
 from headgate.cli.audit_keys import key
 from headgate.cli.audit_verdict import NotLookedAtError, show_verification
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import ACTION, id_of
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_json, show_json_line, show_table
@@ -38,10 +39,9 @@ audit.add_command(key)
 @click.argument("action_id")
 @click.option("--output", type=click.Path(path_type=Path), help="Where to write it; default: ACTION_ID.zip here.")
 @result_option
-@runtime_file_option
-def proof_pack(action_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def proof_pack(client: ApiClient, action_id: str, output: Path | None, as_json: bool) -> None:
     """Fetch the proof pack of an action."""
-    client = ApiClient(find_target(runtime_file))
     action_id = id_of(client, ACTION, action_id)
     content = client.send(operations.get_audit_action_proof_pack, action_id)
     path = output or Path(f"{Path(action_id).name}.zip")

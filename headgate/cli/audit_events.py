@@ -10,6 +10,7 @@ import click
 from headgate.cli import terminal
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import EVENT, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
@@ -100,10 +101,9 @@ def _searched(client: ApiClient, filters: Mapping[str, Any], limit: int, answer:
 @click.command("show")
 @click.argument("event_id")
 @json_option
-@runtime_file_option
-def show_event(event_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show_event(client: ApiClient, event_id: str, as_json: bool) -> None:
     """Show one event, the text that its hash is of, and its place in the signed tree."""
-    client = ApiClient(find_target(runtime_file))
     event = client.send(operations.get_audit_event, id_of(client, EVENT, event_id))
     if as_json:
         show_json(event)

@@ -1,12 +1,11 @@
 """``headgate audit key``: the keys that sign checkpoints of the record."""
 
-from pathlib import Path
-
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json
-from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
+from headgate.cli.target import json_option, result_option
 from headgate.client import operations
 from headgate.evidence.signing_keys import SigningKeys, SigningKeySource
 from headgate.kernel.errors import UnavailableError
@@ -23,13 +22,12 @@ def key(context: click.Context) -> None:
 @key.command("show")
 @click.option("--organization", help="Whose log; default: your own.")
 @json_option
-@runtime_file_option
-def key_show(organization: str | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def key_show(client: ApiClient, organization: str | None, as_json: bool) -> None:
     """Print the verifier keys of a log: hand them to those who check its checkpoints and proof packs.
 
     Each organization has a log of its own, whose keys bear its name (C2SP signed-note).
     """
-    client = ApiClient(find_target(runtime_file))
     if organization is None:
         answer = client.send(operations.get_audit_keys)
     else:

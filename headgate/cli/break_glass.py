@@ -6,6 +6,7 @@ import click
 
 from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import ACTION, BREAK_GLASS, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -23,10 +24,9 @@ def break_glass() -> None:
 @click.option("--reason", required=True, help="The log records it; the reviewer reads it.")
 @click.option("--seconds", type=click.IntRange(1, 3600), default=900, show_default=True, help="How long.")
 @json_option
-@runtime_file_option
-def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def open_glass(client: ApiClient, action_id: str, reason: str, seconds: int, as_json: bool) -> None:
     """Allow the next call that is identical to a denied action, once (needs the role break_glass)."""
-    client = ApiClient(find_target(runtime_file))
     action_id = id_of(client, ACTION, action_id)
     body: OpenRequest = {"action_id": action_id, "reason": reason, "expires_in_seconds": seconds}
     answer = client.send(operations.create_break_glass, body)
@@ -43,10 +43,9 @@ def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime
 @click.option("--open", "open_only", is_flag=True, help="Those whose review is not done.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(open_only: bool, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, open_only: bool, limit: int, as_json: bool) -> None:
     """List broken glasses, newest first."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.list_break_glass, open=open_only, limit=limit)
     if as_json:
         show_json(answer)

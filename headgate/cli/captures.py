@@ -1,15 +1,15 @@
 """``headgate traffic rules`` and ``capture``: whose calls are kept for review, and how much of them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client.operations import get_settings_captures, put_settings_captures
 
 _LISTS: Final = ("agents", "tools", "operations", "hosts")
@@ -17,10 +17,10 @@ _LISTS: Final = ("agents", "tools", "operations", "hosts")
 
 @click.command()
 @json_option
-@runtime_file_option
-def rules(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def rules(client: ApiClient, as_json: bool) -> None:
     """Show what is captured: the first rule that fits a call decides; none fits: nothing is kept of it."""
-    _show(ApiClient(find_target(runtime_file)).send(get_settings_captures), as_json=as_json)
+    _show(client.send(get_settings_captures), as_json=as_json)
 
 
 @click.command()
@@ -30,22 +30,21 @@ def rules(as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--operation", "operations", multiple=True, help="Only calls of this operation; repeatable.")
 @click.option("--host", "hosts", multiple=True, help="Only calls to this host, or *.name; repeatable.")
 @json_option
-@runtime_file_option
+@client_option
 def capture(
+    client: ApiClient,
     level: str,
     agents: tuple[str, ...],
     tools: tuple[str, ...],
     operations: tuple[str, ...],
     hosts: tuple[str, ...],
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """Say what is kept of calls from now on: nothing (off), heads, or bodies too.
 
     A rule about some calls goes before the others, one about all calls behind them; one about the same calls is
     replaced.
     """
-    client = ApiClient(find_target(runtime_file))
     before = client.send(get_settings_captures)
     rule = {
         "agents": [agent_id_of(client, one) for one in agents],

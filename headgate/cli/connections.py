@@ -9,6 +9,7 @@ import click
 
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import CONNECTION, id_of
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -29,12 +30,10 @@ def connections() -> None:
 @click.option("--status", type=click.Choice(["pending", "active", "broken"]))
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(platform: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, platform: str | None, status: str | None, limit: int, as_json: bool) -> None:
     """List connections, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(
-        operations.list_connections, platform=platform, status=status, limit=limit
-    )
+    answer = client.send(operations.list_connections, platform=platform, status=status, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -61,10 +60,9 @@ def list_all(platform: str | None, status: str | None, limit: int, as_json: bool
 @connections.command()
 @click.argument("connection")
 @json_option
-@runtime_file_option
-def show(connection: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, connection: str, as_json: bool) -> None:
     """Show one connection, by name or id: whether it works, and who used it in the last 30 days. No secret is shown."""
-    client = ApiClient(find_target(runtime_file))
     connection_id = id_of(client, CONNECTION, connection)
     one = client.send(operations.get_connection, connection_id)
     used = client.send(operations.get_connection_usage, connection_id)
@@ -192,10 +190,9 @@ def _consent(
 @connections.command()
 @click.argument("connection")
 @json_option
-@runtime_file_option
-def test(connection: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def test(client: ApiClient, connection: str, as_json: bool) -> None:
     """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.test_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)
@@ -208,10 +205,9 @@ def test(connection: str, as_json: bool, runtime_file: Path | None) -> None:
 @connections.command()
 @click.argument("connection")
 @json_option
-@runtime_file_option
-def delete(connection: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def delete(client: ApiClient, connection: str, as_json: bool) -> None:
     """Remove a connection: its secret is forgotten, and no call carries it from now on."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.delete_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)

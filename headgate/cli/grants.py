@@ -9,6 +9,7 @@ import click
 from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.grant_options import bounds_body, bounds_options, conditions_body
 from headgate.cli.named_id import GRANT, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -33,12 +34,9 @@ def grants() -> None:
 @click.option("--tool", help="Of this tool.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(
-    status: str, agent: str | None, tool: str | None, limit: int, as_json: bool, runtime_file: Path | None
-) -> None:
+@client_option
+def list_all(client: ApiClient, status: str, agent: str | None, tool: str | None, limit: int, as_json: bool) -> None:
     """List grants, newest first."""
-    client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_if_named(client, agent)
     status_or_all = None if status == "all" else status
     answer = client.send(operations.list_grants, status=status_or_all, agent_id=agent_id, tool=tool, limit=limit)
@@ -68,10 +66,9 @@ def list_all(
 @grants.command()
 @click.argument("grant_id")
 @json_option
-@runtime_file_option
-def show(grant_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, grant_id: str, as_json: bool) -> None:
     """Show one grant with its newest uses."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_grant, id_of(client, GRANT, grant_id))
     people = People(client)
     if as_json:
@@ -145,10 +142,9 @@ def create(
 @click.argument("grant_id")
 @click.option("--reason", required=True, help="Kept in the record.")
 @json_option
-@runtime_file_option
-def revoke(grant_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def revoke(client: ApiClient, grant_id: str, reason: str, as_json: bool) -> None:
     """Take a grant back: it lets nothing through any more."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.delete_grant, id_of(client, GRANT, grant_id), reason=reason)
     if as_json:
         show_json(answer)

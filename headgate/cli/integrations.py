@@ -9,6 +9,7 @@ import click
 
 from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -29,10 +30,9 @@ def integrations() -> None:
 
 @integrations.command("list")
 @json_option
-@runtime_file_option
-def list_all(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, as_json: bool) -> None:
     """List them all: which are set, since when, and by whom."""
-    client = ApiClient(find_target(runtime_file))
     found = {one.value: client.send(operation("get", one)) for one in Integration}
     if as_json:
         show_json(found)
@@ -56,10 +56,10 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 @integrations.command()
 @_name
 @click.option("--json", "as_json", is_flag=True, expose_value=False, help="As without it: JSON is the only form.")
-@runtime_file_option
-def show(name: str, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, name: str) -> None:
     """Print what is set, without secrets."""
-    show_json(ApiClient(find_target(runtime_file)).send(operation("get", name)))
+    show_json(client.send(operation("get", name)))
 
 
 @integrations.command("set")
@@ -87,10 +87,10 @@ def put(name: str, document: TextIO, as_json: bool, runtime_file: Path | None) -
 @integrations.command()
 @_name
 @json_option
-@runtime_file_option
-def test(name: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def test(client: ApiClient, name: str, as_json: bool) -> None:
     """Ask the platform who we are. Exit status 1 where it does not say."""
-    answer = ApiClient(find_target(runtime_file)).send(operation("test", name))
+    answer = client.send(operation("test", name))
     if not answer["ok"]:
         status = "" if answer["status_code"] is None else f" {answer['status_code']}"
         raise ApiError(f"{answer['error']}{status}: {safe(answer['message'] or 'no message')}")
@@ -103,10 +103,10 @@ def test(name: str, as_json: bool, runtime_file: Path | None) -> None:
 @integrations.command()
 @_name
 @json_option
-@runtime_file_option
-def receipts(name: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def receipts(client: ApiClient, name: str, as_json: bool) -> None:
     """List what came in and what became of it, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operation("get", name, "_receipts"), limit=200)
+    answer = client.send(operation("get", name, "_receipts"), limit=200)
     if as_json:
         show_json(answer)
         return

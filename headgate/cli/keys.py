@@ -7,6 +7,7 @@ import click
 
 from headgate.agents.keys import keys_in
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import KEY, id_of
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -26,12 +27,10 @@ def keys() -> None:
 @click.option("--due", is_flag=True, help="Only those that work and are 90 days old or older.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(
-    status: str | None, kind: str | None, due: bool, limit: int, as_json: bool, runtime_file: Path | None
-) -> None:
+@client_option
+def list_all(client: ApiClient, status: str | None, kind: str | None, due: bool, limit: int, as_json: bool) -> None:
     """List keys, newest first, and warn of those that are due for rotation."""
-    answer = ApiClient(find_target(runtime_file)).send(
+    answer = client.send(
         operations.list_keys, status=status, kind=kind, limit=limit, rotation_due=True if due else None
     )
     if as_json:
@@ -80,10 +79,9 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
 @keys.command("take-over")
 @click.argument("key_id")
 @json_option
-@runtime_file_option
-def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def take_over(client: ApiClient, key_id: str, as_json: bool) -> None:
     """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.take_over_key, id_of(client, KEY, key_id))
     if as_json:
         show_json(answer)

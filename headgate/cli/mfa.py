@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -17,10 +18,9 @@ def mfa() -> None:
 
 @mfa.command()
 @json_option
-@runtime_file_option
-def enrol(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def enrol(client: ApiClient, as_json: bool) -> None:
     """Add an authenticator (TOTP). Prints its secret, asks for a first code, and prints a token that says aal2."""
-    client = ApiClient(find_target(runtime_file))
     begun = client.send(operations.enrol_mfa_totp)
     click.echo(f"Secret for the authenticator: {begun['secret']}", err=True)
     click.echo(f"The same as an address, for a QR code: {begun['otpauth_uri']}", err=True)
@@ -35,10 +35,9 @@ def enrol(as_json: bool, runtime_file: Path | None) -> None:
 
 @mfa.command("step-up")
 @json_option
-@runtime_file_option
-def step_up(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def step_up(client: ApiClient, as_json: bool) -> None:
     """Print a token that says aal2, for this one and a code of the authenticator."""
-    client = ApiClient(find_target(runtime_file))
     code = click.prompt("Six digits of the authenticator", err=True)
     answer = client.send(operations.step_up_mfa_totp, {"code": code})
     if as_json:
@@ -49,10 +48,10 @@ def step_up(as_json: bool, runtime_file: Path | None) -> None:
 
 @mfa.command()
 @json_option
-@runtime_file_option
-def codes(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def codes(client: ApiClient, as_json: bool) -> None:
     """Make ten recovery codes and print them, once; earlier ones are void. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.generate_mfa_recovery_codes)
+    answer = client.send(operations.generate_mfa_recovery_codes)
     if as_json:
         show_json(answer)
         return
@@ -63,10 +62,10 @@ def codes(as_json: bool, runtime_file: Path | None) -> None:
 
 @mfa.command()
 @json_option
-@runtime_file_option
-def status(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def status(client: ApiClient, as_json: bool) -> None:
     """Say how many recovery codes are left. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_mfa_recovery_codes_status)
+    answer = client.send(operations.get_mfa_recovery_codes_status)
     if as_json:
         show_json(answer)
         return
@@ -91,10 +90,10 @@ def recover(as_json: bool, runtime_file: Path | None) -> None:
 
 @mfa.command()
 @json_option
-@runtime_file_option
-def unenrol(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def unenrol(client: ApiClient, as_json: bool) -> None:
     """Remove the authenticator and all recovery codes. Needs a token that says aal2."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.delete_mfa_totp)
+    answer = client.send(operations.delete_mfa_totp)
     if as_json:
         show_json(answer)
         return

@@ -6,6 +6,7 @@ from typing import Final, TextIO, cast, get_args
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.short_id import is_short, is_whole, matching, the_one
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -20,10 +21,10 @@ _PAGE: Final = 200
 
 @click.command("list")
 @json_option
-@runtime_file_option
-def list_policies(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_policies(client: ApiClient, as_json: bool) -> None:
     """List content policies, oldest first."""
-    found = all_policies(ApiClient(find_target(runtime_file)))
+    found = all_policies(client)
     if as_json:
         show_json({"data": found})
         return
@@ -100,10 +101,9 @@ def create(
 @click.argument("policy")
 @click.argument("file", type=click.File("r", encoding="utf-8"), default="-")
 @json_option
-@runtime_file_option
-def test(policy: str, file: TextIO, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def test(client: ApiClient, policy: str, file: TextIO, as_json: bool) -> None:
     """Ask POLICY, a name or an id, about the text in FILE, or of standard input. It decides about no call."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.test_nlp_policy, nlp_policy_id_of(client, policy), {"content": file.read()})
     if as_json:
         show_json(answer)

@@ -7,6 +7,7 @@ from typing import Any, Final, TextIO
 import click
 
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.client_option import client_option
 from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.named_id import NOTIFICATION, id_of
 from headgate.cli.tables import safe, show_json, show_table
@@ -28,10 +29,10 @@ def notifications() -> None:
 
 @notifications.command()
 @json_option
-@runtime_file_option
-def show(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, as_json: bool) -> None:
     """Show the channels and routes, without secrets, and warn of events that reach no channel."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_notifications)
+    answer = client.send(operations.get_settings_notifications)
     if as_json:
         show_json(answer)
         return
@@ -62,10 +63,9 @@ def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
 @click.argument("channel")
 @click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
 @json_option
-@runtime_file_option
-def test(channel: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def test(client: ApiClient, channel: str, wait: int, as_json: bool) -> None:
     """Send a test message to a channel, enabled or not, and say how it went. Exit status 1 where it did not arrive."""
-    client = ApiClient(find_target(runtime_file))
     delivery = client.send(operations.test_settings_notifications, {"channel": channel})
     follow_test(
         lambda delivery_id: client.send(operations.get_notification, delivery_id), delivery, wait, as_json=as_json
@@ -79,18 +79,18 @@ def test(channel: str, wait: int, as_json: bool, runtime_file: Path | None) -> N
 @click.option("--about", metavar="ID", help="About this approval or action.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
-@runtime_file_option
+@client_option
 def deliveries(
+    client: ApiClient,
     channel: str | None,
     status: str | None,
     event: str | None,
     about: str | None,
     limit: int,
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """List messages, newest first, with the last attempt of each."""
-    answer = ApiClient(find_target(runtime_file)).send(
+    answer = client.send(
         operations.list_notifications, channel=channel, status=status, event=event, subject_id=about, limit=limit
     )
     if as_json:
@@ -119,10 +119,9 @@ def deliveries(
 @notifications.command()
 @click.argument("delivery_id")
 @json_option
-@runtime_file_option
-def redeliver(delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def redeliver(client: ApiClient, delivery_id: str, as_json: bool) -> None:
     """Send a message once more, with a new link."""
-    client = ApiClient(find_target(runtime_file))
     delivery = client.send(operations.redeliver_notification, id_of(client, NOTIFICATION, delivery_id))
     if as_json:
         show_json(delivery)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -23,10 +24,10 @@ def org() -> None:
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @click.option("--cursor", help="Go on after this organization.")
 @json_option
-@runtime_file_option
-def list_all(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, limit: int, cursor: str | None, as_json: bool) -> None:
     """List organizations, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_organizations, limit=limit, cursor=cursor)
+    answer = client.send(operations.list_organizations, limit=limit, cursor=cursor)
     if as_json:
         show_json(answer)
         return
@@ -39,10 +40,10 @@ def list_all(limit: int, cursor: str | None, as_json: bool, runtime_file: Path |
 @org.command()
 @click.argument("name")
 @json_option
-@runtime_file_option
-def create(name: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def create(client: ApiClient, name: str, as_json: bool) -> None:
     """Make an organization with the default policies; invite an administrator next."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.create_organization, {"name": name})
+    answer = client.send(operations.create_organization, {"name": name})
     if as_json:
         show_json(answer)
         return
@@ -53,10 +54,10 @@ def create(name: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.argument("org_id")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def members(org_id: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def members(client: ApiClient, org_id: str, limit: int, as_json: bool) -> None:
     """List the people of an organization."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_organization_members, org_id, limit=limit)
+    answer = client.send(operations.list_organization_members, org_id, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -116,10 +117,10 @@ def invite(
 @org.command()
 @click.argument("org_id")
 @json_option
-@runtime_file_option
-def invitations(org_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def invitations(client: ApiClient, org_id: str, as_json: bool) -> None:
     """List an organization's invitations, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_organization_invitations, org_id)
+    answer = client.send(operations.list_organization_invitations, org_id)
     if as_json:
         show_json(answer)
         return

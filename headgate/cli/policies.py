@@ -6,6 +6,7 @@ from typing import Any, Final, TextIO, cast
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
 from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
 from headgate.cli.policy_enable import COMMANDS as ENABLE_COMMANDS
@@ -33,10 +34,10 @@ def policy() -> None:
 @policy.command("list")
 @click.option("--limit", type=click.IntRange(1, 200), default=200, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
     """List policies in the order in which they are asked."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_policies, limit=limit)
+    answer = client.send(operations.list_policies, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -92,10 +93,9 @@ def add(
 @policy.command()
 @click.argument("policy")
 @json_option
-@runtime_file_option
-def show(policy: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, policy: str, as_json: bool) -> None:
     """Show one policy with its text."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_policy, policy_id_of(client, policy))
     if as_json:
         show_json(answer)
@@ -123,10 +123,9 @@ def show(policy: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.argument("policy")
 @click.option("--note", help="Why, for those who read the versions.")
 @json_option
-@runtime_file_option
-def delete(policy: str, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def delete(client: ApiClient, policy: str, note: str | None, as_json: bool) -> None:
     """Delete a policy; its versions stay, and restore brings it back."""
-    client = ApiClient(find_target(runtime_file))
     policy_id = policy_id_of(client, policy)
     answer = client.send(operations.delete_policy, policy_id, change_note=note)
     if as_json:

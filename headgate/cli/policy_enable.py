@@ -1,14 +1,14 @@
 """``headgate policy enable``: the content policies of a profile, all at once."""
 
-from pathlib import Path
 from typing import Final, cast
 
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.nlp_policies import all_policies, body_of_template
 from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client import operations
 from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyChange, TemplateAnswer
 from headgate.kernel.errors import NotFoundError
@@ -17,11 +17,10 @@ from headgate.kernel.errors import NotFoundError
 @click.command()
 @click.argument("profile")
 @json_option
-@runtime_file_option
-def enable(profile: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def enable(client: ApiClient, profile: str, as_json: bool) -> None:
     """Enable the content policies of PROFILE, balanced or strict: create those that are missing. Run again, it changes
     nothing; a policy that you changed keeps your changes."""
-    client = ApiClient(find_target(runtime_file))
     existing = {one["name"]: one for one in all_policies(client)}
     done = [_enabled(client, one, existing.get(one["name"])) for one in _templates_of(client, profile)]
     if as_json:

@@ -7,6 +7,7 @@ import click
 
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
@@ -62,10 +63,9 @@ def update(
 @click.argument("policy")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def versions(policy: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def versions(client: ApiClient, policy: str, limit: int, as_json: bool) -> None:
     """List the versions of a policy, newest first; of a deleted one too, by its id."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.list_policy_versions, policy_id_of(client, policy), limit=limit)
     if as_json:
         show_json(answer)
@@ -116,10 +116,9 @@ def diff(
 @click.command()
 @click.argument("policy")
 @json_option
-@runtime_file_option
-def index(policy: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def index(client: ApiClient, policy: str, as_json: bool) -> None:
     """Show about which calls a policy is asked, as the index derived it from its text."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_policy_index, policy_id_of(client, policy))
     if as_json:
         show_json(answer)

@@ -11,10 +11,11 @@ import click
 
 from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient, ApiError
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import REPORT, id_of
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
-from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
+from headgate.cli.target import json_option, result_option
 from headgate.client import operations
 from headgate.client.types import NewReport, ReportAnswer
 from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Section
@@ -46,8 +47,9 @@ def reports() -> None:
 @_output_option
 @click.option("--no-wait", is_flag=True, help="Ask for it and come back.")
 @json_option
-@runtime_file_option
+@client_option
 def create(
+    client: ApiClient,
     report_type: str,
     form: str,
     start_date: str | None,
@@ -57,10 +59,8 @@ def create(
     output: Path | None,
     no_wait: bool,
     as_json: bool,
-    runtime_file: Path | None,
 ) -> None:
     """Make a report and write it here. TYPE is compliance, activity, approvals, policy_changes or access."""
-    client = ApiClient(find_target(runtime_file))
     body = {
         "type": report_type, "format": form, "start_date": start_date, "end_date": end_date,
         "include": list(include) or None, "checkpoint_size": checkpoint,
@@ -88,12 +88,10 @@ def create(
 @click.option("--status", type=click.Choice([one.value for one in ReportStatus]))
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(report_type: str | None, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, report_type: str | None, status: str | None, limit: int, as_json: bool) -> None:
     """List reports, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(
-        operations.list_audit_reports, type=report_type, status=status, limit=limit
-    )
+    answer = client.send(operations.list_audit_reports, type=report_type, status=status, limit=limit)
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -114,10 +112,9 @@ def list_all(report_type: str | None, status: str | None, limit: int, as_json: b
 @reports.command()
 @click.argument("report_id")
 @json_option
-@runtime_file_option
-def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, report_id: str, as_json: bool) -> None:
     """Show how far a report has got, and what it rests on."""
-    client = ApiClient(find_target(runtime_file))
     report = client.send(operations.get_audit_report, id_of(client, REPORT, report_id))
     if as_json:
         show_json(report)
@@ -141,10 +138,9 @@ def show(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @click.argument("report_id")
 @_output_option
 @result_option
-@runtime_file_option
-def download(report_id: str, output: Path | None, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def download(client: ApiClient, report_id: str, output: Path | None, as_json: bool) -> None:
     """Write a report that is ready, after waiting for one that is being made."""
-    client = ApiClient(find_target(runtime_file))
     report = _waited(client, client.send(operations.get_audit_report, id_of(client, REPORT, report_id)))
     if report["status"] == "failed":
         raise ApiError(f"the report failed: {report['error']}")
@@ -158,10 +154,9 @@ def download(report_id: str, output: Path | None, as_json: bool, runtime_file: P
 @reports.command()
 @click.argument("report_id")
 @json_option
-@runtime_file_option
-def delete(report_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def delete(client: ApiClient, report_id: str, as_json: bool) -> None:
     """Delete a report with its file; that it was there stays on record."""
-    client = ApiClient(find_target(runtime_file))
     report_id = id_of(client, REPORT, report_id)
     answer = client.send(operations.delete_audit_report, report_id)
     if as_json:

@@ -9,6 +9,7 @@ import click
 from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import ACTION, HOLD, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -23,10 +24,10 @@ def retention() -> None:
 
 @retention.command()
 @json_option
-@runtime_file_option
-def show(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, as_json: bool) -> None:
     """Print after how many days bodies are encrypted, and dropped."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_retention)
+    answer = client.send(operations.get_settings_retention)
     if as_json:
         show_json(answer)
     else:
@@ -43,10 +44,9 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
     help="Drop bodies, captures or reports; never: keep them.",
 )
 @json_option
-@runtime_file_option
-def set_policy(encrypt_after: str | None, drops: tuple[str, ...], as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def set_policy(client: ApiClient, encrypt_after: str | None, drops: tuple[str, ...], as_json: bool) -> None:
     """Change what is named; the rest stays as it is."""
-    client = ApiClient(find_target(runtime_file))
     policy = client.send(operations.get_settings_retention)
     if encrypt_after is not None:
         policy["encrypt_after_days"] = _days(encrypt_after)
@@ -65,10 +65,9 @@ def set_policy(encrypt_after: str | None, drops: tuple[str, ...], as_json: bool,
 @retention.command()
 @click.option("--all", "everything", is_flag=True, help="Those that were lifted as well.")
 @json_option
-@runtime_file_option
-def holds(everything: bool, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def holds(client: ApiClient, everything: bool, as_json: bool) -> None:
     """List legal holds, the newest first."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_retention_holds, in_force=not everything)
     if as_json:
         show_json(answer)
@@ -112,10 +111,9 @@ def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runt
 @click.argument("hold_id")
 @click.option("--reason", required=True, help="Why it may go; not the reason for which it was placed.")
 @json_option
-@runtime_file_option
-def lift(hold_id: str, reason: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def lift(client: ApiClient, hold_id: str, reason: str, as_json: bool) -> None:
     """Lift a legal hold."""
-    client = ApiClient(find_target(runtime_file))
     lifted = client.send(operations.lift_retention_hold, id_of(client, HOLD, hold_id), {"reason": reason})
     if as_json:
         show_json(lifted)

@@ -1,13 +1,13 @@
 """``headgate siem``: where recorded events are streamed to."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client import operations
 from headgate.client.types import StreamAnswer, StreamsAnswer
 from headgate.kernel.errors import NotFoundError
@@ -20,10 +20,10 @@ def siem() -> None:
 
 @siem.command("list")
 @json_option
-@runtime_file_option
-def list_all(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, as_json: bool) -> None:
     """List the destinations, and how far each is."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.get_settings_siem)
+    answer = client.send(operations.get_settings_siem)
     if as_json:
         show_json(answer)
     elif not answer["destinations"]:
@@ -46,19 +46,12 @@ def list_all(as_json: bool, runtime_file: Path | None) -> None:
 @click.option("--from-beginning", is_flag=True, help="A new destination gets everything that was ever recorded.")
 @click.option("--off", is_flag=True, help="Keep it, and send nothing.")
 @json_option
-@runtime_file_option
+@client_option
 def set_destination(
-    name: str,
-    address: str,
-    authorization_file: Any,
-    from_beginning: bool,
-    off: bool,
-    as_json: bool,
-    runtime_file: Path | None,
+    client: ApiClient, name: str, address: str, authorization_file: Any, from_beginning: bool, off: bool, as_json: bool
 ) -> None:
     """Make or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
     which is a file below HEADGATE_SIEM_FOLDER of the workers."""
-    client = ApiClient(find_target(runtime_file))
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     entry: dict[str, object] = {"address": address, "enabled": not off}
@@ -75,10 +68,9 @@ def set_destination(
 @siem.command()
 @click.argument("name")
 @json_option
-@runtime_file_option
-def remove(name: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def remove(client: ApiClient, name: str, as_json: bool) -> None:
     """Stream to NAME no more, and forget how far it was."""
-    client = ApiClient(find_target(runtime_file))
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:

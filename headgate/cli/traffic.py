@@ -10,6 +10,7 @@ import click
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import EXCHANGE, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
@@ -73,10 +74,9 @@ def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | 
 @click.argument("exchange_id")
 @click.option("--view", default="auto", show_default=True, help="How bodies are shown: auto, json, raw, none, …")
 @json_option
-@runtime_file_option
-def show(exchange_id: str, view: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def show(client: ApiClient, exchange_id: str, view: str, as_json: bool) -> None:
     """Show one exchange, heads and bodies; that you have read it is recorded."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_exchange, id_of(client, EXCHANGE, exchange_id), view=view)
     if as_json:
         show_json(answer)
@@ -174,10 +174,9 @@ def export(
 @click.argument("left")
 @click.argument("right")
 @json_option
-@runtime_file_option
-def diff(left: str, right: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def diff(client: ApiClient, left: str, right: str, as_json: bool) -> None:
     """Show what differs between two exchanges."""
-    client = ApiClient(find_target(runtime_file))
     left, right = (id_of(client, EXCHANGE, one) for one in (left, right))
     answer = client.send(operations.compare_exchanges, left=left, right=right)
     if as_json:
@@ -199,10 +198,9 @@ def diff(left: str, right: str, as_json: bool, runtime_file: Path | None) -> Non
 @click.argument("agent")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 200))
 @json_option
-@runtime_file_option
-def timeline(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def timeline(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
     """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_traffic_timeline, agent_id=agent_id_of(client, agent), limit=limit)
     if as_json:
         show_json(answer)

@@ -1,13 +1,12 @@
 """``headgate users``: the people of an organization, who may come in, where they are signed in, and locked codes."""
 
-from pathlib import Path
-
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.named_id import USER, id_of
 from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import find_target, json_option, runtime_file_option
+from headgate.cli.target import json_option
 from headgate.client import operations
 from headgate.client.types import StandingAnswer
 
@@ -20,10 +19,10 @@ def users() -> None:
 @users.command("list")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
-@runtime_file_option
-def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
     """List the people who have signed in, in the order of their first time."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_users, limit=limit)
+    answer = client.send(operations.list_users, limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -46,30 +45,27 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @users.command()
 @click.argument("user_id")
 @json_option
-@runtime_file_option
-def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def deactivate(client: ApiClient, user_id: str, as_json: bool) -> None:
     """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
-    client = ApiClient(find_target(runtime_file))
     _standing(client.send(operations.deactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
 
 @users.command()
 @click.argument("user_id")
 @json_option
-@runtime_file_option
-def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def reactivate(client: ApiClient, user_id: str, as_json: bool) -> None:
     """Reactivate a user."""
-    client = ApiClient(find_target(runtime_file))
     _standing(client.send(operations.reactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
 
 @users.command()
 @click.argument("user_id")
 @json_option
-@runtime_file_option
-def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def sessions(client: ApiClient, user_id: str, as_json: bool) -> None:
     """List the browsers in which a person is signed in."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_user_sessions, id_of(client, USER, user_id))
     if as_json:
         show_json(answer)
@@ -93,10 +89,9 @@ def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @users.command("sign-out")
 @click.argument("user_id")
 @json_option
-@runtime_file_option
-def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def sign_out(client: ApiClient, user_id: str, as_json: bool) -> None:
     """End every session of a person, and every token that they have."""
-    client = ApiClient(find_target(runtime_file))
     user_id = id_of(client, USER, user_id)
     answer = client.send(operations.delete_user_sessions, user_id)
     if as_json:
@@ -108,10 +103,9 @@ def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @users.command()
 @click.argument("user_id")
 @json_option
-@runtime_file_option
-def unlock(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def unlock(client: ApiClient, user_id: str, as_json: bool) -> None:
     """Unlock a user who entered too many wrong codes of a second factor."""
-    client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.unlock_user, id_of(client, USER, user_id))
     if as_json:
         show_json(answer)

@@ -6,6 +6,7 @@ from typing import Any, cast
 import click
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.client_option import client_option
 from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.named_id import WEBHOOK, WEBHOOK_DELIVERY, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -26,10 +27,10 @@ def webhooks() -> None:
 
 @webhooks.command("list")
 @json_option
-@runtime_file_option
-def list_all(as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def list_all(client: ApiClient, as_json: bool) -> None:
     """List the endpoints, newest first."""
-    answer = ApiClient(find_target(runtime_file)).send(operations.list_webhooks, limit=200)
+    answer = client.send(operations.list_webhooks, limit=200)
     if as_json:
         show_json(answer)
     elif not answer["data"]:
@@ -70,10 +71,9 @@ def create(
 @click.argument("endpoint_id")
 @click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
 @json_option
-@runtime_file_option
-def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def test(client: ApiClient, endpoint_id: str, wait: int, as_json: bool) -> None:
     """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
-    client = ApiClient(find_target(runtime_file))
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     delivery = client.send(operations.test_webhook, endpoint_id)
     follow_test(
@@ -89,10 +89,9 @@ def test(endpoint_id: str, wait: int, as_json: bool, runtime_file: Path | None) 
 @click.option("--status", type=click.Choice(["pending", "delivered", "parked", "cancelled"]))
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
-@runtime_file_option
-def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def deliveries(client: ApiClient, endpoint_id: str, status: str | None, limit: int, as_json: bool) -> None:
     """List what was sent to an endpoint, newest first, with the last attempt of each."""
-    client = ApiClient(find_target(runtime_file))
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.list_webhook_deliveries, endpoint_id, status=status, limit=limit)
     if as_json:
@@ -113,10 +112,9 @@ def deliveries(endpoint_id: str, status: str | None, limit: int, as_json: bool, 
 @click.argument("endpoint_id")
 @click.argument("delivery_id")
 @json_option
-@runtime_file_option
-def redeliver(endpoint_id: str, delivery_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def redeliver(client: ApiClient, endpoint_id: str, delivery_id: str, as_json: bool) -> None:
     """Send a message once more, under the same id."""
-    client = ApiClient(find_target(runtime_file))
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     delivery_id = id_of(client, WEBHOOK_DELIVERY, delivery_id, endpoint_id)
     delivery = client.send(operations.redeliver_webhook_delivery, endpoint_id, delivery_id)
@@ -147,10 +145,9 @@ def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @webhooks.command()
 @click.argument("endpoint_id")
 @json_option
-@runtime_file_option
-def delete(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def delete(client: ApiClient, endpoint_id: str, as_json: bool) -> None:
     """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
-    client = ApiClient(find_target(runtime_file))
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.delete_webhook, endpoint_id)
     if as_json:
@@ -169,10 +166,9 @@ def delete(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
     help="Seconds for which the old secret signs, too; 0: not any more.",
 )
 @json_option
-@runtime_file_option
-def rotate_secret(endpoint_id: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
+@client_option
+def rotate_secret(client: ApiClient, endpoint_id: str, overlap: int, as_json: bool) -> None:
     """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
-    client = ApiClient(find_target(runtime_file))
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.rotate_webhook_secret, endpoint_id, {"overlap_seconds": overlap})
     if as_json:

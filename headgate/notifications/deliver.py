@@ -21,7 +21,7 @@ from headgate.notifications.links import Link, sign
 from headgate.notifications.mail_invitation import forget_address, waiting_address
 from headgate.notifications.message import Message, message_of
 from headgate.notifications.model import Channel, ChannelKind
-from headgate.notifications.recipient import user_behind
+from headgate.notifications.recipient import users_behind
 from headgate.notifications.service import DIGEST, NOTIFY, link_key, load_secrets, load_settings, new_delivery
 from headgate.notifications.slack import blocks
 from headgate.notifications.slack_api import SlackApi, SlackError
@@ -121,7 +121,9 @@ class ChannelTarget:
         key = await link_key(connection, delivery.org_id, self.vault)
         if key is None:
             return None
-        user_id = await user_behind(connection, delivery.org_id, channel)
+        user_id = None
+        if channel.recipient is not None:
+            user_id = (await users_behind(connection, delivery.org_id, [channel.recipient])).get(channel.recipient)
         link = Link(delivery.org_id, delivery.subject_id, channel.name, user_id, self.clock() + lifetime)
         return f"{self.public_api_url}/links/{sign(link, key)}"
 

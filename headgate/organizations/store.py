@@ -164,6 +164,16 @@ async def find_users_by_email(connection: Connection, org_id: str, email: str) -
     return [_user(row) for row in await cursor.fetchall()]
 
 
+async def users_of_emails(connection: Connection, org_id: str, emails: Iterable[str]) -> dict[str, list[str]]:
+    """The identifiers of the users with each of these addresses, without those that nobody has."""
+    cursor = await connection.execute(
+        "SELECT w.email, array_agg(u.user_id ORDER BY u.user_id) AS user_ids FROM unnest(%s::text[]) AS w(email)"
+        " JOIN users u ON lower(u.email) = lower(w.email) WHERE u.org_id = %s GROUP BY w.email",
+        [list(emails), org_id],
+    )
+    return {row["email"]: row["user_ids"] async for row in cursor}
+
+
 async def set_deactivated(connection: Connection, org_id: str, user_id: str, at: datetime | None) -> None:
     """From ``at`` the person is shut out; None: let in again."""
     await connection.execute(

@@ -1,6 +1,7 @@
 """All SQL of a policy's versions: rows are added and read, never changed (no role has the right)."""
 
 import json
+from collections.abc import Collection
 
 from psycopg import sql
 from psycopg.rows import DictRow
@@ -35,14 +36,23 @@ async def insert_version(connection: Connection, org_id: str, version: PolicyVer
 
 async def get_version(connection: Connection, org_id: str, policy_id: str, version: int) -> PolicyVersion:
     """Also of a deleted policy. Raises NotFoundError."""
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM {_FROM} WHERE v.org_id = %s AND v.policy_id = %s AND v.version = %s",  # noqa: S608 - constants of this file
-        [org_id, policy_id, version],
-    )
-    row = await cursor.fetchone()
-    if row is None:
+    found = (await find_versions(connection, org_id, [(policy_id, version)])).get((policy_id, version))
+    if found is None:
         raise NotFoundError(f"policy {policy_id} has no version {version}")
-    return _version(row)
+    return found
+
+
+async def find_versions(
+    connection: Connection, org_id: str, wanted: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], PolicyVersion]:
+    """By policy and version, those that there are; also of deleted policies."""
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM {_FROM} WHERE v.org_id = %s"  # noqa: S608 - constants of this file
+        " AND (v.policy_id, v.version) IN (SELECT * FROM unnest(%s::text[], %s::integer[]))",
+        [org_id, [policy_id for policy_id, _ in wanted], [version for _, version in wanted]],
+    )
+    found = [_version(row) for row in await cursor.fetchall()]
+    return {(one.policy.policy_id, one.policy.version): one for one in found}
 
 
 async def author_of(connection: Connection, org_id: str, policy_id: str, version: int) -> str | None:

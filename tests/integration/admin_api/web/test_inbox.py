@@ -67,7 +67,7 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
     person = gate.person()
     refused = [
         ({"decision": "deny"}, 400, "reason"),
-        ({"decision": "shrug", "reason": "mine"}, 400, "choose approve or deny"),
+        ({"decision": "shrug", "reason": "mine"}, 400, "none of its buttons"),
         ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "not JSON"),
         ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "max_uses"),
         ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),

@@ -92,6 +92,7 @@ async def test_rules_are_added_changed_and_removed(gate) -> None:
     listed = (await person.get(_PATH)).text
     assert "08:00 Europe/Berlin" in listed and "&lt;script&gt;" in listed
     assert "<script>\n" not in (await person.get(f"{_PATH}/rules/1")).text
+    assert (await person.get(f"{_PATH}/rules/00000100")).status_code == 404
     changed = {"act": "save", "version": "3", "channels": ["security"], "events": ["approval.denied"]}
     assert (await person.post(f"{_PATH}/rules/1", data=changed)).status_code == 303
     assert (await _kept(person))["routes"] == [{"channels": ["security"], "events": ["approval.denied"]}]

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from admin_api.errors import JSON
 from admin_api.identifiers import PolicyId
+from admin_api.pages import see_other
 from admin_api.pagination import MAX_OFFSET
 from admin_api.policies.check_routes import check
 from admin_api.policies.routes import delete, get, replace, update
@@ -15,13 +16,13 @@ from admin_api.policies.schemas import PolicyChange, PolicyDetailAnswer, PolicyR
 from admin_api.policies.version_routes import get as get_version
 from admin_api.policies.version_routes import restore
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.form import Form, checked, form_of
+from admin_api.web.form import Form, checked, form_of, no_such_button, whole_number
 from admin_api.web.page_route import PageRoute
-from admin_api.web.policy_draft import Draft, body_to_check, draft_from, draft_of, values_of, whole_number
+from admin_api.web.policy_draft import Draft, body_to_check, draft_from, draft_of, values_of
 from admin_api.web.policy_page import edit_page
 from admin_api.web.policy_try import TRIES, said_of, tried
 from admin_api.web.replay import effect_while_typing
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -39,7 +40,7 @@ async def check_while_typing(api: CurrentApi) -> Response:
     try:
         if form.text("effect"):
             effect = await effect_while_typing(
-                api, form.optional("policy_id"), draft.rego_policy, whole_number(draft.priority)
+                api, form.optional("policy_id"), draft.rego_policy, whole_number(draft.priority, "priority")
             )
             return Response(json.dumps({"effect": effect}), media_type=JSON)
         await api.call(check, body_to_check(form.optional("policy_id"), draft), api.principal, api.dependencies)
@@ -76,7 +77,7 @@ async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
         if act != "save":
             return await edit_page(api, policy_id, draft_of(await _in_force(api, policy_id)), said_of(error))
         return await edit_page(api, policy_id, draft, said_of(error))
-    return Response(status_code=303, headers={"Location": _PATH if act == "delete" else f"/policies/{policy_id}"})
+    return see_other(_PATH if act == "delete" else f"/policies/{policy_id}")
 
 
 async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> None:
@@ -86,17 +87,17 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
             body = checked(PolicyReplacement, values_of(draft) | {"enabled": draft.enabled})
             await api.call(replace, policy_id, body, Response(), principal, dependencies)
         case "enable" | "disable":
-            version = whole_number(form.text("version"))
+            version = form.whole_number("version")
             changed = checked(PolicyChange, {"enabled": act == "enable", "version": version})
             await api.call(update, policy_id, changed, Response(), principal, dependencies)
         case "restore":
-            restored = checked(Restoration, {"version": whole_number(form.text("restore_version"))})
-            read_at = f'"{whole_number(form.text("version"))}"'
+            restored = checked(Restoration, {"version": form.whole_number("restore_version")})
+            read_at = f'"{form.whole_number("version")}"'
             await api.call(restore, policy_id, restored, Response(), principal, dependencies, read_at)
         case "delete":
-            await api.call(delete, policy_id, principal, dependencies, version=whole_number(form.text("version")))
+            await api.call(delete, policy_id, principal, dependencies, version=form.whole_number("version"))
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise no_such_button(other)
 
 
 async def _in_force(api: Api, policy_id: str) -> PolicyDetailAnswer:
