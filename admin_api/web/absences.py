@@ -62,7 +62,7 @@ def _utc(form: Form, name: str) -> datetime | None:
         return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError as error:
         raise ValidationError(
-            f"{name}: expected a date and a time, such as 2026-12-24T18:00",
+            f"{name}: expected a date and time, for example 2026-12-24T18:00",
             details={"field": name, "reason": "not a time"},
         ) from error
 

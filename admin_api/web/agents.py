@@ -102,7 +102,7 @@ async def _act(api: Api, agent_id: str, form: Form) -> IssuedKeyAnswer | None:
         case "revoke-key":
             await api.call(revoke_key, agent_id, form.text("key_id"), principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     return None
 
 

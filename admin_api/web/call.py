@@ -85,11 +85,11 @@ def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
     """What happened, in the order of time."""
     decided = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
     kind, word = decided.get(answer.decision.decision, ("failed", answer.decision.decision))
-    found = [Moment(answer.created_at, f"Submitted, and decided: {word}", kind, answer.decision.reason)]
+    found = [Moment(answer.created_at, f"Submitted. Decision: {word}", kind, answer.decision.reason)]
     approval, execution = answer.approval, answer.execution
     if approval is not None and approval.decided_at is not None:
         was_approved = approval.status == "approved"
-        who = approval.approver or approval.approver_id or "the clock"
+        who = approval.approver or approval.approver_id or "timeout"
         word = f"{'Approved' if was_approved else approval.status.capitalize()} by {who}"
         found.append(Moment(approval.decided_at, word, "allowed" if was_approved else "denied", approval.comment))
     if execution is not None:
@@ -105,19 +105,19 @@ def advice_of(answer: ActionDetailAnswer) -> str | None:
     """What the agent's owner can do about a call that did not go through; None: it did, or it still may."""
     approval = answer.approval
     if answer.status == "pending_approval":
-        return "A person has to approve it. Ask an approver; the agent sends the same call again after the approval."
+        return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
     if approval is not None and approval.status == "denied":
-        return "A person denied it. Follow the reason, or talk to that person. The same call opens a new request."
+        return "A reviewer denied the call. Read the reason or ask the reviewer. A retry opens a new request."
     if approval is not None and approval.status == "expired":
-        return "Nobody decided in time. The agent can send the same call again, which opens a new request."
+        return "No reviewer decided in time. A retry opens a new request."
     if answer.status == "denied":
         if answer.decision.policy_id is not None:
             name = next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
             rule = f"The policy “{name}”" if name else "A policy"
-            return f"{rule} denies it. Change the call, or ask an administrator to change the policy."
-        return "No policy allows it, or a stop or the list of destinations refuses it. Ask an administrator."
+            return f"{rule} denies the call. Change the call, or ask an administrator to change the policy."
+        return "No policy allows the call, or a stop or the destination list refuses it. Ask an administrator."
     if answer.status == "failed":
-        return "It was allowed, and failed on its way or at its destination. The error names the cause."
+        return "The call was allowed but failed in transit or at its destination. The error names the cause."
     return None
 
 

@@ -24,9 +24,9 @@ _RULE: Final[JsonObject] = {
     "properties": {
         "capture": {
             "enum": [level.value for level in reversed(CaptureLevel)],
-            "description": "bodies: requests and answers in full; heads: without bodies; off: nothing.",
+            "description": "bodies: complete requests and responses. heads: without bodies. off: nothing.",
         },
-        "hosts": {"type": "array", "items": _TEXTS, "description": "A name, or *.name. Empty: all."},
+        "hosts": {"type": "array", "items": _TEXTS, "description": "Host names, or *.name. Empty: all."},
         "tools": {"type": "array", "items": _TEXTS, "description": "Empty: all."},
         "operations": {"type": "array", "items": _TEXTS, "description": "Empty: all."},
         "agents": {"type": "array", "items": _TEXTS, "description": "IDs (agt_…). Empty: all."},
@@ -38,7 +38,7 @@ _LIMIT: Final[JsonObject] = {
             "type": "integer",
             "minimum": 1,
             "maximum": BODY_LIMIT_MOST_BYTES,
-            "description": "How much of each body is kept.",
+            "description": "Maximum number of bytes that Headgate keeps of each body.",
         }
     }
 }
@@ -67,7 +67,7 @@ async def change(api: CurrentApi) -> Response:
             case "limit":
                 document |= document_of(_LIMIT, form)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
         await api.call(set_captures, api.sending(document), form.optional("version"))
     except HeadgateError as error:
         return await _page(api, form, error)
@@ -88,7 +88,7 @@ def _rules(document: JsonObject) -> list[JsonValue]:
 def _place(rules: list[JsonValue], form: Form) -> int:
     number = form.text("number")
     if not number.isdecimal() or not 1 <= int(number[:6]) <= len(rules):
-        raise ValidationError(f"There is no rule {number[:16]!r}.", details={"field": "number"})
+        raise ValidationError(f"No rule {number[:16]!r}.", details={"field": "number"})
     return int(number) - 1
 
 

@@ -63,7 +63,7 @@ async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
                 await api.call(delete, connection_id, principal, dependencies)
                 return back_to(_PATH)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except NotFoundError:
         raise
     except HeadgateError as error:

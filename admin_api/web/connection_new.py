@@ -64,34 +64,36 @@ def _schema(**properties: JsonObject) -> JsonObject:
     return {"properties": {**properties}}
 
 
-_HOSTS: Final = _lines("Exact hosts, such as api.example.com. The credential goes nowhere else.")
+_HOSTS: Final = _lines("Exact host names, such as api.example.com. Headgate sends the credential only to these hosts.")
 _OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
+    client_id=_text("The client ID of the application that you registered on the platform."),
+    client_secret=_secret("The client secret of the application. Empty for a public client."),
+    scopes=_lines("The scopes that the application requests."),
     hosts=_HOSTS,
 )
 _OWN_OAUTH: Final = _schema(
-    client_id=_text("Of the application that you registered at the platform."),
-    client_secret=_secret("Of the same application. Empty for a public client."),
-    scopes=_lines("What the application may do."),
+    client_id=_text("The client ID of the application that you registered on the platform."),
+    client_secret=_secret("The client secret of the application. Empty for a public client."),
+    scopes=_lines("The scopes that the application requests."),
     hosts=_HOSTS,
-    authorization_url=_text("Of the authorization server.", "https://login.example.com/authorize"),
-    token_url=_text("Of the authorization server.", "https://login.example.com/token"),
+    authorization_url=_text("The authorization endpoint.", "https://login.example.com/authorize"),
+    token_url=_text("The token endpoint.", "https://login.example.com/token"),
 )
 _KEY: Final = _schema(
-    kind={"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …; api_key: a header."},
-    header=_text("For api_key. Empty: X-API-Key.", "X-API-Key"),
+    kind={"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …. api_key: a header."},
+    header=_text("The header name for api_key. Empty: X-API-Key.", "X-API-Key"),
     hosts=_HOSTS,
-    secret=_secret("At least eight characters."),
+    secret=_secret("At least 8 characters."),
 )
 _BLUESKY: Final = _schema(
     identifier=_text("", "robot.bsky.social"),
-    app_password=_secret("Made in the account's settings. Never the account's own password."),
+    app_password=_secret("Create it in the account settings. Do not use the account password."),
     service=_text("Empty: https://bsky.social", "https://bsky.social"),
 )
 _MASTODON: Final = _schema(instance=_text("", "mastodon.social"))
-_MASTODON_TOKEN: Final = _schema(instance=_text("", "mastodon.social"), access_token=_secret("Of an application."))
+_MASTODON_TOKEN: Final = _schema(
+    instance=_text("", "mastodon.social"), access_token=_secret("An application's access token.")
+)
 
 
 @router.get("/connections/new", response_class=Response)
@@ -109,7 +111,7 @@ async def connect(api: CurrentApi) -> Response:
     platform = await _platform(api, form.text("platform"))
     way = form.text("way")
     if way not in _ways(platform):
-        raise ValidationError(f"{platform.title} is not connected by {way[:32]!r}.")
+        raise ValidationError(f"{platform.title} does not support the method {way[:32]!r}.")
     try:
         made = await _make(api, platform, way, form)
     except HeadgateError as error:
@@ -179,7 +181,7 @@ def _ways(platform: ConnectionPlatformAnswer) -> dict[str, Way]:
 async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
     found = next((one for one in (await api.call(list_platforms)).data if one.name == name), None)
     if found is None:
-        raise NotFoundError(f"There is no platform {name[:64]!r}. Open /connections/new for the list.")
+        raise NotFoundError(f"Unknown platform {name[:64]!r}. /connections/new lists the platforms.")
     return found
 
 

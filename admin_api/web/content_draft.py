@@ -89,7 +89,7 @@ def body_of_draft(draft: ContentDraft) -> dict[str, object]:
     try:
         threshold = float(draft.threshold)
     except ValueError as error:
-        raise ValidationError("threshold: a number from 0 to 1 is required", details={"field": "threshold"}) from error
+        raise ValidationError("threshold: enter a number from 0 to 1", details={"field": "threshold"}) from error
     return {
         "name": draft.name,
         "type": draft.type,

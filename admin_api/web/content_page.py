@@ -15,7 +15,7 @@ from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError
 from headgate.nlp_policies.model import EMBEDDED, ONNX
 
-_LOCAL: Final = ((EMBEDDED, "Detectors of Headgate"), (ONNX, "Local classifier (ONNX)"))
+_LOCAL: Final = ((EMBEDDED, "Headgate's detectors"), (ONNX, "Local classifier (ONNX)"))
 
 
 async def content_page(

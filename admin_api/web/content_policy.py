@@ -55,7 +55,7 @@ async def _act(api: Api, policy_id: str, form: Form, draft: ContentDraft) -> Non
         case "delete":
             await api.call(delete, policy_id, api.principal, api.dependencies, version=version)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
 
 
 async def _tried(api: Api, policy: NlpPolicyAnswer, content: str) -> Response:

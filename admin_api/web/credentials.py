@@ -34,7 +34,7 @@ async def change(api: CurrentApi) -> Response:
             case "forget":
                 value = None
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
         document: JsonObject = {"credentials": {form.text("name"): value}}
         await api.call(set_credentials, api.sending(document), api.dependencies)
     except HeadgateError as error:

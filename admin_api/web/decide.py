@@ -43,7 +43,7 @@ async def decide_several(api: CurrentApi) -> Response:
     if not failed:
         return Response(status_code=303, headers={"Location": "/inbox"})
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
-    message = f"{answer.voted} decided, {answer.failed} not. {said}"
+    message = f"{answer.voted} requests decided, {answer.failed} failed. {said}"
     return await inbox_page(api, InboxFilter(), message=message, status=409)
 
 
@@ -81,7 +81,7 @@ async def _act(api: Api, approval_id: str, form: Form) -> None:
             await api.call(escalate, approval_id, principal, dependencies, why)
         case other:
             raise ValidationError(
-                f"The form says {other[:32]!r}: choose approve or deny.", details={"field": "decision"}
+                f"Unknown decision {other[:32]!r}. Choose approve or deny.", details={"field": "decision"}
             )
 
 
@@ -91,7 +91,7 @@ def _params(form: Form) -> JsonValue:
         return parse_strict(form.text("params").encode())
     except ValidationError as error:
         raise ValidationError(
-            f"The edited params are not JSON: {error.message}", details={"field": "params"}
+            f"The edited params are not valid JSON: {error.message}", details={"field": "params"}
         ) from error
 
 

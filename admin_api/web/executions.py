@@ -46,7 +46,7 @@ async def executions(
     cursor: ExecutionId | None = None,
 ) -> Response:
     if view not in _VIEWS:
-        raise NotFoundError(f"There is no view {view!r}. There are {', '.join(_VIEWS)}.")
+        raise NotFoundError(f"Unknown view {view!r}. Views: {', '.join(_VIEWS)}.")
     return await _list_page(api, view, tool=tool, action_id=action_id, cursor=cursor)
 
 
@@ -55,7 +55,7 @@ async def run_all(api: CurrentApi) -> Response:
     """Everything that waits for its next attempt is due now."""
     form = await form_of(api.request)
     if form.text("act") != "process-all":
-        raise ValidationError(f"The form asks for {form.text('act')[:32]!r}, which is none of its buttons.")
+        raise ValidationError(f"Unknown action {form.text('act')[:32]!r}. Use a form button.")
     await api.call(process_all, api.principal, api.dependencies)
     return back_to(f"{_PATH}?view=queued")
 
@@ -77,7 +77,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
             case "process":
                 await api.call(process, api.principal, api.dependencies, ProcessBody(execution_id=execution_id))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except NotFoundError:
         raise
     except HeadgateError as error:

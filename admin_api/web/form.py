@@ -40,9 +40,9 @@ async def form_of(request: Request) -> Form:
     try:
         found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise ValidationError("The form cannot be read: send UTF-8 text.", details={"field": "body"}) from error
+        raise ValidationError("The form cannot be read. Send UTF-8 text.", details={"field": "body"}) from error
     if any("\0" in value for values in found.values() for value in values):
-        raise ValidationError("The form holds a NUL character, which cannot be stored.", details={"field": "body"})
+        raise ValidationError("The form contains a NUL character. Remove it.", details={"field": "body"})
     return Form({name: [one.replace("\r\n", "\n") for one in values] for name, values in found.items()})
 
 

@@ -163,5 +163,5 @@ def _by_waiting(
 def _groups(
     view: View, waits: Sequence[ListedApprovalAnswer], others: Sequence[ListedApprovalAnswer]
 ) -> list[tuple[str, Sequence[ListedApprovalAnswer]]]:
-    rest = "Decided" if view == "decided" else "Open, the agent retries later"
-    return [(title, items) for title, items in (("Agent waits", waits), (rest, others)) if items]
+    rest = "Decided" if view == "decided" else "Open: the agent retries later"
+    return [(title, items) for title, items in (("Agent is waiting", waits), (rest, others)) if items]

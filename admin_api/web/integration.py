@@ -47,7 +47,7 @@ async def change(api: CurrentApi, name: str) -> Response:
             case "redeliver":
                 await api.call(history.again, form.text("delivery_id"), api.principal, api.dependencies)
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except HeadgateError as error:
         return await _page(api, integration, form=form, error=error)
     return back_to(f"{INTEGRATIONS_PATH}/{integration}")
@@ -55,7 +55,7 @@ async def change(api: CurrentApi, name: str) -> Response:
 
 def _named(name: str) -> Integration:
     if name not in tuple(Integration):
-        raise NotFoundError(f"There is no integration {name[:64]!r}. There are {', '.join(Integration)}.")
+        raise NotFoundError(f"Unknown integration {name[:64]!r}. Integrations: {', '.join(Integration)}.")
     return Integration(name)
 
 

@@ -43,7 +43,7 @@ async def change(api: CurrentApi) -> Response:
                 found = await api.call(revoke_all_matching, leaked, api.principal, api.dependencies)
                 return await _page(api, done=f"{found.revoked} keys revoked.")
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except HeadgateError as error:
         return await _page(api, message=error.message, status=error.http_status)
     return back_to(_PATH)

@@ -57,5 +57,5 @@ async def _member(api: Api, user_id: str) -> UserAnswer:
         if found is not None:
             return found
         if len(people) < MAX_LIMIT:
-            raise NotFoundError(f"There is no member {user_id}.")
+            raise NotFoundError(f"No member {user_id}.")
         offset += MAX_LIMIT

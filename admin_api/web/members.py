@@ -70,7 +70,7 @@ async def _act(api: Api, user_id: str, form: Form) -> None:
         case "unlock":
             await api.call(unlock, user_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
 
 
 async def _page(

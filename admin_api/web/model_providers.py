@@ -66,7 +66,7 @@ def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
     name = form.text("provider")
     match form.text("act"):
         case "add" if name in document:
-            raise ConflictError(f"There is a provider {name[:64]} already. Choose another name.")
+            raise ConflictError(f"A provider named {name[:64]} already exists. Choose another name.")
         case "add":
             document[name] = _typed(form)
         case "save" | "remove" if name not in document:
@@ -76,7 +76,7 @@ def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
         case "remove":
             del document[name]
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     return document
 
 
@@ -112,7 +112,7 @@ def _price(form: Form, name: str) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError as error:
-        raise ValidationError(f"{name}: a number is required", details={"field": name}) from error
+        raise ValidationError(f"{name}: enter a number", details={"field": name}) from error
 
 
 async def _page(

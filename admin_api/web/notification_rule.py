@@ -36,27 +36,27 @@ def _schema(channels: list[str]) -> JsonObject:
             "events": {
                 "type": "array",
                 "items": {"enum": list[JsonValue](NOTIFIED_EVENTS)},
-                "description": "none marked: those that need a person's action",
+                "description": "none selected: the events that need a person's action",
             },
             "risk_levels": {
                 "type": "array",
                 "items": {"enum": [level.value for level in RiskLevel]},
-                "description": "none marked: all",
+                "description": "none selected: all",
             },
-            "tools": {"type": "array", "items": texts, "description": "With * as a wildcard; empty: all."},
-            "agents": {"type": "array", "items": texts, "description": "IDs or names; empty: all."},
-            "assignees": {"type": "array", "items": texts, "description": "People or groups; empty: all."},
+            "tools": {"type": "array", "items": texts, "description": "* is a wildcard. Empty: all."},
+            "agents": {"type": "array", "items": texts, "description": "IDs or names. Empty: all."},
+            "assignees": {"type": "array", "items": texts, "description": "People or groups. Empty: all."},
             "from": {"type": "string", "maxLength": 5, "examples": ["18:00"], "description": "Empty: at any hour."},
             "until": {
                 "type": "string",
                 "maxLength": 5,
                 "examples": ["08:00"],
-                "description": "May be on the next day.",
+                "description": "An earlier time than the start means the next day.",
             },
             "days": {
                 "type": "array",
                 "items": {"enum": list[JsonValue](DAYS)},
-                "description": "none marked: every day",
+                "description": "none selected: every day",
             },
             "time_zone": {
                 "type": "string",
@@ -84,7 +84,7 @@ async def change(api: CurrentApi, number: str) -> Response:
             case "delete":
                 await change_notifications(api, form, lambda now: now.routes.remove(now.routes[_there(now, number)]))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except NotFoundError:
         raise
     except HeadgateError as error:
@@ -106,7 +106,7 @@ def _put(now: NotificationDocument, number: str, form: Form) -> None:
 def _there(now: NotificationDocument, number: str) -> int:
     """The place of a rule in the list; its address counts from 1."""
     if not number.isdecimal() or not 1 <= int(number[:6]) <= len(now.routes):
-        raise NotFoundError(f"There is no rule {number[:16]}.")
+        raise NotFoundError(f"No rule {number[:16]}.")
     return int(number) - 1
 
 

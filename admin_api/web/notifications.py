@@ -31,18 +31,18 @@ _LIMITS: Final[JsonObject] = {
             "type": "integer",
             "minimum": 1,
             "maximum": 1000,
-            "description": "At most so many messages go to a channel in one window. A digest tells the rest.",
+            "description": "Maximum number of single messages to a channel in one window. A digest contains the rest.",
         },
-        "window_seconds": {"type": "integer", "minimum": 10, "maximum": 86_400, "description": "Length of a window."},
+        "window_seconds": {"type": "integer", "minimum": 10, "maximum": 86_400, "description": "Length of the window."},
         "link_seconds": {
             "type": "integer",
             "minimum": 60,
             "maximum": 86_400,
-            "description": "How long the link in a message works.",
+            "description": "Validity of the link in a message.",
         },
         "people": {
             "type": "object",
-            "description": "Slack accounts without a matching e-mail address, and whose they are.",
+            "description": "Slack accounts without a matching email address, with the id of their user.",
         },
     }
 }
@@ -66,7 +66,7 @@ async def change(api: CurrentApi) -> Response:
             case "limits":
                 await change_notifications(api, form, lambda now: _limit(now, document_of(_LIMITS, form)))
             case other:
-                raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     except HeadgateError as error:
         return await _page(api, form, error)
     return back_to(NOTIFICATIONS_PATH)

@@ -96,7 +96,7 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
         case "delete":
             await api.call(delete, policy_id, principal, dependencies, version=whole_number(form.text("version")))
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
 
 
 async def _in_force(api: Api, policy_id: str) -> PolicyDetailAnswer:

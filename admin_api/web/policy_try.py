@@ -75,5 +75,5 @@ def _cases_of(text: str) -> JsonValue:
         if any(isinstance(one, yaml.AliasToken) for one in yaml.scan(text)):
             raise ValidationError("cases: write YAML without aliases (*name).", details={"field": "cases"})
     except yaml.YAMLError as error:
-        raise ValidationError(f"cases: not acceptable YAML: {error}", details={"field": "cases"}) from error
+        raise ValidationError(f"cases: not valid YAML: {error}", details={"field": "cases"}) from error
     return parse_value(text, where="cases") or []

@@ -20,7 +20,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/settings/retention"
 _NAMES: Final = {
-    "bodies": "requests, answers and messages of calls",
+    "bodies": "requests, responses and messages of calls",
     "captures": "captured traffic",
     "reports": "reports",
 }
@@ -46,7 +46,7 @@ async def change(api: CurrentApi) -> Response:
                 done = await api.call(erase, _erasure(form), api.principal, api.dependencies)
                 return await _page(api, done=done)
             case other:
-                raise ValidationError(f"The form says {other[:32]!r}.", details={"field": "act"})
+                raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.", details={"field": "act"})
     except HeadgateError as error:
         return await _page(api, form, error=error)
 
@@ -60,7 +60,7 @@ def _policy(form: Form) -> bytes:
 def _days(form: Form, name: str) -> int | None:
     text = form.text(name)
     if text and not (text.isascii() and text.isdigit()):
-        raise ValidationError(f"{text[:32]!r} is no number of days.", details={"field": name})
+        raise ValidationError(f"{text[:32]!r} is not a number of days.", details={"field": name})
     return int(text) if text else None
 
 
@@ -105,7 +105,7 @@ def _fields(policy: Mapping[str, object], form: Form | None) -> Sequence[tuple[s
     drop = policy["drop_after_days"]
     stored = {"encrypt": policy["encrypt_after_days"], **(drop if isinstance(drop, dict) else {})}
     labels = {
-        "encrypt": "Encrypt bodies apart after",
+        "encrypt": "Encrypt bodies separately after",
         **{kind: f"Drop {_NAMES.get(kind, kind)} after" for kind in KINDS},
     }
     return [

@@ -76,7 +76,7 @@ async def _act(api: Api, webhook_id: str, form: Form) -> EndpointWithSecretAnswe
         case "delete":
             await api.call(delete, webhook_id, principal, dependencies)
         case other:
-            raise ValidationError(f"The form asks for {other[:32]!r}, which is none of its buttons.")
+            raise ValidationError(f"Unknown action {other[:32]!r}. Use a form button.")
     return None
 
 

@@ -38,7 +38,7 @@ async def test_the_list_has_the_open_requests_and_one_beside(gate) -> None:
     ("query", "status"), [("view=none", 404), ("risk=huge", 404), ("cursor=x", 404), ("unknown=1", 400)]
 )
 async def test_a_list_that_cannot_be_asked_for_is_refused_on_a_page(gate, query: str, status: int) -> None:
-    assert "This page cannot be shown" in await _page(gate, f"/inbox?{query}", status=status)
+    assert "Headgate cannot show this page" in await _page(gate, f"/inbox?{query}", status=status)
 
 
 async def test_nothing_is_cut_and_what_is_hidden_is_a_box(gate) -> None:
@@ -208,7 +208,7 @@ async def test_escalate_once_from_the_page(new_gate) -> None:
 async def test_what_the_agent_did_before(gate) -> None:
     await gate.as_agent.post("/v1/actions", json={"tool": "read", "operation": "line", "params": {}})
     approval_id = await _held(gate, text="one")
-    shown = (await _page(gate, f"/inbox/{approval_id}")).partition("What this agent did before")[2]
+    shown = (await _page(gate, f"/inbox/{approval_id}")).partition("Earlier calls of this agent")[2]
     assert "read.line" in shown
     assert "write.line" not in shown.partition("History")[0]
 
