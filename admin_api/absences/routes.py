@@ -92,7 +92,7 @@ async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: Cur
 
 def _check_person(agent_id: str | None) -> None:
     if agent_id is not None:
-        raise ForbiddenError("An agent's key cannot decide approvals, and cannot name a delegate.")
+        raise ForbiddenError("An agent key cannot decide approvals or name a delegate.")
 
 
 async def _people(connection: Connection, org_id: str, absences: Sequence[Absence]) -> Mapping[str, User]:

@@ -74,7 +74,7 @@ async def cancel(
 
 def _agent(principal: Principal) -> Actor:
     if principal.agent_id is None:
-        raise ForbiddenError("This route takes an agent's key: the action belongs to its agent.")
+        raise ForbiddenError("This route requires the key of the agent that owns the action.")
     return agent_actor(principal.agent_id, None if principal.identity is None else principal.identity.agent_name)
 
 

@@ -79,7 +79,10 @@ _ACTION_REQUEST: Final = {
     responses={
         201: {"model": SubmittedAnswer, "description": "Allowed or denied"},
         202: {"model": SubmittedAnswer, "description": "Waits for approval"},
-        200: {"model": SubmittedAnswer, "description": "The idempotency_key was used before: the original"},
+        200: {
+            "model": SubmittedAnswer,
+            "description": "The idempotency_key was used before: the original action",
+        },
     },
     openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": _ACTION_REQUEST}}}},
 )
@@ -88,7 +91,7 @@ async def submit(request: Request) -> Response:
     # A plain endpoint: the hot path, read by parse_submission rather than by FastAPI (admin_api.guarded_route).
     principal, dependencies = principal_of(request), dependencies_of(request)
     if principal.key is None or principal.identity is None or principal.agent_id is None:
-        raise ForbiddenError("Only an agent's key submits actions.")
+        raise ForbiddenError("Submitting an action requires an agent key.")
     submit_action, identity = dependencies.submit_action, principal.identity
     body = await request.body()
     submission = await submit_action.read(identity, len(body), parse_submission, body)

@@ -62,12 +62,12 @@ async def search(
     decision: Literal["allow", "deny", "require_approval"] | None = None,
     host: _Word = None,
     method: _Word = None,
-    path: Annotated[str | None, Query(max_length=256, description="A part of the path.")] = None,
-    text: Annotated[str | None, Query(max_length=256, description="A part of what the call says.")] = None,
+    path: Annotated[str | None, Query(max_length=256, description="A substring of the path.")] = None,
+    text: Annotated[str | None, Query(max_length=256, description="A substring of the call's text.")] = None,
     start_date: Annotated[InstantText | None, Query(description="Not before.")] = None,
     end_date: Annotated[InstantText | None, Query(description="Not after.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
-    cursor: Annotated[ActionId | None, Query(description="next_cursor of the page before.")] = None,
+    cursor: Annotated[ActionId | None, Query(description="next_cursor of the previous page.")] = None,
 ) -> FoundActionsAnswer:
     """Newest first. An agent's key finds its own agent's only."""
     org_id = principal.org_id

@@ -72,7 +72,7 @@ async def get(
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await find_key(connection, principal.org_id, key_id, agent_id=agent_id)
     if key is None:
-        raise NotFoundError(f"this agent has no key {key_id}")
+        raise NotFoundError(f"no key {key_id} of this agent")
     return key_answer(key, dependencies.clock())
 
 

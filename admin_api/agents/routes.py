@@ -66,7 +66,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     q: Annotated[
         StorableText | None,
-        Query(max_length=200, description="Beginnings of words of it, or of its id."),
+        Query(max_length=200, description="Prefixes of words in the name, or of the id."),
     ] = None,
     status: AgentStatus | None = None,
     tag: Annotated[StorableText | None, Query(max_length=64)] = None,
@@ -143,7 +143,7 @@ async def rotate(
 def _changed(agent: Agent, body: ChangedAgent) -> Agent:
     given = body.model_fields_set
     if "name" in given and body.name is None:
-        raise ValidationError("name: an agent has one", details={"field": "name", "reason": "must not be null"})
+        raise ValidationError("name: required for an agent", details={"field": "name", "reason": "must not be null"})
     after = agent
     if body.name is not None:
         after = replace(after, name=body.name)

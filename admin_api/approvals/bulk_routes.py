@@ -34,7 +34,7 @@ class BulkDecisionRequest(BaseModel):
     ids: list[ApprovalId] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
     identical_to: ApprovalId | None = None
     reason: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
-        default=None, description="Required to deny; a comment where it is approved."
+        default=None, description="Required to deny. A comment on an approval."
     )
 
 
@@ -73,7 +73,7 @@ async def decide_many(
 async def _wanted(body: BulkDecisionRequest, principal: Principal, dependencies: Dependencies) -> list[str]:
     """Once each. Raises ValidationError, NotFoundError."""
     if (body.ids is None) == (body.identical_to is None):
-        raise ValidationError("give ids or identical_to, one of them", details={"field": "ids"})
+        raise ValidationError("give either ids or identical_to", details={"field": "ids"})
     if body.ids is not None:
         return list(dict.fromkeys(body.ids))
     approval_id = body.identical_to or ""

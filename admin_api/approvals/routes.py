@@ -70,7 +70,9 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     policy_id: Annotated[str | None, Query(max_length=64)] = None,
     host: Annotated[str | None, Query(max_length=253, description="Only with status=pending.")] = None,
-    assignee: Annotated[str | None, Query(max_length=320, description="me, a user's id, an e-mail, group:name")] = None,
+    assignee: Annotated[
+        str | None, Query(max_length=320, description="me, a user id, an email address, group:name")
+    ] = None,
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> Page[ListedApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
@@ -258,7 +260,8 @@ async def _decide(
     if params is not None:
         if decision is not VoteDecision.APPROVE:
             raise ValidationError(
-                "only an approval changes params", details={"field": "params", "reason": "not beside a denial"}
+                "only an approval can change params",
+                details={"field": "params", "reason": "not allowed with a denial"},
             )
         edited = await dependencies.edit_approval.approve(
             principal.org_id,

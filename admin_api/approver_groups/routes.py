@@ -83,7 +83,7 @@ async def get(
     async with dependencies.database.transaction(principal.org_id) as connection:
         group = await find_group(connection, principal.org_id, name)
     if group is None:
-        raise NotFoundError(f"there is no group {name}")
+        raise NotFoundError(f"no group {name}")
     set_etag(response, group.version)
     return _answer(group)
 

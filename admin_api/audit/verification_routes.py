@@ -31,8 +31,8 @@ class BackgroundVerificationAnswer(BaseModel):
     started_by: str
     started_at: datetime
     finished_at: datetime | None
-    events: int = Field(description="How many are to be verified.")
-    verified: int = Field(description="How many have been.")
+    events: int = Field(description="Number of events to verify.")
+    verified: int = Field(description="Number of events verified so far.")
     result: VerificationAnswer | None
     failure: str | None
 

@@ -40,9 +40,7 @@ async def create(
     await apply_before_reading(dependencies.database, principal.org_id)
     now = dependencies.clock()
     if start is not None and start > now:
-        raise ValidationError(
-            "start_date is in the future: nothing can have been recorded", details={"field": "start_date"}
-        )
+        raise ValidationError("start_date is in the future", details={"field": "start_date"})
     # What is not over yet cannot be reported: the same request of tomorrow would be another report.
     end = now if end is None or end > now else end
     request = ReportRequest(body.type, body.format, sections, start, end, body.checkpoint_size)
@@ -88,14 +86,14 @@ async def get(report_id: ReportId, principal: CurrentPrincipal, dependencies: Cu
 @router.get(
     "/admin/audit/reports/{report_id}/download",
     response_class=Response,
-    responses={409: {"description": "There is no file yet, or it could not be made"}},
+    responses={409: {"description": "The file does not exist yet, or the report failed"}},
 )
 async def download(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
     """The file. That somebody took it is recorded first."""
     async with administer(principal, dependencies) as change:
         report = await get_report(change.connection, principal.org_id, report_id)
         if report.result is None:
-            raise ConflictError(f"the report is {report.status}: there is no file", details={"status": report.status})
+            raise ConflictError(f"the report is {report.status} and has no file", details={"status": report.status})
         await record_download(change, report)
     headers = {
         "Content-Disposition": f'attachment; filename="{report.file_name}"',

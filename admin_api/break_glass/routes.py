@@ -48,7 +48,7 @@ async def list_all(
     request: Annotated[ListRequest, Depends(list_request(IdPrefix.BREAK_GLASS))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    open_only: Annotated[bool, Query(alias="open", description="Those whose review is not done")] = False,
+    open_only: Annotated[bool, Query(alias="open", description="Only uses whose review is open")] = False,
 ) -> Page[GlassAnswer, CursorPagination] | Page[GlassAnswer, CamelPagination]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:

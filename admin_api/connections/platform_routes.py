@@ -62,7 +62,7 @@ async def initiate(
 
 def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
     if ConnectionKind.OAUTH2 not in platform.kinds:
-        raise invalid("platform", f"{platform.name} is not connected by OAuth consent here")
+        raise invalid("platform", f"{platform.name} does not support OAuth consent")
     bound, addresses = body.bound(), body.addresses()
     if not body.client_id:
         raise invalid("client_id", "is required: the platform issues it to registered applications")
@@ -73,7 +73,7 @@ def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
             parse_secure_url(name, value)
     hosts = platform.hosts if body.hosts is None else parse_hosts(body.hosts)
     if not hosts:
-        raise invalid("hosts", f"is required: {platform.name} has none of its own")
+        raise invalid("hosts", f"is required: {platform.name} has no default hosts")
     return ConnectionDraft(
         name=bound.name,
         platform=platform.name,
@@ -130,7 +130,7 @@ async def update_bluesky(
 ) -> ConnectionAnswer:
     """Whose calls it serves, and another app password. If-Match: only where it is still that one."""
     if body.identifier is not None and body.app_password is None:
-        raise invalid("app_password", "is required with another identifier")
+        raise invalid("app_password", "is required with a different identifier")
     updated = await dependencies.connections.bluesky.update(
         change_by(principal, dependencies),
         connection_id,

@@ -59,7 +59,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     platform: Annotated[str | None, Query(max_length=64)] = None,
     status: ConnectionStatus | None = None,
-    name: Annotated[str | None, Query(max_length=64, description="Exactly this one.")] = None,
+    name: Annotated[str | None, Query(max_length=64, description="The exact name.")] = None,
 ) -> CountedPage[ConnectionAnswer]:
     """Newest first."""
     async with dependencies.database.transaction(principal.org_id) as db:
@@ -85,7 +85,7 @@ async def create(
     """A credential that a person has: a key, a password, a certificate, or a client of its own."""
     bound, platform = body.bound(), find_platform(body.platform)
     if body.kind not in platform.kinds:
-        raise invalid("kind", f"{platform.name} takes {', '.join(one.value for one in platform.kinds)} here")
+        raise invalid("kind", f"{platform.name} accepts only {', '.join(one.value for one in platform.kinds)} here")
     draft = ConnectionDraft(
         name=bound.name,
         platform=platform.name,

@@ -122,5 +122,5 @@ async def csp_report(request: Request) -> Response:
 def _scenario(body: object) -> Scenario:
     named = body.get("scenarioId") if isinstance(body, dict) else None
     if not isinstance(named, str) or named not in _SCENARIOS:
-        raise ValidationError(f"scenarioId: one of {', '.join(_SCENARIOS)}")
+        raise ValidationError(f"scenarioId: must be one of {', '.join(_SCENARIOS)}")
     return Scenario(named)

@@ -38,7 +38,7 @@ _GRACE_SECONDS: Final = 5.0
 @router.get("/.well-known/headgate-keys")
 async def signing_keys(
     dependencies: CurrentDependencies,
-    organization: Annotated[OrganizationId, Query(description="Whose log; default: the first organization's.")] = (
+    organization: Annotated[OrganizationId, Query(description="Default: the first organization.")] = (
         DEFAULT_ORGANIZATION_ID
     ),
 ) -> KeysAnswer:
@@ -62,9 +62,9 @@ def _keys_of(dependencies: Dependencies, org_id: str) -> KeysAnswer:
 async def checkpoints(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    after: Annotated[int, Query(ge=0, le=_MAX_SIZE, description="Only those of more events.")] = 0,
+    after: Annotated[int, Query(ge=0, le=_MAX_SIZE, description="Only checkpoints with more events.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    latest: Annotated[bool, Query(description="The newest one only.")] = False,
+    latest: Annotated[bool, Query(description="Only the newest checkpoint.")] = False,
 ) -> CheckpointsAnswer:
     """By their size, the smallest first; and whether anything keeps new ones from being signed."""
     async with dependencies.database.transaction(principal.org_id) as connection:

@@ -57,7 +57,7 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=64)] = None,
     source: Annotated[Literal["proxy", "api"] | None, Query()] = None,
-    retryable: Annotated[bool, Query(description="Only what failed and can be retried: the dead letters.")] = False,
+    retryable: Annotated[bool, Query(description="Only failed executions that can be retried (dead letters).")] = False,
 ) -> Page[ExecutionItem, CursorPagination] | Page[ExecutionItem, CamelPagination]:
     """Newest first. Filtered by agent, tool, operation or source, ``total`` is exact up to 500 only."""
     wanted = ExecutionFilter(

@@ -137,8 +137,8 @@ async def approve_and_grant(
     async def also_grant(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
         if not outcome.decided:
             raise ConflictError(
-                f"{outcome.approval.required_approvals} approvals are needed, and a grant needs as many: approve, and"
-                " give it with POST /admin/grants for the others to confirm",
+                f"the grant needs {outcome.approval.required_approvals} approvals, as the request does: approve it,"
+                " then create the grant with POST /admin/grants for other approvers to confirm",
                 details={"required_approvals": outcome.approval.required_approvals},
             )
         _, about = await get_approval(change.connection, principal.org_id, approval_id)

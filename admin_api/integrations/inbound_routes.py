@@ -43,7 +43,7 @@ async def receive(request: Request) -> Response:
     try:
         integration = Integration(str(request.path_params["integration"]))
     except ValueError as error:
-        raise NotFoundError("there is no such connection") from error
+        raise NotFoundError("no such connection") from error
     return await _take(dependencies, integration, connection_id, request)
 
 

@@ -91,8 +91,8 @@ def _add(integration: Integration) -> SettingsRoutes:
         async with administer(principal, dependencies) as change:
             stored = await load_stored(change.connection, principal.org_id, integration, dependencies.vault)
             if stored is None:
-                raise NotFoundError(f"{integration} was never set: PUT {path} sets it")
-            require_members(stored.settings, "it is needed to ask the platform")
+                raise NotFoundError(f"{integration} is not configured. Configure it with PUT {path}")
+            require_members(stored.settings, "required to ask the platform")
             secrets = await load_secrets(change.connection, principal.org_id, integration, dependencies.vault)
             rules = await destination_rules(change.connection, principal.org_id)
             await change.record(EventType.SETTING_TESTED, {"name": integration.value})

@@ -61,4 +61,4 @@ def answer_description(cls: type[IntegrationSettings]) -> dict[int | str, dict[s
         if isinstance(one.get("type"), str) and one["type"] in ("string", "array", "object"):
             one["type"] = [one["type"], "null"]
     schema = {"type": "object", "properties": properties, "required": sorted(properties)}
-    return {200: {"description": "Without secrets.", "content": {"application/json": {"schema": schema}}}}
+    return {200: {"description": "Secrets are not shown.", "content": {"application/json": {"schema": schema}}}}

@@ -60,7 +60,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     kind: KeyKind | None = None,
     status: KeyStatus | None = None,
-    rotation_due: Annotated[bool, Query(description="Only those that work and are 90 days old or older.")] = False,
+    rotation_due: Annotated[bool, Query(description="Only active keys that are at least 90 days old.")] = False,
 ) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
     """Newest first, agents' keys and keys that no longer work among them."""
     wanted, now = KeyFilter(kind=kind, status=status, rotation_due=rotation_due), dependencies.clock()

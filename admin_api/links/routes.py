@@ -83,7 +83,7 @@ async def _opened(request: Request) -> Opened:
 async def _vote(dependencies: Dependencies, opened: Opened, decision: VoteDecision, reason: str | None) -> None:
     state = state_at(opened.approval, opened.now)
     if state is not ApprovalStatus.PENDING:
-        raise ConflictError(f"It is already {state.value}. Nothing was changed.")
+        raise ConflictError(f"The request is already {state.value}. Nothing was changed.")
     if opened.voter is None:
         raise ForbiddenError(opened.why_not or "This link only shows the request. It cannot decide.")
     await dependencies.decide_approval.decide(
@@ -96,8 +96,8 @@ def _read(body: bytes) -> tuple[VoteDecision, str | None]:
         fields = parse_qs(body.decode(), max_num_fields=_MOST_FIELDS)
         decision = VoteDecision(fields["decision"][0])
     except (ValueError, KeyError) as error:
-        raise NotFoundError("the form says neither approve nor deny") from error
+        raise NotFoundError("choose approve or deny") from error
     reason = "".join(fields.get("reason", [])[:1]).replace("\r\n", "\n").strip()
     if "\0" in reason:
-        raise NotFoundError("the reason holds a character that cannot be kept")
+        raise NotFoundError("the reason contains a character that cannot be stored")
     return decision, reason or None

@@ -146,7 +146,7 @@ async def delete(
     id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    version: Annotated[int | None, Query(ge=1, description="409 if it is not the newest")] = None,
     if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
     """It judges no more; its versions stay."""

@@ -27,7 +27,7 @@ async def list_all(
     channel: Annotated[str | None, Query(max_length=64)] = None,
     status: DeliveryStatus | None = None,
     event: Annotated[str | None, Query(max_length=64)] = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
+    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
 ) -> CountedPage[DeliveryAnswer]:
     """Newest first, each with every attempt."""
     org_id = principal.org_id

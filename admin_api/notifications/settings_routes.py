@@ -100,7 +100,7 @@ async def _answer(
 async def _unknown(connection: Connection, org_id: str, settings: NotificationSettings) -> list[str]:
     """Nobody decides through the links of such a channel; they would only find out when it matters."""
     return [
-        f"channels.{name}.recipient: {channel.recipient} is no one member: its links cannot decide"
+        f"channels.{name}.recipient: {channel.recipient} is not exactly one member: its links cannot decide"
         for name, channel in settings.channels.items()
         if channel.recipient is not None and await user_behind(connection, org_id, channel) is None
     ]
@@ -108,7 +108,7 @@ async def _unknown(connection: Connection, org_id: str, settings: NotificationSe
 
 def _warnings(settings: NotificationSettings) -> list[str]:
     if not any(channel.enabled for channel in settings.channels.values()):
-        return ["no channel is enabled: nobody is told of held actions"]
+        return ["no channel is enabled: nobody is notified of held actions"]
     routes = settings.routes
     covered = not routes or any(
         "approval.requested" in (route.events or DEFAULT_EVENTS)
@@ -118,4 +118,4 @@ def _warnings(settings: NotificationSettings) -> list[str]:
     )
     if covered:
         return []
-    return ["no rule covers every approval request: requests that no rule covers are sent to nobody"]
+    return ["no rule covers every approval request: nobody is notified of a request that no rule covers"]

@@ -109,7 +109,7 @@ class ChangesBody(BaseModel):
 
     changes: list[AnyChange] = Field(max_length=CHANGES_MAX)
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
-    dry_run: StrictBool = Field(default=False, description="Check and store, and take it all back.")
+    dry_run: StrictBool = Field(default=False, description="Check and store the change set, then roll it back.")
 
 
 class AppliedAnswer(BaseModel):

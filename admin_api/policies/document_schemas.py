@@ -41,7 +41,7 @@ class NewModule(BaseModel):
     )
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
     version: Annotated[WholeNumber, Field(ge=0)] | None = Field(
-        default=None, description="409 where it is not the newest; 0: it must be new."
+        default=None, description="409 if it is not the newest; 0: it must be new."
     )
 
 

@@ -26,7 +26,7 @@ class PolicyEffectAnswer(BaseModel):
 class EffectAnswer(BaseModel):
     data: list[PolicyEffectAnswer] = Field(description="The policy with the most calls first.")
     since: datetime
-    is_minimum: bool = Field(description="A day had more calls than were looked at.")
+    is_minimum: bool = Field(description="A day had more calls than Headgate counted.")
 
 
 @router.get("/admin/policies/effect")

@@ -16,7 +16,7 @@ class ExampleAnswer(BaseModel):
     name: str
     summary: str
     rego_policy: str
-    cases: str = Field(description="YAML, as headgate policy test reads it.")
+    cases: str = Field(description="YAML, in the format of headgate policy test.")
 
 
 class ExamplesAnswer(BaseModel):

@@ -21,9 +21,9 @@ class IndexAnswer(BaseModel):
 
     policy_id: str
     version: int
-    derived: bool = Field(description="false: nothing is known of the policy, and it is asked about every call.")
-    asked: str = Field(description="When it is asked: it might speak, or fail.")
-    says: dict[Verdict, str] = Field(description="When it might say deny, require_approval, allow.")
+    derived: bool = Field(description="false: the policy is not indexed and is evaluated for every call.")
+    asked: str = Field(description="When the policy is evaluated: it might decide or fail.")
+    says: dict[Verdict, str] = Field(description="When the policy might decide deny, require_approval or allow.")
 
 
 @router.get("/admin/policies/{id}/index")

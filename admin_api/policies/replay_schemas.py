@@ -41,7 +41,7 @@ class ReplayBody(BaseModel):
     end_date: InstantText | None = Field(default=None, description="Default: now.")
     agent_id: AgentId | None = None
     limit: WholeNumber = Field(
-        default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first."
+        default=DEFAULT_MOST, ge=1, le=_MOST, description="Maximum number of actions, oldest first."
     )
     newest: Annotated[WholeNumber, Field(ge=1, le=_NEWEST_MOST)] | None = Field(
         default=None, description="Only the newest so many actions of the time."

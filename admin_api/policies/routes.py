@@ -134,7 +134,7 @@ async def delete(
     id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    version: Annotated[int | None, Query(ge=1, description="409 if it is not the newest")] = None,
     change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
     if_match: IfMatch = None,
 ) -> PolicyAnswer:

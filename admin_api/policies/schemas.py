@@ -56,7 +56,7 @@ _Value = TypeVar("_Value")
 _Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
 _NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
-_VERSION = Field(default=None, description="The version that this changes: 409 where it is not the newest.")
+_VERSION = Field(default=None, description="The version to change. 409 if it is not the newest.")
 
 
 class NewPolicy(_Body):

@@ -33,10 +33,10 @@ class SuggestBody(BaseModel):
     end_date: InstantText | None = Field(default=None, description="Default: now.")
     precision: Precision = Field(
         default=Precision.EXACT,
-        description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
+        description="exact: the recorded calls only. fields: the recorded values of each param, and numbers between.",
     )
-    minimum: WholeNumber = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
-    limit: WholeNumber = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
+    minimum: WholeNumber = Field(default=1, ge=1, le=10_000, description="Omit calls that were recorded fewer times.")
+    limit: WholeNumber = Field(default=20_000, ge=1, le=100_000, description="Maximum number of actions, oldest first.")
 
 
 class SuggestionAnswer(BaseModel):
@@ -45,8 +45,8 @@ class SuggestionAnswer(BaseModel):
 
     rego_policy: str
     cases: list[dict[str, Any]]
-    seen: int = Field(description="Actions that were carried out.")
-    covered: int = Field(description="Of those, the ones that it allows.")
+    seen: int = Field(description="Executed actions.")
+    covered: int = Field(description="Executed actions that the suggestion allows.")
     leaves_out: list[str]
     leaves_open: list[str]
 

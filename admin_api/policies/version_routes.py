@@ -69,7 +69,7 @@ async def rule(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     decision: Verdict,
-    reason: Annotated[str | None, Query(max_length=20_000, description="What the policy said of the call.")] = None,
+    reason: Annotated[str | None, Query(max_length=20_000, description="The policy's decision about the call.")] = None,
 ) -> DecidingRuleAnswer:
     """The rule of one version that decides so: the only one of that name, or the only one with that message."""
     async with dependencies.database.transaction(principal.org_id) as connection:

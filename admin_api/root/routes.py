@@ -43,12 +43,12 @@ async def openapi(request: Request) -> Response:
     return Response(json.dumps(request.app.openapi()), media_type=JSON)
 
 
-@router.get("/ca.pem", response_class=Response, responses={404: {"description": "There is no proxy beside"}})
+@router.get("/ca.pem", response_class=Response, responses={404: {"description": "No proxy on this host"}})
 async def ca_certificate(request: Request) -> Response:
     """The certificate of the proxy's own authority: what agents must trust, and public for that."""
     path = dependencies_of(request).ca_certificate
     if path is None or not path.is_file():
-        raise NotFoundError("No proxy runs beside this API, or its certificate authority does not exist yet.")
+        raise NotFoundError("No proxy runs on the host of this API, or its certificate authority does not exist yet.")
     return Response(
         path.read_bytes(),
         media_type="application/x-pem-file",

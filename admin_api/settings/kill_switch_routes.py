@@ -44,7 +44,7 @@ class KillSwitch(BaseModel):
     target: str | None = Field(
         default=None,
         max_length=128,
-        description="The agent's id or name, or the tool's name; none for the organization.",
+        description="The id or name of the agent, or the name of the tool. Not for the organization.",
     )
     reason: Annotated[StorableText, Field(min_length=3, max_length=500)]
     stopped: StrictBool = True
@@ -53,12 +53,12 @@ class KillSwitch(BaseModel):
         """Raises ValidationError."""
         if (self.scope is StopScope.ORGANIZATION) != (self.target is None):
             raise ValidationError(
-                "target: an agent's id or a tool's name where the scope is one of these, and nothing else",
+                "target: required for the scopes agent and tool, not allowed for organization",
                 details={"field": "target", "reason": "does not fit the scope"},
             )
         if self.scope is StopScope.TOOL and _TOOL.fullmatch(self.target or "") is None:
             raise ValidationError(
-                "target: a tool's name is ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
+                "target: a tool name must match ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
             )
         return self.target
 

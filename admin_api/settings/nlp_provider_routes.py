@@ -30,7 +30,7 @@ from headgate.vault.service import Vault
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
-_TRIAL_POLICY = "Refuse whatever deletes data."
+_TRIAL_POLICY = "Deny calls that delete data."
 _TRIAL_ACTION = {"tool": "database", "operation": "query", "params": {"sql": "SELECT 1"}}
 
 
@@ -38,8 +38,8 @@ class ProviderAnswer(BaseModel):
     kind: ProviderKind
     base_url: str
     has_api_key: bool
-    models: list[str] = Field(description="Those that policies may name; none: any.")
-    input_price: float | None = Field(description="US dollars for a million tokens.")
+    models: list[str] = Field(description="Models that policies may use. Empty: any model.")
+    input_price: float | None = Field(description="US dollars per million tokens.")
     output_price: float | None
 
 
@@ -57,7 +57,7 @@ class Trial(BaseModel):
         default=None,
         min_length=1,
         max_length=MODEL_MAX_CHARACTERS,
-        description="Default: the first of the models that are set for it.",
+        description="Default: the first configured model of the provider.",
     )
 
 
@@ -118,7 +118,7 @@ async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependenci
         setting = (await provider_settings(connection, principal.org_id)).get(body.provider)
         provider = (await load_providers(connection, principal.org_id, dependencies.vault)).get(body.provider)
     if provider is None or setting is None:
-        raise NotFoundError(f"the provider {body.provider[:64]} is not set: PUT /admin/settings/nlp-providers sets it")
+        raise NotFoundError(f"no provider {body.provider[:64]}: configure it with PUT /admin/settings/nlp-providers")
     model = body.model or next(iter(setting.models), None)
     if model is None:
         raise ValidationError("model: required, because this provider has no default model", details={"field": "model"})

@@ -30,7 +30,7 @@ async def get_allowlist(request: Request) -> Response:
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = await get_setting(connection, principal.org_id, SettingName.ALLOWLIST)
     if setting is None:
-        raise NotFoundError("the allowlist was never set: no private address may be reached")
+        raise NotFoundError("the allowlist is not set: Headgate connects to no private address")
     return _answer(setting)
 
 

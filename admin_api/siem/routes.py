@@ -30,7 +30,7 @@ class StreamAnswer(BaseModel):
 
     address: str
     enabled: bool
-    starts_at: str = Field(serialization_alias="from", description="What a new destination got first.")
+    starts_at: str = Field(serialization_alias="from", description="The first events that the destination received.")
     has_authorization: bool
     last_seq: int | None
     behind: int | None

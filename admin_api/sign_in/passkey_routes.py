@@ -103,7 +103,7 @@ def _response(text: str) -> JsonValue:
     """Raises ValidationError."""
     if not text:
         raise ValidationError(
-            "The browser sent no passkey. Allow JavaScript for this page, and try again.",
+            "The browser sent no passkey. Allow JavaScript for this page and try again.",
             details={"field": "response", "reason": "empty"},
         )
     return parse_strict(text.encode())

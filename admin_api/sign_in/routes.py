@@ -46,10 +46,10 @@ _LOGOUT_TOKEN: Final = {
 }
 _PROVIDER_SAYS: Final = [
     in_query("code", "The authorization code (RFC 6749, section 4.1.2)."),
-    in_query("state", "As it was sent to the provider."),
+    in_query("state", "The state sent to the provider."),
     in_query("iss", "The issuer (RFC 9207)."),
-    in_query("error", "Why there is no code (RFC 6749, section 4.1.2.1)."),
-    in_query("error_description", "The same for people."),
+    in_query("error", "The error code, if there is no code (RFC 6749, section 4.1.2.1)."),
+    in_query("error_description", "The error description."),
     FURTHER,
 ]
 _ANSWERS: Final = {
@@ -64,11 +64,11 @@ _ANSWERS: Final = {
     responses=_ANSWERS,
     openapi_extra={
         "parameters": [
-            in_query("return_to", "A path of this address, to which the person comes back."),
-            in_query("issuer", "The provider, where there are several."),
+            in_query("return_to", "The path to return to after sign-in."),
+            in_query("issuer", "The provider, if there are several."),
             in_query("invitation", "The secret of an invitation's link."),
-            in_query("organization", "Which one, for a person of several."),
-            in_query("signed_out", "The page says that the session is over."),
+            in_query("organization", "The organization, for a member of several."),
+            in_query("signed_out", "The page states that the session has ended."),
         ]
     },
 )
@@ -148,7 +148,7 @@ async def logout(request: Request) -> Response:
     "/auth/signed-out",
     response_class=Response,
     responses=_ANSWERS,
-    openapi_extra={"parameters": [in_query("state", "As it was sent to the provider."), FURTHER]},
+    openapi_extra={"parameters": [in_query("state", "The state sent to the provider."), FURTHER]},
 )
 async def signed_out(request: Request) -> Response:
     """Where the provider sends the browser back to after signing out there."""
@@ -169,7 +169,7 @@ async def signed_out(request: Request) -> Response:
 @router.post(
     "/auth/backchannel-logout",
     response_class=Response,
-    responses={200: {"description": "They have ended"}, 404: {"description": "Nobody signs in here with a provider"}},
+    responses={200: {"description": "The sessions have ended"}, 404: {"description": "No identity provider"}},
     openapi_extra={"requestBody": {"required": True, "content": {_FORM: {"schema": _LOGOUT_TOKEN}}}},
 )
 async def backchannel_logout(request: Request) -> Response:

@@ -32,9 +32,9 @@ class HeaderDifference(BaseModel):
 class MessageDifference(BaseModel):
     """Null, or empty: the same."""
 
-    head: tuple[str | None, str | None] | None = Field(description="Request line or status; null where there was none.")
+    head: tuple[str | None, str | None] | None = Field(description="Request line or status. Null if there was none.")
     headers: list[HeaderDifference]
-    body: str | None = Field(description="A unified diff; JSON line by line, members in order.")
+    body: str | None = Field(description="A unified diff. JSON is compared line by line, with sorted members.")
 
 
 class ExchangeDifferenceAnswer(BaseModel):
@@ -50,12 +50,12 @@ class StepAnswer(BaseModel):
     at: datetime
     exchange: ExchangeAnswer | None
     not_captured: LossAnswer | None
-    pause_seconds: float | None = Field(description="Since the exchange before had ended.")
+    pause_seconds: float | None = Field(description="Time since the previous exchange ended.")
 
 
 class TrafficTimelineAnswer(BaseModel):
     data: list[StepAnswer] = Field(description="Oldest first.")
-    next_cursor: str | None = Field(description="Goes on with what was before.")
+    next_cursor: str | None = Field(description="Continues with earlier exchanges.")
 
 
 @router.get("/admin/traffic/diff")

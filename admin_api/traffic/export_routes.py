@@ -38,7 +38,7 @@ async def export(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     as_format: Annotated[Format, Query(alias="format")] = "har",
-    ids: Annotated[str | None, Query(max_length=16_384, description="Exactly these, separated by commas.")] = None,
+    ids: Annotated[str | None, Query(max_length=16_384, description="The exact ids, separated by commas.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = MAX_LIMIT,
 ) -> Response:
     """HTTP Archive, mitmproxy's flow file (`mitmweb -r`), or curl commands with placeholders for what was masked.

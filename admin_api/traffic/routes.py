@@ -91,8 +91,8 @@ def _require_cursor(request: ListRequest) -> None:
     given = {"offset": request.offset > 0, "total": request.exact_total}
     if asked := next((name for name, is_given in given.items() if is_given), None):
         raise ValidationError(
-            f"{asked}: a search (filter) goes on by cursor, and counts what it has looked at; leave offset, page and"
-            " total out",
+            f"{asked}: not allowed with filter. A filtered search continues with cursor and counts the exchanges that"
+            " it searched.",
             details={"field": asked, "reason": "not with filter"},
         )
 
@@ -102,7 +102,7 @@ async def get(
     id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    view: Annotated[View, Query(description="A content view of mitmproxy; none: only as it was stored.")] = "auto",
+    view: Annotated[View, Query(description="A mitmproxy content view. None: the stored content only.")] = "auto",
 ) -> WholeExchangeAnswer:
     """Heads and bodies. That somebody has read them is recorded before they are answered (`traffic.read`)."""
     async with administer(principal, dependencies) as change:

@@ -127,7 +127,7 @@ async def list_of_endpoint(
     dependencies: CurrentDependencies,
     status: DeliveryStatus | None = None,
     event: WebhookEvent | None = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
+    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
 ) -> CountedPage[DeliveryAnswer]:
     """Newest first, each with every attempt."""
     org_id = principal.org_id
@@ -153,7 +153,7 @@ async def get_one(
         delivery = await get_delivery(connection, org_id, _KIND, delivery_id)
         attempts = await attempts_of(connection, org_id, [delivery.delivery_id])
     if delivery.target_id != webhook_id:
-        raise NotFoundError(f"there is no delivery {delivery.delivery_id}")
+        raise NotFoundError(f"no delivery {delivery.delivery_id}")
     return delivery_answer(delivery, attempts.get(delivery.delivery_id, []))
 
 

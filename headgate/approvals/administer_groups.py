@@ -66,7 +66,7 @@ async def remove_group(change: OrganizationChange, name: str) -> ApproverGroup:
 async def _locked(change: OrganizationChange, name: str) -> ApproverGroup:
     group = await lock_group(change.connection, change.org_id, parse_group_name(name))
     if group is None:
-        raise NotFoundError(f"there is no group {name}")
+        raise NotFoundError(f"no group {name}")
     return group
 
 

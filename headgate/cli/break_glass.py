@@ -40,7 +40,7 @@ def open_glass(action_id: str, reason: str, seconds: int, as_json: bool, runtime
 
 
 @break_glass.command("list")
-@click.option("--open", "open_only", is_flag=True, help="Those whose review is not done.")
+@click.option("--open", "open_only", is_flag=True, help="Only uses whose review is open.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @runtime_file_option

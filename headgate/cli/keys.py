@@ -23,7 +23,7 @@ def keys() -> None:
 @keys.command("list")
 @click.option("--status", type=click.Choice(["active", "expired", "revoked", "stopped"]))
 @click.option("--kind", type=click.Choice(["agent", "admin", "webhook"]))
-@click.option("--due", is_flag=True, help="Only those that work and are 90 days old or older.")
+@click.option("--due", is_flag=True, help="Only active keys that are at least 90 days old.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @runtime_file_option

@@ -22,7 +22,7 @@ def _call_options(command: Any) -> Any:
     for option in (
         click.option("--trace", is_flag=True, help="Show every rule's value."),
         click.option("--judges/--no-judges", default=True, help="Whether language models are asked (default: yes)."),
-        click.option("--agent", metavar="NAME|ID", help="Whose call it would be; default: an unknown agent's."),
+        click.option("--agent", metavar="NAME|ID", help="The agent of the call. Default: an unknown agent."),
         click.option("--body", type=click.File("r", encoding="utf-8"), help="The request's body, with --url."),
         click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url; may be repeated."),
         click.option("--method", default="GET", show_default=True, help="With --url."),

@@ -20,7 +20,7 @@ from headgate.client.types import SuggestBody
 @click.option("--from", "start_date", help="ISO 8601; default: a week before --to.")
 @click.option("--to", "end_date", help="ISO 8601; default: now.")
 @click.option("--precision", type=click.Choice(["exact", "fields"]), default="exact", show_default=True)
-@click.option("--minimum", type=click.IntRange(1), default=1, help="Leave out what was seen fewer times.")
+@click.option("--minimum", type=click.IntRange(1), default=1, help="Omit calls that were recorded fewer times.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write FILE.rego and FILE.cases.yaml.")
 @json_option
 @runtime_file_option

@@ -203,7 +203,7 @@ def oauth_settings(platform: Platform, client_id: str, given: Mapping[str, str])
     for name in ("authorization_url", "token_url"):
         url = given.get(name) or known[name]
         if url is None:
-            raise invalid(name, f"is required: {platform.name} has none of its own")
+            raise invalid(name, f"is required: {platform.name} has no default hosts")
         settings[name] = url
     if (issuer := given.get("issuer") or platform.issuer) is not None:
         settings["issuer"] = issuer
