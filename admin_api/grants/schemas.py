@@ -118,7 +118,7 @@ class NewGrant(_Bounds):
     tool: str = Field(max_length=64)
     operation: str = Field(max_length=64)
     conditions: list[ConditionBody] = Field(
-        max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: whatever the params are."
+        max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: any params."
     )
     policy_ids: list[PolicyId] | None = Field(
         default=None,

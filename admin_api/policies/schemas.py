@@ -55,7 +55,7 @@ _Value = TypeVar("_Value")
 # Not ``type``: each use would be a schema of its own in the description.
 _Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
-_NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
+_NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Note for the version history.")
 _VERSION = Field(default=None, description="The version to change. 409 if it is not the newest.")
 
 

@@ -15,7 +15,7 @@ from headgate.client.types import ChangedAgent, LifetimeDays, Limits, NewAgent
 
 @click.group()
 def agents() -> None:
-    """List, create, change, suspend and end agents. AGENT is a name or an id."""
+    """List, create, change, suspend and deactivate agents. AGENT is a name or an id."""
 
 
 @agents.command("list")
@@ -35,7 +35,7 @@ def list_all(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """List agents, newest first; with WORDS, those whose name, description or id has them all."""
+    """List agents, newest first. With WORDS, only agents whose name, description or id contains all words."""
     answer = ApiClient(find_target(runtime_file)).send(
         operations.list_agents, q=" ".join(words) or None, status=status, tag=tag, owner=owner, limit=limit
     )
@@ -57,15 +57,19 @@ def list_all(
         ),
     )
     if due := sum(one["keys_due_for_rotation"] for one in answer["data"]):
-        click.echo(f"{due} keys of these are due for rotation: headgate keys list --due", err=True)
+        click.echo(f"{due} of these keys are due for rotation: headgate keys list --due", err=True)
 
 
 @agents.command()
 @click.argument("name")
 @click.option("--description")
-@click.option("--owner", help="Who answers for it.")
+@click.option("--owner", help="The person or team responsible for it.")
 @click.option("--tag", "tags", multiple=True, help="Repeatable.")
-@click.option("--expires", type=click.Choice(["30", "60", "90", "180", "365", "never"]), help="Days its key lasts: 90.")
+@click.option(
+    "--expires",
+    type=click.Choice(["30", "60", "90", "180", "365", "never"]),
+    help="Lifetime of its key in days, such as 90.",
+)
 @json_option
 @runtime_file_option
 def create(
@@ -77,7 +81,7 @@ def create(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Create an agent; its key is printed this once."""
+    """Create an agent and print its key, once."""
     body: NewAgent = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
     if expires is not None:
         body["expires_in_days"] = cast("LifetimeDays", expires if expires == "never" else int(expires))
@@ -85,18 +89,20 @@ def create(
     if as_json:
         show_json(answer)
         return
-    click.echo(f"created {answer['id']}; its key, which is not shown again:", err=True)
+    click.echo(f"created {answer['id']}. Its key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])
 
 
 @agents.command()
 @click.argument("agent")
 @click.option("--name")
-@click.option("--description", help="An empty one takes it away.")
-@click.option("--owner", help="An empty one takes it away.")
-@click.option("--tag", "tags", multiple=True, help="Repeatable; in the place of those that it has. Empty: none.")
-@click.option("--requests-per-minute", type=click.IntRange(0, 100_000), help="All of its keys together; 0: as all.")
-@click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: as everybody's.")
+@click.option("--description", help="An empty value removes it.")
+@click.option("--owner", help="An empty value removes it.")
+@click.option("--tag", "tags", multiple=True, help="Repeatable. Replaces all existing values. Empty: none.")
+@click.option(
+    "--requests-per-minute", type=click.IntRange(0, 100_000), help="For all of its keys together. 0: the default."
+)
+@click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: the default.")
 @json_option
 @runtime_file_option
 def update(
@@ -110,7 +116,7 @@ def update(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Change what is said of an agent, and its own limits; what is left out stays."""
+    """Change the description and the limits of an agent. Options that you omit keep their values."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
     body: ChangedAgent = {} if name is None else {"name": name}
@@ -128,7 +134,7 @@ def update(
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{answer['id']} is changed")
+    click.echo(f"changed {answer['id']}")
 
 
 @agents.command()
@@ -137,7 +143,7 @@ def update(
 @json_option
 @runtime_file_option
 def show(agent: str, days: int, as_json: bool, runtime_file: Path | None) -> None:
-    """Show one agent, and what it did in the last days."""
+    """Show one agent and its recent activity."""
     client = ApiClient(find_target(runtime_file))
     agent_id = agent_id_of(client, agent)
     found = client.send(operations.get_agent, agent_id)
@@ -174,7 +180,7 @@ def show(agent: str, days: int, as_json: bool, runtime_file: Path | None) -> Non
 @json_option
 @runtime_file_option
 def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -> None:
-    """Show an agent's timeline: what it did and what was done to it, newest first."""
+    """Show an agent's timeline, newest first: its calls and the changes to it."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.list_agent_activity, agent_id_of(client, agent), limit=limit)
     if as_json:
@@ -189,7 +195,7 @@ def activity(agent: str, limit: int, as_json: bool, runtime_file: Path | None) -
 @json_option
 @runtime_file_option
 def suspend(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Refuse an agent's calls from now on, until it is resumed."""
+    """Refuse an agent's calls until it is resumed."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason})
     if as_json:
@@ -204,7 +210,7 @@ def suspend(agent: str, reason: str | None, as_json: bool, runtime_file: Path | 
 @json_option
 @runtime_file_option
 def resume(agent: str, reason: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Let a suspended agent go on, with the keys that it has."""
+    """Resume a suspended agent with its existing keys."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason})
     if as_json:
@@ -218,7 +224,7 @@ def resume(agent: str, reason: str | None, as_json: bool, runtime_file: Path | N
 @json_option
 @runtime_file_option
 def deactivate(agent: str, as_json: bool, runtime_file: Path | None) -> None:
-    """End an agent for good: its keys stop now, its history stays."""
+    """Deactivate an agent permanently: its keys stop working now, its history is kept."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.delete_agent, agent_id_of(client, agent))
     if as_json:
@@ -229,15 +235,17 @@ def deactivate(agent: str, as_json: bool, runtime_file: Path | None) -> None:
 
 @agents.command("rotate-key")
 @click.argument("agent")
-@click.option("--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds that old keys go on.")
+@click.option(
+    "--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds for which the old keys keep working."
+)
 @json_option
 @runtime_file_option
 def rotate_key(agent: str, overlap: int, as_json: bool, runtime_file: Path | None) -> None:
-    """Replace an agent's keys by a new one, which is printed this once."""
+    """Replace an agent's keys with a new key and print it, once."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.rotate_agent_key, agent_id_of(client, agent), {"overlap_seconds": overlap})
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
+    click.echo(f"{len(answer['replaced'])} replaced. The new key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])

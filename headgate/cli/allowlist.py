@@ -30,7 +30,7 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
     if as_json:
         show_json(document)
     elif not document["destinations"]:
-        click.echo("The allowlist is empty: agents reach no private address.")
+        click.echo("The allowlist is empty: agents cannot reach private addresses.")
     else:
         show_table(
             ("HOST", "PORTS", "PRIVATE", "NOTE"),
@@ -45,7 +45,7 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 @click.argument("host")
 @click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Repeatable; default: every port.")
 @click.option(
-    "--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise."
+    "--private", is_flag=True, help="Allow private addresses of this destination. Headgate refuses them otherwise."
 )
 @click.option("--note", default="", help="Reason for the entry.")
 @json_option
@@ -53,7 +53,7 @@ def show(as_json: bool, runtime_file: Path | None) -> None:
 def add(host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bool, runtime_file: Path | None) -> None:
     """Add a destination: a name, *.name, an address, or a network (10.0.0.0/8).
 
-    Replaces an entry of the same host and ports. Policies decide again on calls in flight.
+    Replaces an entry with the same host and ports. Policies decide again about calls in flight.
     """
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
@@ -70,12 +70,12 @@ def add(host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bo
 @allowlist.command()
 @click.argument("host")
 @click.option(
-    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports."
+    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry with these ports."
 )
 @json_option
 @runtime_file_option
 def remove(host: str, ports: tuple[int, ...], as_json: bool, runtime_file: Path | None) -> None:
-    """Remove every entry of a destination, or the entry of these ports."""
+    """Remove all entries of a destination, or only the entry with these ports."""
     client = ApiClient(find_target(runtime_file))
     document, tag = read_allowlist(client)
     kept = [

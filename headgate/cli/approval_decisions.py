@@ -25,14 +25,14 @@ from headgate.client.types import (
 
 @click.command()
 @click.argument("approval_ids", nargs=-1, required=True)
-@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
-@click.option("--comment", help="Kept in the record.")
+@click.option("--identical", is_flag=True, help="Also decide all identical open requests.")
+@click.option("--comment", help="Recorded in the audit log.")
 @json_option
 @runtime_file_option
 def approve(
     approval_ids: tuple[str, ...], identical: bool, comment: str | None, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Let the call through, once; several are each decided by themselves."""
+    """Approve the call, for one use. Several requests are decided one by one."""
     client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
         _decide_many(client, "approve", _whole(client, approval_ids), identical, comment, as_json)
@@ -43,12 +43,12 @@ def approve(
 
 @click.command()
 @click.argument("approval_ids", nargs=-1, required=True)
-@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
+@click.option("--identical", is_flag=True, help="Also decide all identical open requests.")
 @click.option("--reason", required=True, help="The agent sees it.")
 @json_option
 @runtime_file_option
 def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Refuse the call; several are each decided by themselves."""
+    """Deny the call. Several requests are decided one by one."""
     client = ApiClient(find_target(runtime_file))
     if identical or len(approval_ids) > 1:
         _decide_many(client, "deny", _whole(client, approval_ids), identical, reason, as_json)
@@ -60,7 +60,7 @@ def deny(approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: b
 @click.command()
 @click.argument("approval_id")
 @bounds_options
-@click.option("--comment", help="Kept in the record, with the approval.")
+@click.option("--comment", help="Recorded in the audit log with the approval.")
 @json_option
 @runtime_file_option
 def grant(
@@ -74,7 +74,7 @@ def grant(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Let the call through, and calls like it; without --where, only exactly the same."""
+    """Approve the call and similar calls. Without --where, only identical calls."""
     body = bounds_body(uses, duration, reason, sum_bound)
     if conditions:
         body["conditions"] = conditions_body(conditions)
@@ -102,7 +102,7 @@ def _decide_many(
 ) -> None:
     """Exit status 1 where one or more could not be decided."""
     if identical and len(approval_ids) > 1:
-        raise click.UsageError("--identical goes with one approval")
+        raise click.UsageError("--identical requires exactly one approval")
     body: BulkDecisionRequest = {"decision": decision}
     if identical:
         body["identical_to"] = approval_ids[0]

@@ -17,7 +17,7 @@ from headgate.kernel.errors import ValidationError
 
 @click.group()
 def keys() -> None:
-    """List keys, take them over, and revoke those that have leaked."""
+    """List, adopt and revoke API keys, including leaked keys."""
 
 
 @keys.command("list")
@@ -30,7 +30,7 @@ def keys() -> None:
 def list_all(
     status: str | None, kind: str | None, due: bool, limit: int, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """List keys, newest first, and warn of those that are due for rotation."""
+    """List keys, newest first, and warn of keys that are due for rotation."""
     answer = ApiClient(find_target(runtime_file)).send(
         operations.list_keys, status=status, kind=kind, limit=limit, rotation_due=True if due else None
     )
@@ -41,7 +41,7 @@ def list_all(
     old = sum(one["rotation_due"] for one in answer["data"])
     if old:
         click.echo(
-            f"{old} of these work and are 90 days old or older: replace them (headgate agents rotate-key)", err=True
+            f"{old} of these active keys are at least 90 days old: replace them (headgate agents rotate-key)", err=True
         )
 
 
@@ -50,14 +50,14 @@ def list_all(
 @click.option(
     "--matching",
     metavar="TEXT",
-    help="All that match: a text with keys in it, the beginning of a key, or an agent's id. - reads standard input,"
-    " which keeps a key out of the list of processes.",
+    help="All matching keys. TEXT contains keys, or is the beginning of a key or an agent id. - reads standard input,"
+    " which keeps a key out of the process list.",
 )
 @click.option("--only-show", is_flag=True, help="Change nothing.")
 @json_option
 @runtime_file_option
 def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: bool, runtime_file: Path | None) -> None:
-    """Revoke one key by its id, or every key that matches what has leaked; they stop working at once."""
+    """Revoke one key by its id, or all keys that match a leaked text. They stop working immediately."""
     if key_id is not None and matching is None:
         if only_show:
             raise click.UsageError("--only-show requires --matching")
@@ -69,7 +69,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
         body: Leaked = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
         answer = client.send(operations.revoke_matching_keys, body)
     else:
-        raise click.UsageError("Name one key, or give --matching TEXT.")
+        raise click.UsageError("Give one key, or --matching TEXT.")
     if as_json:
         show_json(answer)
         return
@@ -82,7 +82,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
 @json_option
 @runtime_file_option
 def take_over(key_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
+    """Adopt a program's key. A key that stopped when its creator was deactivated works again."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.take_over_key, id_of(client, KEY, key_id))
     if as_json:

@@ -14,7 +14,7 @@ from headgate.client.types import StandingAnswer
 
 @click.group()
 def users() -> None:
-    """List people; shut them out, let them in, sign them out, unlock them."""
+    """Users: list, deactivate, reactivate, sign out, unlock."""
 
 
 @users.command("list")
@@ -22,7 +22,7 @@ def users() -> None:
 @json_option
 @runtime_file_option
 def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
-    """List the people who have signed in, in the order of their first time."""
+    """List the people who have signed in, in the order of their first sign-in."""
     answer = ApiClient(find_target(runtime_file)).send(operations.list_users, limit=limit)
     if as_json:
         show_json(answer)
@@ -48,7 +48,7 @@ def list_all(limit: int, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @runtime_file_option
 def deactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
+    """Deactivate a user with every issuer. The program keys that the user created stop working."""
     client = ApiClient(find_target(runtime_file))
     _standing(client.send(operations.deactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
@@ -68,7 +68,7 @@ def reactivate(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @runtime_file_option
 def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """List the browsers in which a person is signed in."""
+    """List the browser sessions of a user."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.get_user_sessions, id_of(client, USER, user_id))
     if as_json:
@@ -95,14 +95,14 @@ def sessions(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @runtime_file_option
 def sign_out(user_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """End every session of a person, and every token that they have."""
+    """End all sessions and tokens of a user."""
     client = ApiClient(find_target(runtime_file))
     user_id = id_of(client, USER, user_id)
     answer = client.send(operations.delete_user_sessions, user_id)
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{safe(user_id)}: signed out everywhere")
+    click.echo(f"signed out {safe(user_id)} everywhere")
 
 
 @users.command()
@@ -128,6 +128,6 @@ def _standing(answer: StandingAnswer, *, as_json: bool) -> None:
         state = "deactivated" if one["deactivated_at"] else "active"
         click.echo(f"the same person: {safe(one['id'])} at {safe(one['issuer'])}, {state}")
     for key in answer["keys"]:
-        click.echo(f"key {safe(key)} {'stopped with them' if answer['deactivated_at'] else 'works'}")
+        click.echo(f"key {safe(key)} {'stopped' if answer['deactivated_at'] else 'works'}")
     for key in answer["agent_keys"]:
-        click.echo(f"key {safe(key)} is its agent's and goes on: rotate it if they may have kept it")
+        click.echo(f"key {safe(key)} belongs to an agent and keeps working: rotate it if the person may have kept it")

@@ -35,7 +35,7 @@ def test_words_and_names(query: str, wanted: CallFilter) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("planet:mars", "planet:mars: there is no filter 'planet'"),
+        ("planet:mars", "planet:mars: unknown filter 'planet'"),
         ("tool:a tool:b", "tool:b: tool is given twice"),
         ("path:/a", "path:/a: write path~part"),
         ("host~a", "host~a: write host:value"),
