@@ -60,7 +60,7 @@ def asset(name: str) -> str:
 
 @router.get("/static/{name}", response_class=Response, openapi_extra={"parameters": [in_path("name", maxLength=128)]})
 async def static(request: Request) -> Response:
-    """A style sheet or script of the pages."""
+    """Serves a style sheet or script of the pages."""
     found = _BY_PATH.get(request.url.path)
     if found is None:
         raise NotFoundError("no such file")

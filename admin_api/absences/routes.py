@@ -54,7 +54,8 @@ class AbsenceAnswer(BaseModel):
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[AbsenceAnswer]:
-    """Those that are not over: yours and those in which you stand in; for admin:*, everybody's."""
+    """Lists absences that have not ended: your own and those for which you are the delegate. With admin:*, lists all
+    absences."""
     _check_person(principal.agent_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         absences, total = await list_absences(
@@ -72,7 +73,7 @@ async def list_all(
 
 @router.post("/v1/absences", status_code=201)
 async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:
-    """What is assigned to you may be decided by your stand-in, from then until then."""
+    """Creates an absence: your delegate may decide the requests that are assigned to you in this period."""
     _check_person(principal.agent_id)
     request = AbsenceRequest(body.stand_in, body.starts_at, body.ends_at, body.note, body.user_id)
     async with administer(principal, dependencies) as change:
@@ -83,7 +84,7 @@ async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: Cu
 
 @router.delete("/v1/absences/{id}")
 async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
-    """You are back, or do not leave. What was decided in your place stays."""
+    """Cancels or ends an absence. Decisions of the delegate stay valid."""
     async with administer(principal, dependencies) as change:
         absence = await call_off_absence(change, id, is_admin=principal.is_admin)
         people = await _people(change.connection, change.org_id, [absence])

@@ -87,7 +87,7 @@ _ACTION_REQUEST: Final = {
     openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": _ACTION_REQUEST}}}},
 )
 async def submit(request: Request) -> Response:
-    """Propose an action; the answer is its decision, durable before it is given."""
+    """Submits an action and returns the decision, which is durable before the response is sent."""
     # A plain endpoint: the hot path, read by parse_submission rather than by FastAPI (admin_api.guarded_route).
     principal, dependencies = principal_of(request), dependencies_of(request)
     if principal.key is None or principal.identity is None or principal.agent_id is None:
@@ -125,7 +125,8 @@ async def list_all(
     agent_id: AgentId | None = None,
     expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
-    """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
+    """Lists actions, newest first. ``status``: succeeded is an alias of completed. An agent key sees only the actions
+    of its own agent."""
     wanted = ActionFilter(
         agent_id=_visible_agent(principal, agent_id),
         status=wanted_status(status),
@@ -154,7 +155,7 @@ async def get(
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for a decision")] = 0,
     expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
-    """One action; with ``wait``, as soon as its approval is decided."""
+    """Gets one action. With ``wait``, responds as soon as its approval is decided."""
     detail = await action_when_decided(
         request,
         dependencies.database,

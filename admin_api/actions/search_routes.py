@@ -69,7 +69,7 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
     cursor: Annotated[ActionId | None, Query(description="next_cursor of the previous page.")] = None,
 ) -> FoundActionsAnswer:
-    """Newest first. An agent's key finds its own agent's only."""
+    """Searches actions, newest first. An agent key finds only the actions of its own agent."""
     org_id = principal.org_id
     start, end = range_of_time(start_date, end_date)
     await apply_before_reading(dependencies.database, org_id)

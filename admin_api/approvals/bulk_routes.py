@@ -63,7 +63,8 @@ class BulkDecisionAnswer(BaseModel):
 async def decide_many(
     body: BulkDecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> BulkDecisionAnswer:
-    """One vote on each, in order; 200 also where some could not be decided: see each result."""
+    """Votes on several approval requests, in order. The status is also 200 if some could not be decided: see each
+    result."""
     approval_ids = await _wanted(body, principal, dependencies)
     results = [await _decide(approval_id, body, principal, dependencies) for approval_id in approval_ids]
     voted = sum(one.result == "voted" for one in results)

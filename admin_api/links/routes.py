@@ -33,7 +33,7 @@ _PARAMETERS: Final = [in_path("token", maxLength=2048)]
     openapi_extra={"parameters": _PARAMETERS},
 )
 async def show(request: Request) -> Response:
-    """The approval that the link is for. Nothing is decided by looking."""
+    """Shows the approval request of a link. Opening the page decides nothing."""
     try:
         return view_page(await _opened(request), dependencies_of(request).catalogue)
     except HeadgateError as error:
@@ -47,7 +47,8 @@ async def show(request: Request) -> Response:
     openapi_extra={"parameters": _PARAMETERS},
 )
 async def decide(request: Request) -> Response:
-    """The decision of the page's form, as the person whom the link names; then the page once more (303)."""
+    """Records the decision of the link's form. The person whom the link names decides; the page is shown
+    again (303)."""
     try:
         require_own_form(request)
         opened = await _opened(request)

@@ -38,7 +38,8 @@ class ChannelTest(BaseModel):
 
 @router.get("/admin/settings/notifications", response_class=Response)
 async def get_notifications(request: Request) -> Response:
-    """What is set, which secrets are there, and in ``warnings`` what nobody would hear of. Never set: no channels."""
+    """Gets the notification settings. Shows which secrets are stored, and ``warnings`` about events that reach nobody.
+    Without settings: no channels."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     async with dependencies.database.transaction(principal.org_id) as connection:
         settings = await load_settings(connection, principal.org_id)
@@ -49,7 +50,8 @@ async def get_notifications(request: Request) -> Response:
 
 @router.put("/admin/settings/notifications", response_class=Response)
 async def set_notifications(request: Request, if_match: IfMatch = None) -> Response:
-    """In place of all that was set; secrets that are left out stay. If-Match: only where it is still that version."""
+    """Replaces the notification settings. Omitted secrets are kept. If-Match: only if they are still at
+    that version."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
@@ -64,7 +66,7 @@ async def set_notifications(request: Request, if_match: IfMatch = None) -> Respo
 async def list_all_versions(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[SettingVersionAnswer]:
-    """Newest first."""
+    """Lists versions of the notification settings, newest first."""
     return await versions_page(dependencies, principal, SettingName.NOTIFICATIONS, page)
 
 
@@ -72,7 +74,7 @@ async def list_all_versions(
 async def test_channel(
     body: ChannelTest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """Sends a test message to a channel, disabled or not; GET /admin/notifications/{id} says how it went."""
+    """Sends a test message to a channel, enabled or not. GET /admin/notifications/{id} shows the result."""
     async with administer(principal, dependencies) as change:
         delivery = await send_test(change, body.channel)
     return delivery_answer(delivery, [])

@@ -134,8 +134,8 @@ def _expected(version: int | None) -> ExpectedVersion | None:
 async def change_all(
     body: ChangesBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ChangesAnswer:
-    """All of them in one transaction, in force together with the next decision; the first that is refused refuses all.
-    They are checked as they will be together, whatever their order."""
+    """Applies all changes in one transaction. They apply together to the next decision; one refused change refuses all.
+    They are checked in their final state, regardless of their order."""
     applied = await apply_changes(
         dependencies.database,
         change_by(principal, dependencies),

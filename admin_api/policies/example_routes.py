@@ -25,7 +25,7 @@ class ExamplesAnswer(BaseModel):
 
 @router.get("/admin/policies/examples")
 async def list_all() -> ExamplesAnswer:
-    """All examples, by name."""
+    """Lists example policies, by name."""
     return ExamplesAnswer(
         data=[
             ExampleAnswer(

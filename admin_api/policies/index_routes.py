@@ -28,7 +28,7 @@ class IndexAnswer(BaseModel):
 
 @router.get("/admin/policies/{id}/index")
 async def index(id: PolicyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IndexAnswer:  # noqa: A002 - the specification's name of the parameter
-    """What the policy was indexed on. Calls that do not meet ``asked`` are decided without it."""
+    """Gets the index data of a policy. Calls that do not match ``asked`` are decided without it."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_policy(connection, principal.org_id, id)
         around = await load_surroundings(connection, principal.org_id)

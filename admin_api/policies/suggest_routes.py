@@ -55,8 +55,8 @@ class SuggestionAnswer(BaseModel):
 async def suggest(
     body: SuggestBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> SuggestionAnswer:
-    """A policy that allows what a policy or a person allowed in a range of time, with cases, and with what it leaves
-    out. Nothing is stored."""
+    """Suggests a policy that allows the recorded calls of a period. Covers calls that policies or reviewers allowed,
+    has test cases, and lists what it omits. Nothing is stored."""
     require_scope(principal.scopes, Scope.ACTIONS_READ)
     start, end = range_of_time(body.start_date, body.end_date)
     end = end or dependencies.clock()

@@ -79,7 +79,7 @@ class KillSwitchAnswer(BaseModel):
 
 @router.get("/admin/settings/kill-switch")
 async def get_kill_switch(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KillSwitchAnswer:
-    """What is stopped now."""
+    """Lists active stops."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return stops_answer(await current_stops(connection, principal.org_id))
 
@@ -88,7 +88,7 @@ async def get_kill_switch(principal: CurrentPrincipal, dependencies: CurrentDepe
 async def set_kill_switch(
     body: KillSwitch, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KillSwitchAnswer:
-    """Stop, or let go on. Calls are refused from the moment that this answers; held ones within half a second."""
+    """Stops or resumes calls. Calls are refused as soon as this responds, held calls within half a second."""
     target = body.checked_target()
     async with administer(principal, dependencies) as change:
         if body.scope is StopScope.AGENT and target is not None:

@@ -76,7 +76,7 @@ class TrialAnswer(BaseModel):
 async def get_nlp_providers(
     response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ProvidersAnswer:
-    """Those that are set; an empty object where none is."""
+    """Gets the model providers. An empty object if there are none."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         await tag_of(connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
         return await _answer(connection, principal.org_id, dependencies.vault)
@@ -86,10 +86,10 @@ async def get_nlp_providers(
 async def set_nlp_providers(
     request: Request, response: Response, dependencies: CurrentDependencies, if_match: IfMatch = None
 ) -> ProvidersAnswer:
-    """In place of all that were set: ``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``.
+    """Replaces all model providers: ``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``.
 
-    A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An ``api_key`` that is
-    left out stays as it was; null forgets it. If-Match: only where they are still that version.
+    A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An omitted ``api_key``
+    is kept; null deletes it. If-Match: only if they are still at that version.
     """
     body = await request.body()
     return await save_nlp_providers(principal_of(request), dependencies, parse_strict(body), response, if_match)
@@ -113,7 +113,7 @@ async def save_nlp_providers(
 
 @router.post("/admin/settings/nlp-providers/test")
 async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> TrialAnswer:
-    """Ask a provider something harmless, as policies would."""
+    """Tests a model provider with a harmless request, as policies would send it."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = (await provider_settings(connection, principal.org_id)).get(body.provider)
         provider = (await load_providers(connection, principal.org_id, dependencies.vault)).get(body.provider)

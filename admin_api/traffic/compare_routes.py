@@ -65,7 +65,7 @@ async def diff(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ExchangeDifferenceAnswer:
-    """What differs between two exchanges. Both are read by it, and that is recorded."""
+    """Compares two exchanges. The audit log records that both were read."""
     ids = [left, right]
     async with administer(principal, dependencies) as change:
         both = [opened(await get_exchange(change.connection, principal.org_id, one), dependencies) for one in ids]
@@ -86,7 +86,7 @@ async def timeline(
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> TrafficTimelineAnswer:
-    """An agent's exchanges as they followed each other, and where some are missing. Bodies are not read by it."""
+    """Lists an agent's exchanges in order, and marks missing ones. Does not read bodies."""
     start, end = range_of_time(start_date, end_date)
     wanted = TrafficFilter(agent_id=agent_id, start=start, end=end)
     async with dependencies.database.transaction(principal.org_id) as connection:
