@@ -25,7 +25,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 
 class NewAbsence(BaseModel):
-    """``stand_in`` is a user's id or e-mail address. Without ``from``: from now on. ``user_id`` is for admin:*."""
+    """``stand_in``, the delegate: user id or email address. Default of ``from``: now. ``user_id`` needs admin:*."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class NewAbsence(BaseModel):
 
 
 class AbsenceAnswer(BaseModel):
-    """The names are those of now: a person's name, or their e-mail address."""
+    """Names are current: the name of a person, or the email address."""
 
     id: str
     user_id: str

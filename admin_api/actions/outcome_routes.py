@@ -22,7 +22,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 
 
 class OutcomeBody(BaseModel):
-    """``result``: whatever the tool answered, kept up to 64 KiB with secrets masked, beyond that by its digest."""
+    """``result``: the tool's response. Up to 64 KiB it is stored with secrets masked, beyond that as its digest."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -37,13 +37,13 @@ class RequestLineAnswer(BaseModel):
 
 class FoundActionAnswer(ActionAnswer):
     agent_name: str | None
-    source: str = Field(description="proxy: an intercepted call; api: an action that an agent proposed.")
+    source: str = Field(description="proxy: an intercepted call. api: an action that an agent submitted.")
     request_line: RequestLineAnswer | None
 
 
 class FoundActionsAnswer(BaseModel):
-    """A search looks at a bounded number of actions at once: ``next_cursor`` goes on behind the last that it looked at,
-    also where none was found. ``looked_back_to``: the time of that one."""
+    """A search reads a bounded number of actions at a time. ``next_cursor`` continues after the last one that it read,
+    also if none matched. ``looked_back_to``: the time of that action."""
 
     data: list[FoundActionAnswer]
     pagination: UncountedPagination

@@ -26,7 +26,7 @@ _AT_ONCE_MAX: Final = 100
 
 
 class BulkDecisionRequest(BaseModel):
-    """``ids``, or ``identical_to``: that approval and the open ones of exactly the same action."""
+    """``ids``, or ``identical_to``: this approval request and all open ones of the identical action."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=exactly_one(ids="array", identical_to="string"))
 

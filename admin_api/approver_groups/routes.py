@@ -33,7 +33,7 @@ type _Member = Annotated[StorableText, Field(max_length=ASSIGNEE_MAX_CHARACTERS,
 
 
 class GroupBody(BaseModel):
-    """``members`` are users' ids and e-mail addresses."""
+    """``members`` are user ids and email addresses."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -25,7 +25,7 @@ class VerificationState(StrEnum):
 
 
 class BackgroundVerificationAnswer(BaseModel):
-    """``failed``: it could not be finished, which says nothing about the log. ``interrupted``: its process ended."""
+    """``failed``: the verification did not finish; the log may be valid. ``interrupted``: its process ended."""
 
     state: VerificationState
     started_by: str

@@ -10,10 +10,10 @@ from headgate.integrations.model import ReceiptOutcome
 
 
 class IntegrationTestAnswer(BaseModel):
-    """``ok`` false: ``error`` is the platform's status or why it was not reached, ``message`` what it said."""
+    """``ok`` false: ``error`` is the status of the platform or the connection error, ``message`` its text."""
 
     ok: bool
-    account: str | None = Field(description="What the platform calls the account that is used.")
+    account: str | None = Field(description="Name of the account on the platform.")
     error: str | None
     status_code: int | None
     message: str | None

@@ -18,7 +18,7 @@ ONE_END: Final[dict[str, Any]] = {
 
 
 class KeyLifetime(BaseModel):
-    """The members that every body has which makes a key."""
+    """The common members of bodies that create a key."""
 
     expires_in_days: Annotated[
         LifetimeDays | None,

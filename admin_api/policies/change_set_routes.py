@@ -103,7 +103,7 @@ type AnyChange = Annotated[
 
 
 class ChangesBody(BaseModel):
-    """POST /admin/policies/changes. The note is that of every version; one beside a policy is not read."""
+    """POST /admin/policies/changes. The note applies to every version; a note of a single policy is ignored."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -20,7 +20,7 @@ _ALIASES: Final = frozenset(("content",))
 
 
 class HttpRequest(BaseModel):
-    """A request as an agent would send it through the gate."""
+    """A request as an agent would send it through the proxy."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=at_most_one(body="string", body_base64="string"))
 

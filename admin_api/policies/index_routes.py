@@ -17,7 +17,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 
 class IndexAnswer(BaseModel):
-    """Conditions on tool, operation, host and method, derived from the policy's text; ``always``: none is known."""
+    """Conditions on tool, operation, host and method, derived from the policy's source. ``always``: no conditions."""
 
     policy_id: str
     version: int

@@ -40,8 +40,8 @@ class SuggestBody(BaseModel):
 
 
 class SuggestionAnswer(BaseModel):
-    """``leaves_out``: what was carried out and is not allowed by it. ``leaves_open``: what it allows beyond what was
-    seen (empty in the precision exact)."""
+    """``leaves_out``: executed calls that it does not allow. ``leaves_open``: calls that it allows beyond the recorded
+    ones (empty with precision exact)."""
 
     rego_policy: str
     cases: list[dict[str, Any]]

@@ -26,7 +26,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
 class CredentialsAnswer(BaseModel):
-    """The names that are set; a catalogue's ``send.credential`` says which of them its calls carry."""
+    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls."""
 
     credentials: list[str]
 

@@ -36,7 +36,7 @@ _TARGET_OF_SCOPE: Final[dict[str, Any]] = {
 
 
 class KillSwitch(BaseModel):
-    """PUT /admin/settings/kill-switch. ``stopped: false`` lifts what was stopped, and needs a reason of its own."""
+    """PUT /admin/settings/kill-switch. ``stopped: false`` resumes calls and needs its own reason."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_TARGET_OF_SCOPE)
 

@@ -26,7 +26,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
 class StreamAnswer(BaseModel):
-    """``behind``: how many events it does not have yet; ``failing_since`` and ``failure`` null: it takes them."""
+    """``behind``: number of events not sent yet. ``failing_since`` and ``failure`` null: it accepts events."""
 
     address: str
     enabled: bool

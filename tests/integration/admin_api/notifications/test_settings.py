@@ -61,7 +61,7 @@ async def test_routes_that_leave_something_out_are_pointed_at(gate) -> None:
     document = {"channels": {"mail": _MAIL}, "routes": [{"channels": ["mail"], "risk_levels": ["critical"]}]}
     await gate.person("ada", Role.APPROVER).get("/v1/approvals")
     (warning,) = (await gate.person().put(_PATH, json=document)).json()["warnings"]
-    assert "sent to nobody" in warning
+    assert "nobody is notified" in warning
 
 
 async def test_a_recipient_whom_nobody_knows_is_pointed_at(gate) -> None:

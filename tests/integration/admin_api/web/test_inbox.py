@@ -67,7 +67,7 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
     person = gate.person()
     refused = [
         ({"decision": "deny"}, 400, "reason"),
-        ({"decision": "shrug", "reason": "mine"}, 400, "choose approve or deny"),
+        ({"decision": "shrug", "reason": "mine"}, 400, "Choose approve or deny"),
         ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "not JSON"),
         ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "max_uses"),
         ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),
@@ -130,7 +130,7 @@ async def test_several_at_once(gate) -> None:
     assert (answer.status_code, answer.headers.get("location")) == (303, "/inbox")
     answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [done]})
     assert answer.status_code == 409
-    assert "0 decided, 1 not" in answer.text
+    assert "0 requests decided, 1 failed" in answer.text
     nothing_marked = await gate.person().post("/inbox", data={"decision": "approve"})
     assert nothing_marked.status_code == 400
 

@@ -64,7 +64,7 @@ async def test_jira_from_its_form_to_its_secrets(gate) -> None:
         ("jira", _JIRA | {"people": "no equals sign"}, "people"),
         ("jira", _JIRA | {"api_token": ""}, "api_token"),
         ("github-actions", {"act": "save", "bindings": "{"}, "JSON"),
-        ("slack", {"act": "test"}, "never set"),
+        ("slack", {"act": "test"}, "is not configured"),
         ("slack", {"act": "dance"}, "Unknown action"),
     ],
 )

@@ -45,7 +45,7 @@ async def test_the_first_channel_is_added_tested_and_removed(gate) -> None:
     assert re.fullmatch(rf"{_PATH}/messages/dlv_[0-9a-f-]+", sent.headers["location"])
     assert "notification.test" in (await person.get(sent.headers["location"])).text
     assert sent.headers["location"] in (await person.get(f"{_PATH}/messages?channel=on-call")).text
-    assert "Each message reached a channel" in (await person.get(f"{_PATH}/messages?channel=nobody")).text
+    assert "All messages reached a channel" in (await person.get(f"{_PATH}/messages?channel=nobody")).text
     change = {"act": "save", "kind": "apprise", "version": "1", "url": "", "recipient": ""}
     assert (await person.post(f"{_PATH}/channels/on-call", data=change)).status_code == 303
     kept = (await _kept(person))["channels"]["on-call"]

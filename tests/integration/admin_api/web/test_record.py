@@ -81,7 +81,7 @@ async def test_erasing_names_first_what_it_does(gate) -> None:
     form = {"action_ids": f" {action_id}\n", "depth": "everything", "reason": "a request of bob"}
     review = html.unescape((await person.post("/settings/retention", data=form | {"act": "review"})).text)
     assert "Erase 1 call permanently?" in review
-    assert "what their audit events say" in review
+    assert "the payloads of their audit events" in review
     assert f'name="action_ids" value="{action_id}"' in review
     assert (await person.get(f"/v1/actions/{action_id}?expand=all")).json()["request"]["params"] == {"who": "bob"}
     done = await person.post("/settings/retention", data=form | {"act": "erase"})
