@@ -91,4 +91,4 @@ def test_what_is_wrong_is_said(run: Run, set_channels: Any, tmp_path: Path) -> N
     unknown = set_channels(channels={"on-call": {"kind": "pigeon"}})
     assert (unknown.returncode, "channels.on-call" in unknown.stderr) == (1, True)
     missing = run("test", "nobody-set-it")
-    assert (missing.returncode, missing.stderr) == (1, "headgate: there is no channel nobody-set-it\n")
+    assert (missing.returncode, missing.stderr) == (1, "headgate: no channel nobody-set-it\n")
