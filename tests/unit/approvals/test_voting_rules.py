@@ -110,7 +110,14 @@ OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
             ConflictError,
             "you have already voted",
         ),
-        (replace(FOR_ALICE, required_approvals=2), [BOB_FOR_ALICE], ALICE, NO_PARTIES, ConflictError, "already voted for you"),
+        (
+            replace(FOR_ALICE, required_approvals=2),
+            [BOB_FOR_ALICE],
+            ALICE,
+            NO_PARTIES,
+            ConflictError,
+            "already voted for you",
+        ),
         (
             replace(FOR_ALICE, required_approvals=2),
             [ALICE],
