@@ -1,4 +1,4 @@
-"""/account/absences: who decides in a person's place, from when until when. An administrator names it for anybody."""
+"""/account/absences: names delegates who decide for absent people. Administrators name them for any person."""
 
 from datetime import UTC, datetime
 from typing import Final

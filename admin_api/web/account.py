@@ -1,4 +1,4 @@
-"""/account: who is signed in, their sessions, and their second factor."""
+"""/account: shows the signed-in person, their sessions and their second factor."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""/activity: the calls as they come, newest first, filtered by a line of words."""
+"""/activity: lists calls as they arrive, newest first, with a filter line."""
 
 import re
 from collections.abc import Sequence

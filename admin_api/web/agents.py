@@ -1,4 +1,4 @@
-"""/agents: the agents, connecting one in a minute, and one agent with its keys and what it did."""
+"""/agents: lists agents, connects new ones, and shows one agent with its keys and recent activity."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""The API as a page calls it: the routes' own functions, in this process, as the person who looks at the page.
+"""Calls the API's route functions in this process, as the person who views the page.
 
 So a page can do what the API can, and nothing else: the scope that ``admin_api.access`` asks for is checked before
 each call. A page counts against its own rate class; the calls behind it do not count again.

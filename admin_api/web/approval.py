@@ -1,4 +1,4 @@
-"""One approval request as its page shows it."""
+"""Prepares one approval request for its page."""
 
 import difflib
 import json

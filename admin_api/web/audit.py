@@ -1,4 +1,4 @@
-"""/audit: the events of the log, one event with its proof, and the log held against its checkpoints."""
+"""/audit: lists the events of the log, shows one event with its proof, and verifies the log against its checkpoints."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/calls/{action_id}: one call, from its submission to its outcome, and why it was decided so.
+"""/calls/{action_id}: shows one call, from its submission to its outcome, and the reason of its decision.
 
 The address is what a refusal carries as ``details.help_url``: whoever may read actions finds here what was denied, by
 which policy, and what to do.

@@ -1,4 +1,4 @@
-"""/settings/captures: whose calls are kept for review. The first rule that fits a call decides."""
+"""/settings/captures: sets which calls are captured. The first rule that matches a call applies."""
 
 from typing import Final
 

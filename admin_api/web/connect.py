@@ -1,4 +1,4 @@
-"""How an agent's program is sent through the gate: texts to copy, with its key where that is known.
+"""Snippets that route an agent's program through Headgate, with its key if it is known.
 
 docs/guides/clients.md says which client reads what, and how it was tried.
 """

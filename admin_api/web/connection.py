@@ -1,4 +1,4 @@
-"""/connections/{id}: one connection: its health, test, use by day and agent, whose calls it serves, and its removal."""
+"""/connections/{id}: shows the health, test, use, agents and tools of one connection, and deletes it."""
 
 from typing import Final
 

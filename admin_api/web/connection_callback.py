@@ -1,4 +1,4 @@
-"""/connections/callback: where a platform sends the browser back to after a consent.
+"""/connections/callback: receives the browser after a consent at a platform.
 
 The state is checked by the API: it is known, unused, less than ten minutes old, and this very person's.
 """

@@ -1,4 +1,4 @@
-"""/connections/new: a connection to a platform: by its owner's consent (OAuth), with an app password, or with a secret.
+"""/connections/new: connects a platform by OAuth consent, with an app password, or with a secret.
 
 The consent begins with a page that shows the scopes and leads to the platform: a form here is sent nowhere else
 (``form-action 'self'``), and the person sees what will be asked for.

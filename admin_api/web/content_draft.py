@@ -1,4 +1,4 @@
-"""A content policy as its form holds it: to and from what the API takes."""
+"""Converts a content policy between its form and the API."""
 
 from dataclasses import dataclass, fields
 

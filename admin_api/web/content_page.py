@@ -1,4 +1,4 @@
-"""The page of one content policy, saved or not."""
+"""Renders the page of one content policy, saved or not."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""/policies/content/{id}: one content policy: its settings, and a box to try it."""
+"""/policies/content/{id}: shows one content policy with its settings and a test box."""
 
 from typing import Final
 

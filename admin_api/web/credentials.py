@@ -1,4 +1,4 @@
-"""/settings/credentials: the values that catalogues name, which calls carry and nobody sees."""
+"""/settings/credentials: sets the values that catalogues name and calls carry. They are never shown."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The forms of the inbox: one request decided, or several at once."""
+"""Handles the forms of the inbox: decides one request, or several at once."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The rules behind what policies said of a call, with their lines, for whoever may read policies."""
+"""Finds the rules behind the results of policies, with their lines, for people who may read policies."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""/settings/destinations: the allowlist, as the document that policies see as ``data.allowlist``."""
+"""/settings/destinations: edits the allowlist, the document that policies read as ``data.allowlist``."""
 
 import json
 from typing import Final

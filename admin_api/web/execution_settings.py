@@ -1,4 +1,4 @@
-"""/settings/executions: how often and how fast calls are carried out."""
+"""/settings/executions: sets attempts, rates and timeouts of executions."""
 
 from typing import Final
 

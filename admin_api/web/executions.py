@@ -1,4 +1,4 @@
-"""/executions: what waits to be carried out, runs, has ended, and failed so that it can be tried again."""
+"""/executions: lists queued, running and completed executions, and retries failed ones."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""What a form sends: names and texts, each name once unless it is asked for as a list."""
+"""Reads the fields of a form. Each name may occur once, unless it is read as a list."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""/settings/groups: the groups of approvers that policies name as ``group:NAME``, and their members."""
+"""/settings/groups: manages the approver groups that policies name as ``group:NAME``."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/audit/holds: legal holds, placed and lifted."""
+"""/audit/holds: places and lifts legal holds."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/inbox: the approval requests that wait, and one of them beside the list. /inbox/{id}: that one."""
+"""/inbox: lists open approval requests with one of them beside the list. /inbox/{id}: shows one request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""/settings/integrations/{name}: one platform's settings, its test, what was sent there and what came in."""
+"""/settings/integrations/{name}: shows the settings, test, outgoing and incoming messages of one platform."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/settings/integrations: the platforms on which people see requests and decide, and which of them are set up."""
+"""/settings/integrations: lists the platforms on which reviewers decide, and which of them are set up."""
 
 from dataclasses import dataclass
 from typing import Final

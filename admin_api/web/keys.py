@@ -1,4 +1,4 @@
-"""/settings/keys: the keys of programs, and of agents; revoke one, or all that a leaked text holds."""
+"""/settings/keys: lists the keys of programs and agents, and revokes one key or all keys in a leaked text."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/settings/members/{id}: one person: their roles, their state, and where they are signed in."""
+"""/settings/members/{id}: shows one person with their roles, state and sessions."""
 
 from typing import Final
 

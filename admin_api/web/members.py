@@ -1,4 +1,4 @@
-"""/settings/members: people, their roles, and invitations."""
+"""/settings/members: lists people, their roles and invitations."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/settings/models: the language models that content policies may ask, each with a trial. Keys are never shown."""
+"""/settings/models: sets the language models for content policies, with a test. Keys are never shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""/settings/notifications/channels/{name}: one channel, through which people are told; ``new`` adds one."""
+"""/settings/notifications/channels/{name}: edits one notification channel. ``new`` adds one."""
 
 from typing import Final
 

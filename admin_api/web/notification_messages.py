@@ -1,4 +1,4 @@
-"""/settings/notifications/messages: every message to people, how it went, and sending one again."""
+"""/settings/notifications/messages: lists the messages to people with their results, and sends one again."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""/settings/notifications/rules/{number}: which events go to which channels, and when; ``new`` adds one."""
+"""/settings/notifications/rules/{number}: sets which events go to which channels, and when. ``new`` adds one."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/settings/notifications: through which channels people are told what; each channel and rule has a page of its own."""
+"""/settings/notifications: lists channels and rules. Each channel and each rule has its own page."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/overview: calls and decisions over a time, and whether the parts of this instance work."""
+"""/overview: shows calls and decisions over a period, and the health of this instance."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""/policies/{id}: one rule policy with its source and versions, and its buttons."""
+"""/policies/{id}: shows one rule policy with its source, versions and buttons."""
 
 import json
 from typing import Annotated, Final

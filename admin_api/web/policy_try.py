@@ -1,5 +1,4 @@
-"""What a draft of a policy would do: checked, run against its cases, and replayed over recorded calls. Nothing is
-stored."""
+"""Shows the effect of a policy draft: checks it, runs its cases, and replays recorded calls. Nothing is stored."""
 
 import asyncio
 from collections.abc import Sequence

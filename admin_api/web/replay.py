@@ -1,4 +1,4 @@
-"""A draft of a policy against recorded calls, as its page shows it: how many would have been decided otherwise."""
+"""Replays recorded calls with a policy draft and counts the changed decisions."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""/reports: ask for a report, follow it, take it, remove it."""
+"""/reports: creates, follows, downloads and deletes reports."""
 
 from typing import Final
 

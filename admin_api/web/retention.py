@@ -1,4 +1,4 @@
-"""/settings/retention: how long what agents sent and got is kept, and erasing calls, in two steps."""
+"""/settings/retention: sets how long bodies, captures and reports are kept, and erases calls in two steps."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,4 @@
-"""What the pages of the settings have in common: the groups of their list, and the answer to a form that was carried
-out."""
+"""The shared parts of the settings pages: the groups of their list, and the response to a successful form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

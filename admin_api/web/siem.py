@@ -1,4 +1,4 @@
-"""/settings/siem: where recorded events are streamed to, and how far each destination is."""
+"""/settings/siem: sets the destinations of recorded events, and shows the lag of each."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""/stop: the kill switch. Everything, one agent or one tool, with a reason; and what is stopped now."""
+"""/stop: the kill switch. Stops everything, one agent or one tool, with a reason, and shows active stops."""
 
 from typing import Final
 

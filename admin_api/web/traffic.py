@@ -1,4 +1,4 @@
-"""/traffic: captured exchanges, found, read, compared and written about. Reading is recorded, as the API records it."""
+"""/traffic: lists, shows, compares and annotates captured exchanges. The API records each read."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""/settings/webhooks: endpoints, their deliveries, a test, and sending once more."""
+"""/settings/webhooks: manages endpoints, shows their deliveries, and sends tests and messages again."""
 
 from typing import Final
 
