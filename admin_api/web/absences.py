@@ -50,7 +50,7 @@ async def announce(api: CurrentApi) -> Response:
 
 @router.post("/account/absences/{absence_id}", response_class=Response)
 async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
-    """Ends it now, or before it begins."""
+    """Ends an absence now, or cancels it before it begins."""
     await api.call(call_off, absence_id, api.principal, api.dependencies)
     return back_to(_PATH)
 
@@ -82,7 +82,7 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
 
 
 async def _people(api: Api) -> list[UserAnswer]:
-    """Whom an administrator may choose; others write an address."""
+    """People that an administrator can choose. Other people enter an address."""
     if not api.may(Scope.ADMIN):
         return []
     page = PageRequest(_AT_ONCE, 0, exact_total=False, camel=False)

@@ -48,7 +48,7 @@ async def call(api: CurrentApi, action_id: ActionId) -> Response:
 
 
 async def call_context(api: Api, action_id: str) -> dict[str, object]:
-    """What call_article.html shows."""
+    """Returns the context of call_article.html."""
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
     params, http = answer.request.params, answer.request.http
     return {
@@ -82,7 +82,7 @@ async def _agent_name(api: Api, agent_id: str) -> str:
 
 
 def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
-    """What happened, in the order of time."""
+    """Returns the events of the call in chronological order."""
     decided = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
     kind, word = decided.get(answer.decision.decision, ("failed", answer.decision.decision))
     found = [Moment(answer.created_at, f"Submitted. Decision: {word}", kind, answer.decision.reason)]
@@ -102,7 +102,7 @@ def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
 
 
 def advice_of(answer: ActionDetailAnswer) -> str | None:
-    """What the agent's owner can do about a call that did not go through; None: it did, or it still may."""
+    """Advice for the agent's owner about a call that did not go through. None: it did, or it still can."""
     approval = answer.approval
     if answer.status == "pending_approval":
         return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
@@ -131,7 +131,7 @@ def _address_of(http: JsonObject) -> str:
 
 
 def curl_of(http: JsonObject | None) -> str | None:
-    """The request line and the covered headers as a command; secrets are masked, and the body is not in it."""
+    """The request line and the covered headers as a curl command, without the body. Secrets are masked."""
     if http is None:
         return None
     headers = http.get("headers")

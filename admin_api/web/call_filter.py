@@ -81,7 +81,7 @@ def parse_call_filter(query: str) -> CallFilter:
 
 
 def moment_of(text: str | None, now: datetime) -> str | None:
-    """As the API takes it: how long ago becomes the time that it was."""
+    """Converts a time or an age to the API's form."""
     ago = None if text is None else _AGO.fullmatch(text)
     return text if ago is None else (now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
 

@@ -51,7 +51,7 @@ async def captures(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Add a rule, move one up, remove one, or set how much of a body is kept."""
+    """Adds a rule, moves one up, removes one, or sets the size limit of bodies."""
     form = await form_of(api.request)
     try:
         document, _ = await _load(api)
@@ -75,7 +75,7 @@ async def change(api: CurrentApi) -> Response:
 
 
 async def _load(api: Api) -> tuple[JsonObject, str]:
-    """The document of now, and its version; empty: never set."""
+    """The current document and its version. Empty: never set."""
     answer = await api.call(get_captures, api.request)
     return document_in(answer), answer.headers.get("etag", "")
 

@@ -34,7 +34,7 @@ async def one(api: CurrentApi, connection_id: ConnectionId) -> Response:
 
 @router.post("/connections/{connection_id}", response_class=Response)
 async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
-    """Test, refresh, consent again, bind or remove it."""
+    """Tests, refreshes, reconsents, binds or deletes a connection."""
     form, principal, dependencies = await form_of(api.request), api.principal, api.dependencies
     try:
         match form.text("act"):

@@ -98,7 +98,7 @@ _MASTODON_TOKEN: Final = _schema(
 
 @router.get("/connections/new", response_class=Response)
 async def new(api: CurrentApi, platform: str | None = Query(default=None, max_length=64)) -> Response:
-    """Which platforms there are; or the forms of one."""
+    """Lists the platforms, or shows the forms of one."""
     if platform is None:
         context = {"platforms": (await api.call(list_platforms)).data}
         return await shell_page(api, "connection_platforms.html", _PATH, context)
@@ -124,7 +124,7 @@ async def connect(api: CurrentApi) -> Response:
 
 
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:
-    """The consent that has begun, or the identifier of a connection that works. Raises what the routes raise."""
+    """Starts a consent, or creates a connection and returns its id. Raises the errors of the routes."""
     principal, dependencies = api.principal, api.dependencies
     values: dict[str, object] = {**_bindings(form), **document_of(_ways(platform)[way].schema, form)}
     match way:
@@ -146,12 +146,12 @@ async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Fo
 
 
 def redirect_uri(api: Api) -> str:
-    """Where the platform sends the browser back to; it is registered there to the letter."""
+    """The redirect URI, exactly as registered at the platform."""
     return f"{api.dependencies.api_url}/connections/callback"
 
 
 def _bindings(form: Form) -> dict[str, object]:
-    """Whose calls it serves."""
+    """The agents and tools of the connection."""
     tools = [line.strip() for line in form.text("tools").splitlines() if line.strip()]
     return {
         "name": form.text("name"),

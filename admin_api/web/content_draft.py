@@ -85,7 +85,7 @@ def content_draft_of_template(template: TemplateAnswer) -> ContentDraft:
 
 
 def body_of_draft(draft: ContentDraft) -> dict[str, object]:
-    """What POST takes; a PATCH takes the same, and the version. Raises ValidationError."""
+    """The body for POST. PATCH also takes the version. Raises ValidationError."""
     try:
         threshold = float(draft.threshold)
     except ValueError as error:

@@ -43,7 +43,7 @@ async def content_page(
 
 
 async def _providers(api: Api, chosen: str) -> Sequence[tuple[str, str]]:
-    """Those that are set, for who may see them; and the one that the policy names."""
+    """The configured providers, if the person may see them, and the provider of the policy."""
     names = []
     if api.may(Scope.ADMIN):
         names = list(await api.call(get_nlp_providers, Response(), api.principal, api.dependencies))

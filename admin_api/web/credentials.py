@@ -25,7 +25,7 @@ async def credentials(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Set one, or forget one."""
+    """Sets or removes a credential."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

@@ -25,7 +25,7 @@ _TYPED: Final = ("reason", "params", "assignees", "max_uses", "sum_at_most")
 
 @router.post("/inbox", response_class=Response)
 async def decide_several(api: CurrentApi) -> Response:
-    """The same decision on each marked request; what could not be decided is said."""
+    """Applies one decision to all selected requests, and names those that could not be decided."""
     form = await form_of(api.request)
     try:
         body = checked(
@@ -49,7 +49,7 @@ async def decide_several(api: CurrentApi) -> Response:
 
 @router.post("/inbox/{approval_id}", response_class=Response)
 async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
-    """Vote, edit, grant, escalate or reassign; then the page once more."""
+    """Votes, edits, grants, escalates or reassigns, then shows the page again."""
     form = await form_of(api.request)
     try:
         await _act(api, approval_id, form)

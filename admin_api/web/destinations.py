@@ -26,7 +26,7 @@ async def destinations(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def save(api: CurrentApi) -> Response:
-    """Replaces the document, where it still is the one that was shown."""
+    """Replaces the document, if it is still the shown version."""
     form = await form_of(api.request)
     document = form.text("document")
     try:

@@ -45,7 +45,7 @@ async def limits(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def save(api: CurrentApi) -> Response:
-    """What is empty is the default."""
+    """Saves the limits. Empty fields get their defaults."""
     form = await form_of(api.request)
     try:
         version = form.optional("version")

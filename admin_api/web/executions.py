@@ -52,7 +52,7 @@ async def executions(
 
 @router.post(_PATH, response_class=Response)
 async def run_all(api: CurrentApi) -> Response:
-    """Everything that waits for its next attempt is due now."""
+    """Makes all queued executions due now."""
     form = await form_of(api.request)
     if form.text("act") != "process-all":
         raise ValidationError(f"Unknown action {form.text('act')[:32]!r}. Use a form button.")
@@ -67,7 +67,7 @@ async def one(api: CurrentApi, execution_id: ExecutionId) -> Response:
 
 @router.post("/executions/{execution_id}", response_class=Response)
 async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
-    """Try a failed one again, or run a queued one now."""
+    """Retries a failed execution, or runs a queued one now."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -113,7 +113,7 @@ async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | 
 
 
 async def _broken(api: Api) -> list[DestinationItem]:
-    """Destinations to which nothing is sent now, or one call on trial."""
+    """Destinations with an open or half-open circuit breaker."""
     if not api.may(Scope.ADMIN):
         return []
     found = await api.call(destinations, api.principal, api.dependencies)

@@ -21,14 +21,14 @@ class Form:
     fields: Mapping[str, Sequence[str]]
 
     def text(self, name: str) -> str:
-        """Empty where it is not there. Raises ValidationError where it is there twice."""
+        """Returns a field, empty if missing. Raises ValidationError if it is repeated."""
         given = self.fields.get(name, [])
         if len(given) > 1:
             raise ValidationError(f"{name}: given {len(given)} times", details={"field": name, "reason": "repeated"})
         return given[0].strip() if given else ""
 
     def optional(self, name: str) -> str | None:
-        """None where it is empty or not there."""
+        """Returns a field. None if it is empty or missing."""
         return self.text(name) or None
 
     def several(self, name: str) -> Sequence[str]:

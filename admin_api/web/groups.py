@@ -45,7 +45,7 @@ async def one(api: CurrentApi, name: GroupName) -> Response:
 
 @router.post("/settings/groups/{name}", response_class=Response)
 async def change(api: CurrentApi, name: GroupName) -> Response:
-    """Save it, where it still is the version that was shown; or remove it."""
+    """Saves a group, if it is still at the shown version, or deletes it."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -65,7 +65,7 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
 
 
 def _values(form: Form) -> dict[str, object]:
-    """Members are those that are marked, and those that are written, one a line."""
+    """Members are the selected people and the entered addresses, one per line."""
     written = [line.strip() for line in form.text("others").splitlines() if line.strip()]
     return {"description": form.optional("description"), "members": [*form.several("members"), *written]}
 
@@ -91,7 +91,7 @@ async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | 
 
 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
-    """After a refused form: as it was typed, with the version that it was about."""
+    """Shows a group. After a refused form: as typed, with its version."""
     group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await _people(api)
     marked = {one.id for one in people if {one.id, (one.email or "").casefold()} & set(group.members)}
     known = {text for one in people for text in (one.id, (one.email or "").casefold())}
@@ -116,7 +116,7 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
 
 
 def _names(people: list[UserAnswer]) -> dict[str, str]:
-    """What a member is called, by what a group may call them."""
+    """Names of members, by the ids and addresses that a group may use."""
     return {
         key: one.name or one.email or one.subject
         for one in people

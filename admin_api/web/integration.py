@@ -31,7 +31,7 @@ async def one(api: CurrentApi, name: str) -> Response:
 
 @router.post("/settings/integrations/{name}", response_class=Response)
 async def change(api: CurrentApi, name: str) -> Response:
-    """Save the settings, ask the platform who we are, or send something once more."""
+    """Saves the settings, tests the connection, or sends a message again."""
     form, integration = await form_of(api.request), _named(name)
     settings, history = ROUTES[integration]
     try:

@@ -28,7 +28,7 @@ async def keys(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Create a key, which the answer shows this once; revoke one; revoke what a leaked text holds."""
+    """Creates a key and shows it, once; revokes one key or all keys in a leaked text."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

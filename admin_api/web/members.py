@@ -32,7 +32,7 @@ async def members(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change_invitations(api: CurrentApi) -> Response:
-    """Invite somebody, whose link the answer shows this once; or take an invitation back."""
+    """Creates an invitation and shows its link, once, or revokes one."""
     form = await form_of(api.request)
     try:
         if form.text("act") == "take-back":

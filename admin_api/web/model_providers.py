@@ -44,7 +44,7 @@ async def model_providers(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def act(api: CurrentApi) -> Response:
-    """Add, save, remove or test one. The others stay as they are, with their keys."""
+    """Adds, saves, removes or tests a provider. Others keep their settings and keys."""
     form = await form_of(api.request)
     try:
         if form.text("act") == "test":
@@ -61,7 +61,7 @@ async def act(api: CurrentApi) -> Response:
 
 
 def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
-    """The whole document; a key that is left out stays. Raises ValidationError, NotFoundError, ConflictError."""
+    """The whole document. An omitted key is kept. Raises ValidationError, NotFoundError, ConflictError."""
     document: JsonObject = {name: _document(one) for name, one in now.items()}
     name = form.text("provider")
     match form.text("act"):

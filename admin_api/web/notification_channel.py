@@ -69,7 +69,7 @@ async def one(api: CurrentApi, name: str, kind: ChannelKind = ChannelKind.APPRIS
 
 @router.post("/settings/notifications/channels/{name}", response_class=Response)
 async def change(api: CurrentApi, name: str) -> Response:
-    """Save it, or remove it. A new one's name is in the form."""
+    """Saves or deletes a channel. The form contains the name of a new one."""
     form = await form_of(api.request)
     kind = _kind(form.text("kind"))
     try:
@@ -100,7 +100,7 @@ def _put(now: NotificationDocument, path_name: str, new_name: str, channel: Json
 
 
 def _remove(now: NotificationDocument, name: str) -> None:
-    """Also from the rules; a rule that named no other channel goes with it."""
+    """Removes a channel, also from rules. Deletes rules without another channel."""
     del now.channels[_there(now, name)]
     for rule in now.routes:
         named = rule["channels"]

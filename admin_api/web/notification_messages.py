@@ -56,7 +56,7 @@ async def one(api: CurrentApi, delivery_id: DeliveryId) -> Response:
 
 @router.post("/settings/notifications/messages/{delivery_id}", response_class=Response)
 async def repeat(api: CurrentApi, delivery_id: DeliveryId) -> Response:
-    """Send it again, with a new link."""
+    """Sends a message again, with a new link."""
     try:
         await api.call(send_again, delivery_id, api.principal, api.dependencies)
     except NotFoundError:

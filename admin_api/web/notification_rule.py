@@ -75,7 +75,7 @@ async def one(api: CurrentApi, number: str) -> Response:
 
 @router.post("/settings/notifications/rules/{number}", response_class=Response)
 async def change(api: CurrentApi, number: str) -> Response:
-    """Save it, or remove it."""
+    """Saves or deletes a rule."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

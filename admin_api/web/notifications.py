@@ -55,7 +55,7 @@ async def notifications(api: CurrentApi) -> Response:
 
 @router.post(NOTIFICATIONS_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Test a channel, whose message is the next page; or save the limits."""
+    """Tests a channel and shows its message, or saves the limits."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

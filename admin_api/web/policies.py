@@ -64,7 +64,7 @@ async def one(
 
 @router.post("/policies/{policy_id}", response_class=Response)
 async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
-    """Save, check, test, replay, enable, disable, restore or delete."""
+    """Saves, checks, tests, replays, enables, disables, restores or deletes a policy."""
     form = await form_of(api.request)
     draft = draft_from(form)
     act = form.text("act")

@@ -37,7 +37,7 @@ class Said:
 
 
 async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
-    """What saving would say; with ``test`` the outcome of the cases, with ``replay`` what it would have changed."""
+    """Checks a draft; with ``test`` also runs its cases, with ``replay`` also counts changed decisions."""
     try:
         answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
         match form.text("act"):

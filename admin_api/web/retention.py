@@ -33,7 +33,7 @@ async def retention(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """``act``: save the policy; review an erasure, which changes nothing; erase."""
+    """Saves the settings, reviews an erasure without changes, or erases (``act``)."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

@@ -44,7 +44,7 @@ async def destinations(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Add a destination, save one or remove one."""
+    """Adds, saves or removes a destination."""
     form = await form_of(api.request)
     name = form.text("name")
     try:

@@ -26,7 +26,7 @@ async def stop(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Stop, or resume: calls are refused from the moment of the answer on."""
+    """Stops or resumes. Calls are refused when the response is sent."""
     form = await form_of(api.request)
     try:
         await api.call(set_kill_switch, _body(form), api.principal, api.dependencies)

@@ -30,7 +30,7 @@ async def webhooks(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def add(api: CurrentApi) -> Response:
-    """The answer shows the endpoint's secret, this once."""
+    """Adds an endpoint and shows its secret, once."""
     form = await form_of(api.request)
     values = {
         "url": form.text("url"),
