@@ -60,10 +60,10 @@ def asset(name: str) -> str:
 
 @router.get("/static/{name}", response_class=Response, openapi_extra={"parameters": [in_path("name", maxLength=128)]})
 async def static(request: Request) -> Response:
-    """A style sheet or script of the pages."""
+    """Serves a style sheet or script of the pages."""
     found = _BY_PATH.get(request.url.path)
     if found is None:
-        raise NotFoundError("there is no such file")
+        raise NotFoundError("no such file")
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(found.compressed, media_type=found.media_type, headers=headers | {"Content-Encoding": "gzip"})

@@ -59,7 +59,7 @@ def credential_of(headers: Iterable[tuple[bytes, bytes]], audience: Audience) ->
     value = value.strip()
     if scheme.lower() != "bearer" or not value:
         AUTHENTICATION_FAILURES.labels("none").inc()
-        raise UnauthorizedError("the header Authorization must be: Bearer, a space, and the token or key")
+        raise UnauthorizedError("the Authorization header must have the form: Bearer <token or key>")
     return Credential(Secret(value), is_key=value.startswith(_KEY_PREFIX))
 
 
@@ -94,7 +94,7 @@ class Authenticator:
         credential = credential_of(headers, access.audience)
         if credential.is_key and access.audience in (Audience.PEOPLE, Audience.PAGES):
             AUTHENTICATION_FAILURES.labels("key").inc()
-            raise UnauthorizedError("This route takes a person's session or token, not an API key.")
+            raise UnauthorizedError("This route requires a person's session or token, not an API key.")
         try:
             if credential.is_key:
                 return await self._by_key(credential.secret, fresh=not access.recorded)

@@ -50,5 +50,5 @@ async def _read_within(receive: Receive, limit_bytes: int) -> Receive:
 
 def _too_large(limit_bytes: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(
-        f"the body is over the limit of {limit_bytes} bytes", details={"limit_bytes": limit_bytes}
+        f"the body exceeds the limit of {limit_bytes} bytes", details={"limit_bytes": limit_bytes}
     )

@@ -22,14 +22,14 @@ from headgate.kernel.error_body import error_body, help_url_of, with_help
 from headgate.kernel.errors import HTTP_STATUS, ErrorCode, HeadgateError, NotFoundError, RateLimitedError
 
 JSON: Final = "application/json"
-DEFECT: Final = "an error inside Headgate; its log has the cause under this requestId"
+DEFECT: Final = "internal error: the server log has the cause under this requestId"
 
 _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     400: (ErrorCode.VALIDATION_ERROR, "the request is malformed"),
-    404: (ErrorCode.NOT_FOUND, "there is nothing at this path; the routes are in /openapi.json"),
-    413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body is over its limit"),
+    404: (ErrorCode.NOT_FOUND, "nothing at this path; /openapi.json lists the routes"),
+    413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body exceeds its limit"),
 }
-_REASONS: Final = {"missing": "is required", "extra_forbidden": "is unknown here"}
+_REASONS: Final = {"missing": "is required", "extra_forbidden": "is not a known field"}
 _SHOULD: Final = re.compile(r"^[A-Z]\w*(?: \w+){0,2}? should\b")
 
 

@@ -30,7 +30,7 @@ def expected_version(if_match: str | None, in_body: int | None) -> ExpectedVersi
     match = _STRONG.fullmatch(if_match.strip())
     if match is None:
         raise PreconditionFailedError(
-            'If-Match must be one strong entity tag as the ETag of an answer is, such as "3"',
+            'If-Match must be one strong entity tag, as in the ETag header of a response, such as "3"',
             details={"field": "If-Match", "reason": "not an entity tag of this resource"},
         )
     version = int(match[1])

@@ -119,7 +119,7 @@ async def _count(request: Request, rate_class: RateClass, subject: str, quota: Q
 def _require_storable(request: Request) -> None:
     """NUL is no text for PostgreSQL, which would look like a database that is away. Raises ValidationError."""
     if b"%00" in request.scope["query_string"] or b"\0" in request.scope["query_string"]:
-        raise ValidationError("the query holds a NUL character")
+        raise ValidationError("the query contains a NUL character")
 
 
 def _query_names(route: APIRoute) -> tuple[str, ...] | None:
@@ -140,7 +140,7 @@ def _require_known(request: Request, names: tuple[str, ...]) -> None:
         if name not in names:
             known = f"it has {', '.join(names)}" if names else "it has none"
             raise ValidationError(
-                f"{shown}: this route has no such query parameter; {known}",
+                f"{shown}: unknown query parameter of this route; {known}",
                 details={"field": shown, "reason": "unknown query parameter"},
             )
         if given.count(name) > 1:

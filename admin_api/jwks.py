@@ -137,7 +137,7 @@ class RemoteKeys:
                 if (key_id not in self._keys or self._age() > _FRESH_SECONDS) and self._may_try():
                     await self._fetch(_REFRESH_SECONDS if self._serves(key_id) else _FETCH_SECONDS)
         if self._age() > _STALE_SECONDS:
-            raise UnavailableError("the token issuer's keys are out of reach; try again", retry_after_seconds=1)
+            raise UnavailableError("the token issuer's keys are unreachable; try again", retry_after_seconds=1)
         return self._keys.get(key_id)
 
     def _serves(self, key_id: str) -> bool:

@@ -32,7 +32,7 @@ DECISIONS: Final = Counter(
 )
 FUNNEL_EVENTS: Final = Counter(
     "headgate_api_funnel_events",
-    "Steps of signing up that a website told of: signup_started, account_created.",
+    "Sign-up steps that a website reported: signup_started, account_created.",
     ["event"],
 )
 DEMO_EVALUATIONS: Final = Counter(
@@ -40,7 +40,7 @@ DEMO_EVALUATIONS: Final = Counter(
 )
 CSP_REPORTS: Final = Counter(
     "headgate_api_csp_reports",
-    "Violated content security policies that browsers told of, by directive and disposition.",
+    "Content security policy violations that browsers reported, by directive and disposition.",
     ["directive", "disposition"],
 )
 POLICIES: Final = PolicyMetrics("headgate_api", "explicit actions")

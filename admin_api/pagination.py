@@ -24,7 +24,7 @@ MAX_PAGE: Final = MAX_OFFSET // MAX_LIMIT
 type Shape = Literal["camel"] | None
 
 
-type _Limit = Annotated[int | None, Query(ge=1, le=MAX_LIMIT, description="At most so many; the default is 50.")]
+type _Limit = Annotated[int | None, Query(ge=1, le=MAX_LIMIT, description="Maximum number of results. Default: 50.")]
 type _Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 type _Total = Annotated[Literal["exact"] | None, Query()]
 type _CurrentShape = Annotated[Shape, Query(description="camel: pagination as total, page, pageSize, totalPages.")]
@@ -79,7 +79,7 @@ class Pagination(BaseModel):
     total: int
     limit: int
     offset: int
-    total_is_minimum: bool | None = Field(default=None, description="Present and true where there are more.")
+    total_is_minimum: bool | None = Field(default=None, description="Present and true if there are more.")
 
 
 class CursorPagination(Pagination):
@@ -94,7 +94,7 @@ class UncountedPagination(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     limit: int
-    next_cursor: str | None = Field(description="Null: there is nothing behind these.")
+    next_cursor: str | None = Field(description="Null: no further results.")
 
 
 class CamelPagination(BaseModel):
@@ -150,11 +150,13 @@ def list_request(prefix: IdPrefix, default_limit: int = DEFAULT_LIMIT) -> Callab
 
     def read(
         limit: Annotated[
-            int | None, Query(ge=1, le=MAX_LIMIT, description=f"At most so many; the default is {default_limit}.")
+            int | None, Query(ge=1, le=MAX_LIMIT, description=f"Maximum number of results. Default: {default_limit}.")
         ] = None,
         offset: _Offset = 0,
         total: _Total = None,
-        cursor: Annotated[str | None, identifier(prefix), Query(description="next_cursor of the page before.")] = None,
+        cursor: Annotated[
+            str | None, identifier(prefix), Query(description="next_cursor of the previous page.")
+        ] = None,
         shape: _CurrentShape = None,
         page: _PageNumber = None,
         page_size: _PageSize = None,

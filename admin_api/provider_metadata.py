@@ -97,12 +97,12 @@ def parse_metadata(text: bytes, issuer: str) -> ProviderMetadata:
     """Raises ValueError."""
     document: object = json.loads(text)
     if not isinstance(document, dict) or document.get("issuer") != issuer:
-        raise ValueError("the discovery document is another issuer's")
+        raise ValueError("the discovery document belongs to another issuer")
     addresses: dict[str, str] = {}
     for name in ("jwks_uri", "authorization_endpoint", "token_endpoint", "end_session_endpoint"):
         if (address := document.get(name)) is not None:
             if not isinstance(address, str):
-                raise ValueError(f"the discovery document's {name} is no address")
+                raise ValueError(f"the discovery document's {name} is not a URL")
             require_protected(address)
             addresses[name] = address
     if "jwks_uri" not in addresses:
@@ -139,7 +139,7 @@ class DiscoveredMetadata:
                 await self._fetch(now)
         if self._known is None:
             raise UnavailableError(
-                f"the identity provider {self._issuer} is out of reach, or its discovery document is not acceptable",
+                f"the identity provider {self._issuer} is unreachable, or its discovery document is not acceptable",
                 retry_after_seconds=1,
             )
         return self._known

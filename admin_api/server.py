@@ -120,5 +120,5 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
 
 def _unusable(host: str, port: int, error: OSError) -> UnavailableError:
     taken = error.errno == errno.EADDRINUSE
-    why = "is taken by another program" if taken else f"cannot be used: {error.strerror}"
+    why = "is in use by another program" if taken else f"cannot be used: {error.strerror}"
     return UnavailableError(f"the API's address {host}:{port} {why}; choose another port or host")

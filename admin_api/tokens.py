@@ -110,11 +110,11 @@ class TokenVerifier:
         section 3.1.3.7). Raises as ``verify`` does."""
         claims, trusted = await self._authentic(token.reveal())
         if trusted.issuer != issuer:
-            raise UnauthorizedError("the ID token is another issuer's")
+            raise UnauthorizedError("the ID token was issued by another issuer")
         if claims.get("nonce") != nonce:
-            raise UnauthorizedError("the ID token answers another login (nonce)")
+            raise UnauthorizedError("the ID token belongs to another login (nonce)")
         if claims.get("azp", client_id) != client_id:
-            raise UnauthorizedError("the ID token was given to another client (azp)")
+            raise UnauthorizedError("the ID token was issued to another client (azp)")
         as_client = replace(trusted, audience=client_id, authorized_parties=frozenset())
         return VerifiedLogin(as_client, claims, check_validity(claims, as_client, self._clock()), token)
 
@@ -123,7 +123,7 @@ class TokenVerifier:
         sign in. Raises as ``verify`` does."""
         claims, trusted = await self._authentic(token.reveal())
         if (client_id := clients.get(trusted.issuer)) is None:
-            raise UnauthorizedError("People do not sign in at this issuer.")
+            raise UnauthorizedError("This issuer is not configured for sign-in.")
         now = self._clock()
         check_time(claims, now)
         require_audience(claims, client_id, frozenset())
@@ -150,7 +150,7 @@ class TokenVerifier:
         try:
             _JWS.decode(text, key.key, algorithms=[algorithm])
         except (PyJWTError, ValueError) as error:
-            raise UnauthorizedError("the token's signature is not its issuer's") from error
+            raise UnauthorizedError("the token's signature does not match its issuer's keys") from error
         return claims, issuer
 
 
@@ -197,7 +197,7 @@ def organization_of(claims: JsonObject, issuer: TrustedIssuer) -> str | None:
 
 def _require_spoken_for(org_id: str, issuer: TrustedIssuer) -> None:
     if issuer.organizations is not None and org_id not in issuer.organizations:
-        raise UnauthorizedError("the token names an organization that is not its issuer's")
+        raise UnauthorizedError("the token names an organization that does not belong to its issuer")
 
 
 def _token(claims: JsonObject, issuer: TrustedIssuer, org_id: str, expires_at: float) -> VerifiedToken:
@@ -248,7 +248,7 @@ def _header(header: JsonObject) -> tuple[str, str]:
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise UnauthorizedError(f"the token's algorithm is not one of {', '.join(sorted(ALGORITHMS))}")
     if "crit" in header:
-        raise UnauthorizedError("the token demands an extension (crit) that is not understood")
+        raise UnauthorizedError("the token requires an unsupported extension (crit)")
     if not isinstance(key_id, str) or not key_id:
         raise UnauthorizedError("the token does not name its key (kid)")
     return algorithm, key_id

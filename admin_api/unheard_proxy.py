@@ -26,7 +26,7 @@ class UnheardProxy:
             return
         address = client_address(scope)
         self.warning = (
-            f"{header} came from {address}, which HEADGATE_TRUSTED_PROXIES does not name, and was not read: if that is"
-            " your reverse proxy, name it there, or all of its clients count as one address"
+            f"ignored {header} from {address}, because HEADGATE_TRUSTED_PROXIES does not name this address: if it is"
+            " your reverse proxy, add it; otherwise all of its clients count as one address"
         )
         _log.warning("forwarded_header_not_read", header=header, address=address, set="HEADGATE_TRUSTED_PROXIES")

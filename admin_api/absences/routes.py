@@ -25,7 +25,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 
 class NewAbsence(BaseModel):
-    """``stand_in`` is a user's id or e-mail address. Without ``from``: from now on. ``user_id`` is for admin:*."""
+    """``stand_in``, the delegate: user id or email address. Default of ``from``: now. ``user_id`` needs admin:*."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,7 +37,7 @@ class NewAbsence(BaseModel):
 
 
 class AbsenceAnswer(BaseModel):
-    """The names are those of now: a person's name, or their e-mail address."""
+    """Names are current: the name of a person, or the email address."""
 
     id: str
     user_id: str
@@ -54,7 +54,8 @@ class AbsenceAnswer(BaseModel):
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[AbsenceAnswer]:
-    """Those that are not over: yours and those in which you stand in; for admin:*, everybody's."""
+    """Lists absences that have not ended: your own and those for which you are the delegate. With admin:*, lists all
+    absences."""
     _check_person(principal.agent_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         absences, total = await list_absences(
@@ -72,7 +73,7 @@ async def list_all(
 
 @router.post("/v1/absences", status_code=201)
 async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:
-    """What is assigned to you may be decided by your stand-in, from then until then."""
+    """Creates an absence: your delegate may decide the requests that are assigned to you in this period."""
     _check_person(principal.agent_id)
     request = AbsenceRequest(body.stand_in, body.starts_at, body.ends_at, body.note, body.user_id)
     async with administer(principal, dependencies) as change:
@@ -83,7 +84,7 @@ async def create(body: NewAbsence, principal: CurrentPrincipal, dependencies: Cu
 
 @router.delete("/v1/absences/{id}")
 async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AbsenceAnswer:  # noqa: A002 - as everywhere
-    """You are back, or do not leave. What was decided in your place stays."""
+    """Cancels or ends an absence. Decisions of the delegate stay valid."""
     async with administer(principal, dependencies) as change:
         absence = await call_off_absence(change, id, is_admin=principal.is_admin)
         people = await _people(change.connection, change.org_id, [absence])
@@ -92,7 +93,7 @@ async def call_off(id: AbsenceId, principal: CurrentPrincipal, dependencies: Cur
 
 def _check_person(agent_id: str | None) -> None:
     if agent_id is not None:
-        raise ForbiddenError("An agent's key cannot decide approvals, and cannot name a delegate.")
+        raise ForbiddenError("An agent key cannot decide approvals or name a delegate.")
 
 
 async def _people(connection: Connection, org_id: str, absences: Sequence[Absence]) -> Mapping[str, User]:

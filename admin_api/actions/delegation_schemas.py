@@ -8,7 +8,7 @@ from headgate.actions.delegation import Chain, Delegate, SubActions
 
 
 class DelegateAnswer(BaseModel):
-    """One action of the chain or of the tree; ``depth``: how many steps it is away."""
+    """One action of the chain or of the tree. ``depth``: its distance in steps."""
 
     id: str
     parent_action_id: str | None
@@ -21,11 +21,15 @@ class DelegateAnswer(BaseModel):
 
 
 class DelegationAnswer(BaseModel):
-    """The chain above and the tree below. An agent's key sees its own agent's actions of both."""
+    """The chain above and the tree below. An agent key sees only the actions of its own agent."""
 
-    chain: list[DelegateAnswer] = Field(description="On whose behalf, from the nearest to the farthest.")
-    sub_actions: list[DelegateAnswer] = Field(description="The tree, nearest first; parent_action_id says whose.")
-    sub_actions_is_minimum: bool = Field(description="True where there are more than the 100 that are shown.")
+    chain: list[DelegateAnswer] = Field(
+        description="The actions on whose behalf this one was submitted, nearest first."
+    )
+    sub_actions: list[DelegateAnswer] = Field(
+        description="The sub-actions, nearest first. parent_action_id names the parent."
+    )
+    sub_actions_is_minimum: bool = Field(description="True if there are more than the 100 that are shown.")
 
 
 def delegation_answer(chain: Chain, below: SubActions) -> DelegationAnswer:

@@ -22,7 +22,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 
 
 class OutcomeBody(BaseModel):
-    """``result``: whatever the tool answered, kept up to 64 KiB with secrets masked, beyond that by its digest."""
+    """``result``: the tool's response. Up to 64 KiB it is stored with secrets masked, beyond that as its digest."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,8 +45,8 @@ async def report(
     dependencies: CurrentDependencies,
     expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
-    """How an action ended that its agent carried out itself; once. 409 where Headgate carries it out, or it may not be
-    carried out any more."""
+    """Reports the outcome of an action that its agent executed itself; once. 409 if Headgate executes the action, or if
+    it may no longer be executed."""
     await dependencies.control_executions.report(
         principal.org_id,
         id,
@@ -66,7 +66,7 @@ async def cancel(
     body: CancelBody | None = None,
     expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
-    """Take an action back that waits for its approval, or in the queue; 409 for anything that has begun or ended."""
+    """Cancels an action that waits for its approval or in the queue. 409 if it has started or ended."""
     reason = None if body is None else body.reason
     await dependencies.control_executions.cancel(principal.org_id, id, _agent(principal), reason)
     return await _detail(dependencies, principal, id, expand)
@@ -74,7 +74,7 @@ async def cancel(
 
 def _agent(principal: Principal) -> Actor:
     if principal.agent_id is None:
-        raise ForbiddenError("This route takes an agent's key: the action belongs to its agent.")
+        raise ForbiddenError("This route requires the key of the agent that owns the action.")
     return agent_actor(principal.agent_id, None if principal.identity is None else principal.identity.agent_name)
 
 

@@ -13,8 +13,8 @@ from headgate.policies.store import policy_names
 class PolicySayAnswer(BaseModel):
     policy_id: str
     name: str | None
-    version: int | None = Field(description="The version that was asked.")
-    decision: str | None = Field(description="Null: it said nothing about this call.")
+    version: int | None = Field(description="The version that was evaluated.")
+    decision: str | None = Field(description="Null: the policy made no decision about this call.")
     reason: str | None
 
 

@@ -79,16 +79,19 @@ _ACTION_REQUEST: Final = {
     responses={
         201: {"model": SubmittedAnswer, "description": "Allowed or denied"},
         202: {"model": SubmittedAnswer, "description": "Waits for approval"},
-        200: {"model": SubmittedAnswer, "description": "The idempotency_key was used before: the original"},
+        200: {
+            "model": SubmittedAnswer,
+            "description": "The idempotency_key was used before: the original action",
+        },
     },
     openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": _ACTION_REQUEST}}}},
 )
 async def submit(request: Request) -> Response:
-    """Propose an action; the answer is its decision, durable before it is given."""
+    """Submits an action and returns the decision, which is durable before the response is sent."""
     # A plain endpoint: the hot path, read by parse_submission rather than by FastAPI (admin_api.guarded_route).
     principal, dependencies = principal_of(request), dependencies_of(request)
     if principal.key is None or principal.identity is None or principal.agent_id is None:
-        raise ForbiddenError("Only an agent's key submits actions.")
+        raise ForbiddenError("Submitting an action requires an agent key.")
     submit_action, identity = dependencies.submit_action, principal.identity
     body = await request.body()
     submission = await submit_action.read(identity, len(body), parse_submission, body)
@@ -122,7 +125,8 @@ async def list_all(
     agent_id: AgentId | None = None,
     expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
-    """Newest first. ``status``: succeeded is accepted for completed. An agent's key sees its own agent's only."""
+    """Lists actions, newest first. ``status``: succeeded is an alias of completed. An agent key sees only the actions
+    of its own agent."""
     wanted = ActionFilter(
         agent_id=_visible_agent(principal, agent_id),
         status=wanted_status(status),
@@ -151,7 +155,7 @@ async def get(
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for a decision")] = 0,
     expand: CurrentExpansion = None,
 ) -> ActionDetailAnswer:
-    """One action; with ``wait``, as soon as its approval is decided."""
+    """Gets one action. With ``wait``, responds as soon as its approval is decided."""
     detail = await action_when_decided(
         request,
         dependencies.database,

@@ -23,7 +23,7 @@ class DecisionAnswer(BaseModel):
     decision: str
     reason: str
     risk_level: str
-    policy_id: str | None = Field(description="Null: no policy spoke.")
+    policy_id: str | None = Field(description="Null: no policy decided.")
     evaluation_time_ms: float
 
 
@@ -72,7 +72,7 @@ class ActionAnswer(BaseModel):
 
 
 class RequestAnswer(BaseModel):
-    """What was asked for, with secrets masked."""
+    """The requested action, with secrets masked."""
 
     tool: str
     operation: str

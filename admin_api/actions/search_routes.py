@@ -37,13 +37,13 @@ class RequestLineAnswer(BaseModel):
 
 class FoundActionAnswer(ActionAnswer):
     agent_name: str | None
-    source: str = Field(description="proxy: an intercepted call; api: an action that an agent proposed.")
+    source: str = Field(description="proxy: an intercepted call. api: an action that an agent submitted.")
     request_line: RequestLineAnswer | None
 
 
 class FoundActionsAnswer(BaseModel):
-    """A search looks at a bounded number of actions at once: ``next_cursor`` goes on behind the last that it looked at,
-    also where none was found. ``looked_back_to``: the time of that one."""
+    """A search reads a bounded number of actions at a time. ``next_cursor`` continues after the last one that it read,
+    also if none matched. ``looked_back_to``: the time of that action."""
 
     data: list[FoundActionAnswer]
     pagination: UncountedPagination
@@ -62,14 +62,14 @@ async def search(
     decision: Literal["allow", "deny", "require_approval"] | None = None,
     host: _Word = None,
     method: _Word = None,
-    path: Annotated[str | None, Query(max_length=256, description="A part of the path.")] = None,
-    text: Annotated[str | None, Query(max_length=256, description="A part of what the call says.")] = None,
+    path: Annotated[str | None, Query(max_length=256, description="A substring of the path.")] = None,
+    text: Annotated[str | None, Query(max_length=256, description="A substring of the call's text.")] = None,
     start_date: Annotated[InstantText | None, Query(description="Not before.")] = None,
     end_date: Annotated[InstantText | None, Query(description="Not after.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
-    cursor: Annotated[ActionId | None, Query(description="next_cursor of the page before.")] = None,
+    cursor: Annotated[ActionId | None, Query(description="next_cursor of the previous page.")] = None,
 ) -> FoundActionsAnswer:
-    """Newest first. An agent's key finds its own agent's only."""
+    """Searches actions, newest first. An agent key finds only the actions of its own agent."""
     org_id = principal.org_id
     start, end = range_of_time(start_date, end_date)
     await apply_before_reading(dependencies.database, org_id)

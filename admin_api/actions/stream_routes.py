@@ -45,11 +45,11 @@ async def events(
     dependencies: CurrentDependencies,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
 ) -> StreamingResponse:
-    """Each event ``action`` holds one action in the shape of a row of GET /v1/actions with expand=all, without the
-    result of its execution. It comes when the action is recorded, and again after each change; changes within half a
-    second come as one. ``actions.skipped`` replaces what more than 1,000 events would tell: read the list instead. An
-    agent's key sees its own agent's actions only. ``Last-Event-ID`` and ``feed.ended`` as in GET
-    /v1/approvals/events."""
+    """Streams changes of actions as server-sent events. Each event ``action`` holds one action in the shape of a row of
+    GET /v1/actions with expand=all, without the result of its execution. It is sent when the action is recorded, and
+    again after each change; changes within half a second are sent as one. ``actions.skipped`` replaces more than 1,000
+    events: read the list instead. An agent key sees only the actions of its own agent. ``Last-Event-ID`` and
+    ``feed.ended`` work as in GET /v1/approvals/events."""
     return await open_stream(request, principal, dependencies, ACTIONS, last_event_id)
 
 

@@ -49,7 +49,7 @@ async def actions(
     status: WantedStatus | None = None,
     expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
-    """Its actions, newest first. ``status``: succeeded is accepted for completed."""
+    """Lists the actions of an agent, newest first. ``status``: succeeded is an alias of completed."""
     wanted = ActionFilter(agent_id=id, status=wanted_status(status))
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -75,7 +75,7 @@ async def activity(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
     cursor: Annotated[str | None, Query(pattern=TIMELINE_CURSOR)] = None,
 ) -> TimelineAnswer:
-    """Its timeline, newest first: its actions, and what was done to it and its keys."""
+    """Lists the timeline of an agent, newest first: its actions, and the changes to it and its keys."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         await get_agent(connection, principal.org_id, id)
@@ -93,7 +93,8 @@ async def figures(
     dependencies: CurrentDependencies,
     days: Annotated[int, Query(ge=1, le=_MOST_DAYS)] = 7,
 ) -> FiguresAnswer:
-    """Actions, decisions, holds and tools of the last days, and when it was last seen."""
+    """Gets the recent figures of an agent: counts of its actions, decisions, holds and tools, and when it was last
+    seen."""
     now = dependencies.clock()
     since = now - timedelta(days=days)
     await apply_before_reading(dependencies.database, principal.org_id)

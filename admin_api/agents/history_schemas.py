@@ -14,7 +14,7 @@ from headgate.actions.timeline import Moment
 
 
 class MomentAnswer(BaseModel):
-    """One line of the timeline: ``action`` or ``event``, as ``kind`` says; the other is null."""
+    """One entry of the timeline. ``kind`` says whether ``action`` or ``event`` is set; the other is null."""
 
     at: datetime
     kind: Literal["action", "event"]
@@ -36,7 +36,7 @@ class ToolUseAnswer(BaseModel):
 
 
 class FiguresAnswer(BaseModel):
-    """Of the newest 10,000 actions of the time."""
+    """Counts over the newest 10,000 actions of the period."""
 
     agent_id: str
     since: datetime
@@ -44,9 +44,9 @@ class FiguresAnswer(BaseModel):
     actions_is_minimum: bool
     decisions: dict[str, int] = Field(description="allow, deny, require_approval")
     statuses: dict[str, int]
-    holds: dict[str, int] = Field(description="Its approvals: pending, approved, denied, expired.")
-    last_seen_at: datetime | None = Field(description="Its last action or the last use of one of its keys.")
-    tools: list[ToolUseAnswer] = Field(description="The 50 used most, most used first.")
+    holds: dict[str, int] = Field(description="Approval requests of the agent: pending, approved, denied, expired.")
+    last_seen_at: datetime | None = Field(description="Time of its last action, or of the last use of one of its keys.")
+    tools: list[ToolUseAnswer] = Field(description="The 50 most used tools, most used first.")
 
 
 def moment_answer(moment: Moment) -> MomentAnswer:

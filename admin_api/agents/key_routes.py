@@ -34,7 +34,7 @@ async def create(
     dependencies: CurrentDependencies,
     body: NewAgentKey | None = None,
 ) -> IssuedKeyAnswer:
-    """One more key for an agent, shown once."""
+    """Creates one more key for an agent. The response shows it, once."""
     wanted = body or NewAgentKey()
     scopes = KIND_SCOPES[KeyKind.AGENT] if wanted.scopes is None else parse_scopes(KeyKind.AGENT, wanted.scopes)
     async with administer(principal, dependencies) as change:
@@ -56,7 +56,7 @@ async def list_all(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
-    """Newest first, those that no longer work among them."""
+    """Lists the keys of an agent, newest first, including inactive keys."""
     org_id, now = principal.org_id, dependencies.clock()
     wanted = KeyFilter(agent_id=agent_id)
     async with dependencies.database.transaction(org_id) as connection:
@@ -68,11 +68,11 @@ async def list_all(
 async def get(
     agent_id: AgentId, key_id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KeyAnswer:
-    """One key of an agent, without the key itself."""
+    """Gets one key of an agent, without the key itself."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         key = await find_key(connection, principal.org_id, key_id, agent_id=agent_id)
     if key is None:
-        raise NotFoundError(f"this agent has no key {key_id}")
+        raise NotFoundError(f"no key {key_id} of this agent")
     return key_answer(key, dependencies.clock())
 
 
@@ -80,7 +80,7 @@ async def get(
 async def revoke(
     agent_id: AgentId, key_id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KeyAnswer:
-    """It stops working now, inside open tunnels too; the record of it stays."""
+    """Revokes a key of an agent. It stops working immediately, also inside open tunnels. Its record is kept."""
     async with administer(principal, dependencies) as change:
         key = await revoke_key(change, key_id, agent_id=agent_id)
     return key_answer(key, change.at)

@@ -44,7 +44,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
 @router.post("/admin/agents", status_code=201)
 async def create(body: NewAgent, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CreatedAgentAnswer:
-    """A new agent and its first key, which is shown in this answer and never again."""
+    """Creates an agent and its first key. Only this response shows the key."""
     async with administer(principal, dependencies) as change:
         agent, issued = await create_agent(
             change,
@@ -66,13 +66,13 @@ async def list_all(
     dependencies: CurrentDependencies,
     q: Annotated[
         StorableText | None,
-        Query(max_length=200, description="Beginnings of words of it, or of its id."),
+        Query(max_length=200, description="Prefixes of words in the name, or of the id."),
     ] = None,
     status: AgentStatus | None = None,
     tag: Annotated[StorableText | None, Query(max_length=64)] = None,
     owner: Annotated[StorableText | None, Query(max_length=320)] = None,
 ) -> Page[AgentAnswer, CursorPagination] | Page[AgentAnswer, CamelPagination]:
-    """Newest first, deactivated ones among them."""
+    """Lists agents, newest first, including deactivated agents."""
     wanted = AgentFilter(search=q, status=status, tag=tag, owner=owner)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_agents(
@@ -90,7 +90,7 @@ async def list_all(
 
 @router.get("/admin/agents/{id}")
 async def get(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
-    """One agent, with its limits and counts of its keys."""
+    """Gets one agent, with its limits and the counts of its keys."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         agent = await get_agent(connection, principal.org_id, id)
         return await shown_agent(connection, agent, dependencies.clock())
@@ -103,7 +103,8 @@ async def update(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> AgentAnswer:
-    """Name, description, owner, tags and limits; what is left out stays. It holds for the agent's next call."""
+    """Updates name, description, owner, tags and limits of an agent. Omitted fields keep their values. Applies to the
+    agent's next call."""
     async with administer(principal, dependencies) as change:
         before = await get_agent(change.connection, change.org_id, id, lock=True)
         agent = await change_agent(change, before, _changed(before, body))
@@ -112,7 +113,8 @@ async def update(
 
 @router.delete("/admin/agents/{id}")
 async def deactivate(id: AgentId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> AgentAnswer:  # noqa: A002 - the specification's name of the parameter
-    """The agent is deactivated for good: its keys stop now, inside open tunnels too; its history stays."""
+    """Deactivates an agent permanently. Its keys stop working immediately, also inside open tunnels. Its history is
+    kept."""
     async with administer(principal, dependencies) as change:
         return await shown_agent(change.connection, await deactivate_agent(change, id), change.at)
 
@@ -124,7 +126,7 @@ async def rotate(
     dependencies: CurrentDependencies,
     body: KeyRotation | None = None,
 ) -> RotatedKeyAnswer:
-    """A new key in the place of the agent's keys, which stop now or after ``overlap_seconds``."""
+    """Replaces the keys of an agent with a new key. The old keys stop immediately or after ``overlap_seconds``."""
     rotation = body or KeyRotation()
     async with administer(principal, dependencies) as change:
         issued, replaced = await rotate_key(
@@ -143,7 +145,7 @@ async def rotate(
 def _changed(agent: Agent, body: ChangedAgent) -> Agent:
     given = body.model_fields_set
     if "name" in given and body.name is None:
-        raise ValidationError("name: an agent has one", details={"field": "name", "reason": "must not be null"})
+        raise ValidationError("name: required for an agent", details={"field": "name", "reason": "must not be null"})
     after = agent
     if body.name is not None:
         after = replace(after, name=body.name)

@@ -25,11 +25,11 @@ type StatusReasonText = Annotated[StorableText, Field(max_length=500)]
 
 
 class Limits(BaseModel):
-    """Null, or left out: as everybody's."""
+    """Null or omitted: the default limit."""
 
     model_config = ConfigDict(extra="forbid")
 
-    requests_per_minute: int | None = Field(default=None, ge=1, le=100_000, description="All of its keys together.")
+    requests_per_minute: int | None = Field(default=None, ge=1, le=100_000, description="For all of its keys together.")
     open_approvals: int | None = Field(default=None, ge=1, le=10_000)
 
     def parsed(self) -> AgentLimits:
@@ -43,13 +43,15 @@ class NewAgent(KeyLifetime):
 
     name: AgentName
     description: Description | None = None
-    owner: Owner | None = Field(default=None, description="Who answers for it: a person's e-mail address, a team.")
+    owner: Owner | None = Field(
+        default=None, description="The person or team responsible for it: an email address or a team name."
+    )
     tags: Tags = Field(default_factory=list)
     limits: Limits = Field(default_factory=Limits)
 
 
 class ChangedAgent(BaseModel):
-    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away, but for the name."""
+    """PUT /admin/agents/{id}. Omitted fields keep their values. null removes a value, except the name."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -74,9 +76,9 @@ class KeyRotation(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     overlap_seconds: int = Field(
-        default=0, ge=0, le=MAX_OVERLAP_SECONDS, description="How long the replaced keys go on working."
+        default=0, ge=0, le=MAX_OVERLAP_SECONDS, description="How long the replaced keys keep working."
     )
-    key_id: KeyId | None = Field(default=None, description="Replace this key only; default: all that work.")
+    key_id: KeyId | None = Field(default=None, description="Replace only this key. Default: all active keys.")
 
 
 class AgentAnswer(BaseModel):
@@ -84,26 +86,28 @@ class AgentAnswer(BaseModel):
     name: str
     description: str | None
     status: AgentStatus
-    status_reason: str | None = Field(description="Why it is suspended, where somebody said so.")
-    stopped: str | None = Field(description="What the kill switch says of it or of everything; null: not stopped.")
+    status_reason: str | None = Field(description="The reason of the suspension, if one was given.")
+    stopped: str | None = Field(description="The stop of this agent or of the organization. Null: not stopped.")
     owner: str | None
     tags: list[str]
     limits: Limits
     created_by: str | None
     created_at: datetime
     updated_at: datetime
-    last_seen_at: datetime | None = Field(description="When one of its keys was last used; some seconds behind.")
-    keys_due_for_rotation: int = Field(description="Keys that work and are 90 days old or older.")
+    last_seen_at: datetime | None = Field(
+        description="Time of the last use of one of its keys, with a delay of some seconds."
+    )
+    keys_due_for_rotation: int = Field(description="Active keys that are at least 90 days old.")
 
 
 class CreatedAgentAnswer(AgentAnswer):
-    """A new agent, with its first key, which is shown this once."""
+    """A new agent, with its first key, shown once."""
 
     api_key: IssuedKeyAnswer
 
 
 class RotatedKeyAnswer(BaseModel):
-    """The new key, and which ones it replaces."""
+    """The new key, and the keys that it replaces."""
 
     api_key: IssuedKeyAnswer
     replaced: list[str]

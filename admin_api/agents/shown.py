@@ -21,4 +21,4 @@ async def stops_shown(connection: Connection, org_id: str) -> Stops:
     try:
         return await current_stops(connection, org_id)
     except UnavailableError:
-        return (Stop(StopScope.ORGANIZATION, None, "the kill switch cannot be read", "nobody", ""),)
+        return (Stop(StopScope.ORGANIZATION, None, "the kill switch is unavailable", "nobody", ""),)

@@ -25,7 +25,7 @@ async def suspend(
     dependencies: CurrentDependencies,
     body: StatusReason | None = None,
 ) -> AgentAnswer:
-    """Its keys are refused from now on, and are as they were when it is resumed. 409 for a deactivated agent."""
+    """Suspends an agent: its keys are refused until it is resumed. 409 for a deactivated agent."""
     return await _moved(suspend_agent, id, principal, dependencies, body)
 
 
@@ -36,7 +36,7 @@ async def resume(
     dependencies: CurrentDependencies,
     body: StatusReason | None = None,
 ) -> AgentAnswer:
-    """The end of a suspension. 409 for a deactivated agent: make a new one."""
+    """Resumes a suspended agent. 409 for a deactivated agent: create a new one."""
     return await _moved(resume_agent, id, principal, dependencies, body)
 
 

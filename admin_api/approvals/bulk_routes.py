@@ -26,7 +26,7 @@ _AT_ONCE_MAX: Final = 100
 
 
 class BulkDecisionRequest(BaseModel):
-    """``ids``, or ``identical_to``: that approval and the open ones of exactly the same action."""
+    """``ids``, or ``identical_to``: this approval request and all open ones of the identical action."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=exactly_one(ids="array", identical_to="string"))
 
@@ -34,7 +34,7 @@ class BulkDecisionRequest(BaseModel):
     ids: list[ApprovalId] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
     identical_to: ApprovalId | None = None
     reason: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
-        default=None, description="Required to deny; a comment where it is approved."
+        default=None, description="Required to deny. A comment on an approval."
     )
 
 
@@ -63,7 +63,8 @@ class BulkDecisionAnswer(BaseModel):
 async def decide_many(
     body: BulkDecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> BulkDecisionAnswer:
-    """One vote on each, in order; 200 also where some could not be decided: see each result."""
+    """Votes on several approval requests, in order. The status is also 200 if some could not be decided: see each
+    result."""
     approval_ids = await _wanted(body, principal, dependencies)
     results = [await _decide(approval_id, body, principal, dependencies) for approval_id in approval_ids]
     voted = sum(one.result == "voted" for one in results)
@@ -73,7 +74,7 @@ async def decide_many(
 async def _wanted(body: BulkDecisionRequest, principal: Principal, dependencies: Dependencies) -> list[str]:
     """Once each. Raises ValidationError, NotFoundError."""
     if (body.ids is None) == (body.identical_to is None):
-        raise ValidationError("give ids or identical_to, one of them", details={"field": "ids"})
+        raise ValidationError("give either ids or identical_to", details={"field": "ids"})
     if body.ids is not None:
         return list(dict.fromkeys(body.ids))
     approval_id = body.identical_to or ""

@@ -23,7 +23,7 @@ class AgentContext(BaseModel):
 
 
 class ParentContext(BaseModel):
-    """An action on whose behalf this one is asked for."""
+    """An action on whose behalf this one was submitted."""
 
     action_id: str
     agent_id: str
@@ -34,7 +34,7 @@ class ParentContext(BaseModel):
 
 
 class ReasonContext(BaseModel):
-    """What one policy said. ``score`` is of a policy about content."""
+    """The result of one policy. ``score`` is set for content policies."""
 
     policy_id: str
     policy_version: int | None
@@ -48,14 +48,14 @@ class SimilarContext(BaseModel):
     status: str
     decided_at: datetime | None
     decided_by: str | None
-    decided_by_name: str | None = Field(description="Their address, or name; null where no person decided.")
+    decided_by_name: str | None = Field(description="Email address or name. Null if no person decided.")
     comment: str | None
     outcome: str = Field(description="The status of its action.")
     same_request: bool
 
 
 class SimilarDecisionsContext(BaseModel):
-    """Of the same agent, tool and operation; counted over the newest ``looked_at``."""
+    """For the same agent, tool and operation, counted over the newest ``looked_at`` requests."""
 
     looked_at: int
     approved: int
@@ -70,15 +70,17 @@ class ContextAnswer(BaseModel):
     ``hidden_characters`` says where they were (JSON Pointers)."""
 
     summary: str
-    effect: str | None = Field(description="read, write or destructive; null: nothing says")
-    consequences: list[str] = Field(description="What the catalogue knows of the operation, in sentences.")
+    effect: str | None = Field(description="read, write or destructive. Null: unknown")
+    consequences: list[str] = Field(description="Sentences from the catalogue about the operation.")
     risk_level: str
     why: list[ReasonContext]
     agent: AgentContext
-    delegation: JsonObject | None = Field(description="What the agent said of who orchestrates it.")
+    delegation: JsonObject | None = Field(description="The agent's statement about its orchestration.")
     on_behalf_of: list[ParentContext]
     similar: SimilarDecisionsContext
-    identical_pending: list[str] = Field(description="Open approvals of exactly this action, this one among them.")
+    identical_pending: list[str] = Field(
+        description="Open approval requests of the identical action, including this one."
+    )
     request: JsonObject
     hidden_characters: list[str]
 

@@ -14,18 +14,18 @@ from headgate.policies.model import Requirement
 
 
 class HistoryAnswer(BaseModel):
-    """``by`` is a voter, the agent that asked, or the execution that used the approval; null: the clock."""
+    """``by`` is a voter, the requesting agent, or the execution that used the approval. Null: Headgate, by timeout."""
 
     event: str
     at: datetime
     by: PersonAnswer | None
     reason: str | None
-    on_behalf_of: str | None = Field(description="Who is away, and whose assignment this vote used.")
+    on_behalf_of: str | None = Field(description="The absent person for whom the delegate voted.")
     data: JsonObject
 
 
 class ApproverAnswer(BaseModel):
-    """A person who is asked, by name or as a member of a group; id or e-mail as far as they are known."""
+    """A person who is assigned, by name or as a member of a group. Id and email address as far as they are known."""
 
     user_id: str | None
     email: str | None
@@ -35,7 +35,9 @@ class ApproverAnswer(BaseModel):
 class VoteAnswer(BaseModel):
     user_id: str
     email: str | None
-    name: str | None = Field(description="The member's name now; people of the local issuer have no e-mail address.")
+    name: str | None = Field(
+        description="The current name of the member. People of the local issuer have no email address."
+    )
     decision: str
     reason: str | None
     decided_at: datetime
@@ -43,20 +45,20 @@ class VoteAnswer(BaseModel):
 
 
 class RequirementAnswer(BaseModel):
-    """What one policy demands, and how much of it is there. ``assignees`` are asked now; none: whoever may approve."""
+    """The requirement of one policy, and its votes. ``assignees``: the current assignees. Empty: all approvers."""
 
     policy_id: str
     policy_version: int
     required_approvals: int
     denials_required: int
     assignees: list[str]
-    escalate_to: list[str] = Field(description="Who is asked as well once it is escalated.")
+    escalate_to: list[str] = Field(description="The additional assignees after the escalation.")
     roles: dict[str, int]
     separation_of_duties: list[str]
 
 
 class EditAnswer(BaseModel):
-    """What a reviewer made of the action; ``action`` is as it was asked for."""
+    """The edit of a reviewer. ``action`` holds the requested action."""
 
     params: JsonObject
     digest: str
@@ -65,7 +67,7 @@ class EditAnswer(BaseModel):
 
 
 class ApprovalDetailAnswer(ApprovalAnswer):
-    digest: str = Field(description="Of the action that a vote of now is about.")
+    digest: str = Field(description="Digest of the action that a vote now covers.")
     comment: str | None
     decided_by: str | None
     assignees: list[PersonAnswer]

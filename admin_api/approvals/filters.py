@@ -68,5 +68,5 @@ async def _names(
 
 def _storable(field: str, text: str | None) -> str | None:
     if text is not None and "\0" in text:
-        raise ValidationError(f"{field} must not contain NUL", details={"field": field, "reason": "holds NUL"})
+        raise ValidationError(f"{field} must not contain NUL", details={"field": field, "reason": "contains NUL"})
     return text

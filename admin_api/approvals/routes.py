@@ -70,11 +70,14 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     policy_id: Annotated[str | None, Query(max_length=64)] = None,
     host: Annotated[str | None, Query(max_length=253, description="Only with status=pending.")] = None,
-    assignee: Annotated[str | None, Query(max_length=320, description="me, a user's id, an e-mail, group:name")] = None,
+    assignee: Annotated[
+        str | None, Query(max_length=320, description="me, a user id, an email address, group:name")
+    ] = None,
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> Page[ListedApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
-    """Newest first. ``status`` is what an approval is now: one past its time is expired, not pending."""
+    """Lists approval requests, newest first. ``status`` is the current status: a request past its time is expired, not
+    pending."""
     created_from, created_to = range_of_time(start_date, end_date)
     org_id, now = principal.org_id, dependencies.clock()
     async with dependencies.database.transaction(org_id) as connection:
@@ -140,7 +143,7 @@ async def get(
     shape: Annotated[Shape, Query()] = None,
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for the decision")] = 0,
 ) -> ApprovalDetailAnswer | CamelApprovalAnswer:
-    """One approval, with its assignees and history."""
+    """Gets one approval request, with its assignees and history."""
     if wait:
         await wait_until_decided(
             dependencies.database,
@@ -170,9 +173,10 @@ async def approve(
     dependencies: CurrentDependencies,
     body: ApproveRequest | None = None,
 ) -> ApprovedAnswer | DeniedAnswer:
-    """One vote for it. Decided or expired already: 409, which says by whom and when.
+    """Votes for an approval request. 409 if it is already decided or expired; the error says by whom and when.
 
-    With ``params``, of an explicit action: they are decided by the policies of now, and are what is approved.
+    With ``params`` (explicit actions only), the current policies decide the edited params, and the vote approves these
+    params.
     """
     given = body or ApproveRequest()
     return await _decide(id, principal, dependencies, VoteDecision.APPROVE, given.said, given.digest, given.params)
@@ -185,7 +189,8 @@ async def deny(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ApprovedAnswer | DeniedAnswer:
-    """One vote against it, which ends it unless a policy asks for more. The agent is told the reason."""
+    """Votes against an approval request. One denial ends it unless a policy asks for more. The agent sees
+    the reason."""
     return await _decide(id, principal, dependencies, VoteDecision.DENY, body.said)
 
 
@@ -193,7 +198,7 @@ async def deny(
 async def decide(
     approval_id: ApprovalId, body: DecisionRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ApprovedAnswer | DeniedAnswer:
-    """Approve or deny; answers as those routes do."""
+    """Approves or denies an approval request. The responses are those of the approve and deny routes."""
     return await _decide(
         approval_id,
         principal,
@@ -213,7 +218,8 @@ async def reassign(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ApprovalDetailAnswer:
-    """Ask other people, who take the place of those before; votes that were cast stay. The answer is the approval."""
+    """Reassigns an approval request to other people. They replace the current assignees; votes are kept. Returns the
+    approval request."""
     await dependencies.reassign_approval.reassign(
         principal.org_id,
         id,
@@ -234,8 +240,8 @@ async def escalate(
     dependencies: CurrentDependencies,
     body: EscalateRequest | None = None,
 ) -> ApprovalDetailAnswer:
-    """Escalate now what the clock would escalate later, once: whom the policy names in `escalate_to` is asked as well,
-    and everybody who is asked is notified. The answer is the approval."""
+    """Escalates an approval request before its escalation time, once. Adds the people that the policy names in
+    `escalate_to` and notifies all assignees. Returns the approval request."""
     said = (body or EscalateRequest()).said
     await dependencies.escalate_approval.escalate(principal.org_id, id, voter_of(principal), said)
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -258,7 +264,8 @@ async def _decide(
     if params is not None:
         if decision is not VoteDecision.APPROVE:
             raise ValidationError(
-                "only an approval changes params", details={"field": "params", "reason": "not beside a denial"}
+                "only an approval can change params",
+                details={"field": "params", "reason": "not allowed with a denial"},
             )
         edited = await dependencies.edit_approval.approve(
             principal.org_id,

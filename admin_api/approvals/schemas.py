@@ -21,7 +21,7 @@ type _Digest = Annotated[
     str,
     Field(
         pattern=r"^sha256:[0-9a-f]{64}$",
-        description="Of the action as you saw it; another is there now: 409.",
+        description="Digest of the action as you saw it. 409 if the action has changed.",
         examples=["sha256:" + "0a" * 32],
     ),
 ]
@@ -45,7 +45,7 @@ class ApproveRequest(_Vote):
     digest: _Digest | None = None
     params: JsonObject | None = Field(
         default=None,
-        description="All of the action's params as you approve them, instead of those that were asked for.",
+        description="All params of the action, as you approve them, instead of the requested params.",
     )
 
 
@@ -97,7 +97,7 @@ class HeldActionAnswer(BaseModel):
 
 
 class HeldDecisionAnswer(BaseModel):
-    """Why the action waits."""
+    """The decision that holds the action."""
 
     reason: str
     risk_level: str
@@ -105,14 +105,14 @@ class HeldDecisionAnswer(BaseModel):
 
 
 class PersonAnswer(BaseModel):
-    """A user, by id and e-mail as far as they are known; a program votes by its key's id."""
+    """A user, with id and email address as far as they are known. A program votes with the id of its key."""
 
     id: str | None
     email: str | None
 
 
 class ApprovalAnswer(BaseModel):
-    """``status`` is what the approval is at this moment, expired by time included."""
+    """``status`` is the current status, including expiry by time."""
 
     id: str
     action_id: str
@@ -122,17 +122,17 @@ class ApprovalAnswer(BaseModel):
     decision: HeldDecisionAnswer
     required_approvals: int
     current_approvals: int
-    source: str = Field(description="proxy: an intercepted call; api: an action that an agent proposed.")
+    source: str = Field(description="proxy: an intercepted call. api: an action that an agent submitted.")
     held_until: datetime | None = Field(
-        description="Until when the agent's intercepted call waits at most; null: none waits."
+        description="Latest time until which the agent's intercepted call waits. Null: no call is waiting."
     )
-    repeats: str | None = Field(description="The earlier approval of the same call, used or expired.")
+    repeats: str | None = Field(description="The earlier approval request of the same call, used or expired.")
     created_at: datetime
     expires_at: datetime
     decided_at: datetime | None
     used_at: datetime | None
     identical_pending: int = Field(
-        default=1, description="How many open approvals ask for exactly this action of this agent (in lists)."
+        default=1, description="Number of open approval requests for the identical action of this agent (in lists)."
     )
 
 
@@ -146,7 +146,7 @@ class ListedApprovalAnswer(ApprovalAnswer):
 
 
 class ApprovedAnswer(BaseModel):
-    """``status`` is still pending where more approvals are needed."""
+    """``status`` stays pending if more approvals are needed."""
 
     id: str
     action_id: str

@@ -28,9 +28,9 @@ async def events(
     dependencies: CurrentDependencies,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
 ) -> StreamingResponse:
-    """Everything that happens to approvals from now on, or from behind ``Last-Event-ID`` on. Comments keep a quiet
-    stream alive; it ends after five minutes, or within seconds where who asked may not ask any more, and the client
-    comes back with the last id that it has seen. ``feed.ended`` names why it ends earlier."""
+    """Streams approval events from now on, or after ``Last-Event-ID``, as server-sent events. Comments keep a quiet
+    stream alive. The stream ends after five minutes, or within seconds if the caller loses the right to read it; the
+    client reconnects with the last id that it received. ``feed.ended`` names the reason of an earlier end."""
     return await open_stream(request, principal, dependencies, APPROVALS, last_event_id)
 
 

@@ -33,7 +33,7 @@ type _Member = Annotated[StorableText, Field(max_length=ASSIGNEE_MAX_CHARACTERS,
 
 
 class GroupBody(BaseModel):
-    """``members`` are users' ids and e-mail addresses."""
+    """``members`` are user ids and email addresses."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,7 +58,7 @@ class GroupAnswer(BaseModel):
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[GroupAnswer]:
-    """All groups of approvers, by name."""
+    """Lists all approver groups, by name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         groups, total = await list_groups(connection, principal.org_id, limit=page.limit, offset=page.offset)
     return counted_page(page, [_answer(group) for group in groups], total, is_minimum=False)
@@ -68,7 +68,7 @@ async def list_all(
 async def create(
     body: NewGroup, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> GroupAnswer:
-    """Make a group of approvers, by e-mail or user id."""
+    """Creates an approver group. Members are email addresses or user ids."""
     async with administer(principal, dependencies) as change:
         group = await create_group(change, body.name, body.description, body.members)
     set_etag(response, group.version)
@@ -79,11 +79,11 @@ async def create(
 async def get(
     name: GroupName, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> GroupAnswer:
-    """One group of approvers and its members."""
+    """Gets one approver group with its members."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         group = await find_group(connection, principal.org_id, name)
     if group is None:
-        raise NotFoundError(f"there is no group {name}")
+        raise NotFoundError(f"no group {name}")
     set_etag(response, group.version)
     return _answer(group)
 
@@ -97,7 +97,7 @@ async def put(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> GroupAnswer:
-    """Replace it. If-Match: only where it is still that version. Who is removed votes no more, from now on."""
+    """Replaces an approver group. If-Match: only if it is still at that version. Removed members can no longer vote."""
     async with administer(principal, dependencies) as change:
         group = await replace_group(
             change,
@@ -112,7 +112,8 @@ async def put(
 
 @router.delete("/admin/approver-groups/{name}")
 async def delete(name: GroupName, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GroupAnswer:
-    """What still names it then names nobody: such approvals wait for the others, for admin:*, or for their end."""
+    """Deletes an approver group. Approval requests that name it wait for their other assignees, for admin:*, or for
+    their expiry."""
     async with administer(principal, dependencies) as change:
         return _answer(await remove_group(change, name))
 

@@ -38,8 +38,8 @@ async def export(
     dependencies: CurrentDependencies,
     format: Annotated[ExportFormat, Query()] = "jsonl",  # noqa: A002 - as the report request calls it
 ) -> StreamingResponse:
-    """Newest first. Lines of JSON are as the list shows events, without `call`; CSV has a line of names first, and no
-    cell that a spreadsheet would run."""
+    """Exports audit events, newest first. JSON Lines have the events of the list without `call`. CSV has a header line,
+    and no cell that a spreadsheet would run."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with administer(principal, dependencies) as change:
         wanted = await resolve(change.connection, principal.org_id, asked)

@@ -19,7 +19,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.policies.model import RiskLevel, Verdict
 
 DEFAULT_LIMIT: Final = 50  # specification, "Limits"
-_ISO_8601: Final = "ISO 8601; a date alone is the whole day, a time without an offset is UTC"
+_ISO_8601: Final = "ISO 8601. A date means the whole day. A time without an offset is UTC."
 _NAME: Final = r"^[a-z][a-z0-9_]*$"  # specification, "Action request"
 
 _EVENT_TYPES: Final = {"anyOf": [{"type": "string", "enum": [one.value for one in EventType]}, {"type": "null"}]}
@@ -30,7 +30,7 @@ FILTERS: Final = (
 )  # fmt: skip
 
 type _Search = Annotated[
-    str | None, Query(min_length=3, max_length=200, description="Within the actor and the data, in either case.")
+    str | None, Query(min_length=3, max_length=200, description="Case-insensitive text in the actor and the data.")
 ]
 type EventShape = Literal["camel", "schema"] | None
 
@@ -84,15 +84,15 @@ def _known_type(name: str | None) -> str | None:
     if name is None or name in types:
         return name
     near = difflib.get_close_matches(name, types, n=3)
-    meant = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(types)}"
+    meant = f"did you mean {' or '.join(near)}?" if near else f"event types: {', '.join(types)}"
     raise ValidationError(
-        f"{name}: there is no such event type; {meant}", details={"field": "event_type", "reason": "unknown event type"}
+        f"{name}: unknown event type; {meant}", details={"field": "event_type", "reason": "unknown event type"}
     )
 
 
 def audit_list(
     limit: Annotated[
-        int | None, Query(ge=1, le=MAX_LIMIT, description=f"At most so many; the default is {DEFAULT_LIMIT}.")
+        int | None, Query(ge=1, le=MAX_LIMIT, description=f"Maximum number of results. Default: {DEFAULT_LIMIT}.")
     ] = None,
     offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
     total: Annotated[Literal["exact"] | None, Query(description="Not with search.")] = None,
@@ -106,12 +106,12 @@ def audit_list(
     size, start = part_of(limit, offset, page, page_size, DEFAULT_LIMIT)
     if search is not None and total is not None:
         raise ValidationError(
-            "a search goes through the record page by page and has no exact total: export what it finds",
+            "a search has no exact total, because it reads the log page by page. Export the results instead.",
             details={"field": "total", "reason": "not with search"},
         )
     if search is not None and start:
         raise ValidationError(
-            "a search goes through the record page by page: go on by cursor, and leave offset and page out",
+            "a search reads the log page by page. Continue with cursor, without offset and page.",
             details={"field": "offset", "reason": "not with search"},
         )
     return ListRequest(size, start, total == "exact", shape == "camel", cursor)

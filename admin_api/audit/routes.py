@@ -62,8 +62,8 @@ async def list_all(
     dependencies: CurrentDependencies,
     shape: Annotated[EventShape, Query()] = None,
 ) -> Response:
-    """Newest first. A page of a search goes through a stretch of the record, and may hold fewer events than asked
-    for; its cursor continues, and is null where the record has been gone through."""
+    """Lists audit events, newest first. A page of a search covers a part of the log and may hold fewer events than
+    requested; its cursor continues, and is null at the end of the log."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_events(
@@ -104,8 +104,8 @@ async def get(
     dependencies: CurrentDependencies,
     shape: Annotated[EventShape, Query()] = None,
 ) -> EventDetailAnswer | SchemaEventAnswer | CamelEventAnswer:
-    """With its neighbours in the chain, the exact text that was hashed, and the proof that it is in the signed
-    tree; the other shapes are the event alone."""
+    """Gets one audit event. Includes its neighbors in the chain, the hashed text, and the proof that it is in the
+    signed tree. The other shapes hold the event alone."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         event = await get_event(connection, principal.org_id, id)
@@ -120,10 +120,8 @@ async def get(
 async def verify(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: VerifyRequest | None = None
 ) -> VerificationAnswer:
-    """Whether the events sealed in a range of time are those that were sealed; without a range, all of them.
-
-    They are held against the checkpoints that were signed here, and against those that are given.
-    """
+    """Verifies the events that were sealed in a period, or all events. Compares them with the checkpoints that were
+    signed here, and with the checkpoints in the body."""
     wanted = body or VerifyRequest()
     start, end = range_of_time(wanted.start_date, wanted.end_date)
     await apply_before_reading(dependencies.database, principal.org_id)

@@ -20,14 +20,14 @@ class EventActorAnswer(BaseModel):
     type: str
     id: str
     name: str | None
-    address: str | None = Field(description="The network address that they came from, where it was recorded.")
+    address: str | None = Field(description="The recorded network address of the actor, if any.")
 
 
 _NO_TIME: Final = "null where neither the row nor the sealed header says a time of our calendar."
 
 
 class EventAnswer(BaseModel):
-    """``actor`` is null and ``data`` empty where the payload was erased; the hashes stand all the same."""
+    """``actor`` is null and ``data`` is empty if the payload was erased. The hashes are kept."""
 
     id: str
     event_type: str
@@ -41,12 +41,12 @@ class EventAnswer(BaseModel):
     sealed_at: datetime | None = Field(description=_NO_TIME)
     seq: int
     problem: str | None = Field(
-        description="What in its row is not as it was sealed; verifying says more. null: nothing that the row shows."
+        description="Difference between the row and the sealed event. Verify the log for details. Null: none visible."
     )
 
 
 class ListedEventAnswer(EventAnswer):
-    """An event beside the call that it is about."""
+    """An event with its call."""
 
     call: str | None = Field(
         description="Tool and operation of its action (`mail.send`), from the table of actions and not from the event."
@@ -54,7 +54,7 @@ class ListedEventAnswer(EventAnswer):
 
 
 class NeighboursAnswer(BaseModel):
-    """The events before and behind it in the chain; null at the ends."""
+    """The previous and next event in the chain. Null at the ends."""
 
     previous: str | None
     next: str | None
@@ -70,7 +70,7 @@ class HashInputAnswer(BaseModel):
 
 
 class InclusionAnswer(BaseModel):
-    """That the event is in the signed tree (RFC 6962); its leaf is the event's hash."""
+    """Inclusion proof of the event in the signed tree (RFC 6962). The leaf is the hash of the event."""
 
     index: int
     tree_size: int
@@ -79,12 +79,14 @@ class InclusionAnswer(BaseModel):
 
 
 class EventDetailAnswer(ListedEventAnswer):
-    """One event with what it takes to check it by hand."""
+    """One event, with the data to verify it by hand."""
 
     neighbours: NeighboursAnswer
     hash_input: HashInputAnswer
     proof: InclusionAnswer | None
-    proof_missing: str | None = Field(description="Why there is no proof: mostly that no checkpoint covers it yet.")
+    proof_missing: str | None = Field(
+        description="The reason if there is no proof: usually no checkpoint covers the event yet."
+    )
 
 
 class SchemaEventAnswer(BaseModel):
@@ -114,7 +116,7 @@ class CamelEventAnswer(BaseModel):
 
 
 class VerifyRequest(BaseModel):
-    """POST /admin/audit/verify: the range of time in which events were sealed; both ends inclusive."""
+    """POST /admin/audit/verify: the period in which events were sealed, both ends inclusive."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -123,12 +125,12 @@ class VerifyRequest(BaseModel):
     checkpoints: list[Annotated[str, Field(max_length=16_384)]] = Field(
         default_factory=list,
         max_length=1_000,
-        description="Signed checkpoints that were kept elsewhere: the record must be what they were signed over.",
+        description="Signed checkpoints that were stored elsewhere. The log must be consistent with them.",
     )
 
 
 class FaultAnswer(BaseModel):
-    """The first event that is not what was sealed."""
+    """The first event that differs from the sealed one."""
 
     seq: int
     event_id: str | None
@@ -148,7 +150,7 @@ class DifferenceAnswer(BaseModel):
 
 
 class VerificationAnswer(BaseModel):
-    """Hashes and events are null where nothing was sealed in the range."""
+    """Hashes and events are null if nothing was sealed in the period."""
 
     valid: bool
     events_verified: int
@@ -158,7 +160,7 @@ class VerificationAnswer(BaseModel):
     chain_end_hash: str | None = Field(description="Hash of the last event.")
     payloads_erased: int
     checkpoints_verified: int = Field(description="Signed checkpoints that the events were compared with.")
-    signed_up_to: int | None = Field(description="The number of the last event that one of them covers.")
+    signed_up_to: int | None = Field(description="Number of the last event that a checkpoint covers.")
     fault: FaultAnswer | None
     actions_reconciled: int | None = Field(
         description="Actions whose rows were compared with their events, with approval, votes and executions; null: the"

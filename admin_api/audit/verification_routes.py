@@ -25,14 +25,14 @@ class VerificationState(StrEnum):
 
 
 class BackgroundVerificationAnswer(BaseModel):
-    """``failed``: it could not be finished, which says nothing about the log. ``interrupted``: its process ended."""
+    """``failed``: the verification did not finish; the log may be valid. ``interrupted``: its process ended."""
 
     state: VerificationState
     started_by: str
     started_at: datetime
     finished_at: datetime | None
-    events: int = Field(description="How many are to be verified.")
-    verified: int = Field(description="How many have been.")
+    events: int = Field(description="Number of events to verify.")
+    verified: int = Field(description="Number of events verified so far.")
     result: VerificationAnswer | None
     failure: str | None
 
@@ -41,7 +41,8 @@ class BackgroundVerificationAnswer(BaseModel):
 async def start(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: VerifyRequest | None = None
 ) -> BackgroundVerificationAnswer:
-    """As `POST /admin/audit/verify`, without waiting for the end. Of each log one verification runs at a time (409)."""
+    """Starts a verification, as `POST /admin/audit/verify`, without waiting for its end. One verification per log runs
+    at a time (409)."""
     wanted = body or VerifyRequest()
     start_at, end_at = range_of_time(wanted.start_date, wanted.end_date)
     await apply_before_reading(dependencies.database, principal.org_id)
@@ -53,7 +54,7 @@ async def start(
 
 @router.get("/admin/audit/verification")
 async def show(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> BackgroundVerificationAnswer:
-    """The last one that was started; 404: none was."""
+    """Gets the last verification that was started. 404 if there was none."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return _answer(await last_verification(connection, principal.org_id))
 

@@ -34,15 +34,13 @@ _MEDIA_TYPES: Final = {
 async def create(
     body: NewReport, principal: CurrentPrincipal, dependencies: CurrentDependencies, response: Response
 ) -> ReportAnswer:
-    """Asks for a report; GET it until its status is ready, or failed. What was recorded until now is in it."""
+    """Creates a report of everything that was recorded until now. GET it until its status is ready or failed."""
     start, end = range_of_time(body.start_date, body.end_date)
     sections = sections_of(body.type, body.include)
     await apply_before_reading(dependencies.database, principal.org_id)
     now = dependencies.clock()
     if start is not None and start > now:
-        raise ValidationError(
-            "start_date is in the future: nothing can have been recorded", details={"field": "start_date"}
-        )
+        raise ValidationError("start_date is in the future", details={"field": "start_date"})
     # What is not over yet cannot be reported: the same request of tomorrow would be another report.
     end = now if end is None or end > now else end
     request = ReportRequest(body.type, body.format, sections, start, end, body.checkpoint_size)
@@ -62,7 +60,7 @@ async def list_all(
     type: ReportType | None = None,  # noqa: A002 - the name that the body has
     status: ReportStatus | None = None,
 ) -> CountedPage[ReportAnswer]:
-    """Newest first."""
+    """Lists reports, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_reports(
             connection,
@@ -80,7 +78,7 @@ async def list_all(
 
 @router.get("/admin/audit/reports/{report_id}")
 async def get(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ReportAnswer:
-    """One report: how far it is, and what it rests on."""
+    """Gets the progress of one report and its checkpoint."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return report_answer(await get_report(connection, principal.org_id, report_id))
 
@@ -88,14 +86,14 @@ async def get(report_id: ReportId, principal: CurrentPrincipal, dependencies: Cu
 @router.get(
     "/admin/audit/reports/{report_id}/download",
     response_class=Response,
-    responses={409: {"description": "There is no file yet, or it could not be made"}},
+    responses={409: {"description": "The file does not exist yet, or the report failed"}},
 )
 async def download(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
-    """The file. That somebody took it is recorded first."""
+    """Downloads the file of a report. The audit log records the download first."""
     async with administer(principal, dependencies) as change:
         report = await get_report(change.connection, principal.org_id, report_id)
         if report.result is None:
-            raise ConflictError(f"the report is {report.status}: there is no file", details={"status": report.status})
+            raise ConflictError(f"the report is {report.status} and has no file", details={"status": report.status})
         await record_download(change, report)
     headers = {
         "Content-Disposition": f'attachment; filename="{report.file_name}"',
@@ -115,7 +113,8 @@ async def download(report_id: ReportId, principal: CurrentPrincipal, dependencie
 
 @router.delete("/admin/audit/reports/{report_id}")
 async def delete(report_id: ReportId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeletedAnswer:
-    """With its file; one that is being made is given up. That it was there stays on record."""
+    """Deletes a report with its file, and cancels it if it is not finished. The audit log still shows that
+    it existed."""
     async with administer(principal, dependencies) as change:
         await remove_report(change, report_id)
     return DeletedAnswer(id=report_id)

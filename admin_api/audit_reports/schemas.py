@@ -15,8 +15,8 @@ class NewReport(BaseModel):
 
     type: ReportType
     format: ReportFormat = ReportFormat.PDF
-    start_date: InstantText | None = Field(default=None, description="ISO 8601; without it: from the first event on.")
-    end_date: InstantText | None = Field(default=None, description="ISO 8601; without it: until now.")
+    start_date: InstantText | None = Field(default=None, description="ISO 8601. Default: from the first event on.")
+    end_date: InstantText | None = Field(default=None, description="ISO 8601. Default: until now.")
     include: list[Annotated[str, WithJsonSchema({"type": "string", "enum": sorted(Section)})]] | None = Field(
         default=None,
         max_length=len(Section),
@@ -26,13 +26,13 @@ class NewReport(BaseModel):
         default=None,
         ge=1,
         le=2**53 - 1,
-        description="Rest on the checkpoint of this size, to make a report again; without it, on the first that covers"
-        " the range.",
+        description="Base the report on the checkpoint of this size, to reproduce a report. Default: the first that"
+        " covers the period.",
     )
 
 
 class ProgressAnswer(BaseModel):
-    """``done`` of ``total`` events of this stage; ``percent`` of the whole."""
+    """``done`` of ``total`` events of this stage. ``percent`` is of the whole report."""
 
     stage: Stage
     done: int
@@ -41,10 +41,10 @@ class ProgressAnswer(BaseModel):
 
 
 class ReportCheckpointAnswer(BaseModel):
-    """What the report rests on; GET /admin/audit/checkpoints has the signed text."""
+    """The checkpoint of the report. GET /admin/audit/checkpoints has the signed text."""
 
     size: int
-    root: str = Field(description="In base64, as the checkpoint has it.")
+    root: str = Field(description="In base64, as in the checkpoint.")
 
 
 class ReportAnswer(BaseModel):
@@ -62,13 +62,13 @@ class ReportAnswer(BaseModel):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    first_event: int | None = Field(description="The number of the first event that it tells of.")
+    first_event: int | None = Field(description="Number of the first event in the report.")
     last_event: int | None
     checkpoint: ReportCheckpointAnswer | None
     size_bytes: int | None
     sha256: str | None
     file_name: str
-    download_url: str | None = Field(description="Where the file is, once it is ready.")
+    download_url: str | None = Field(description="Address of the file, when it is ready.")
 
 
 def report_answer(report: Report) -> ReportAnswer:

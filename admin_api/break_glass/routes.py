@@ -29,8 +29,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["break-glass"])
 
 @router.post("/admin/break-glass", status_code=201)
 async def open_glass(body: OpenRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:
-    """The next call that is exactly this denied one goes through, once. A policy's denial only: what a reviewer has
-    denied answers 409."""
+    """Opens a break-glass use: the next call that is identical to the denied action goes through, once. Only for
+    denials of a policy; 409 if a reviewer denied it."""
     await require_applied(dependencies.database, principal.org_id)
     async with administer(principal, dependencies) as change:
         glass = await break_glass(
@@ -48,9 +48,9 @@ async def list_all(
     request: Annotated[ListRequest, Depends(list_request(IdPrefix.BREAK_GLASS))],
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    open_only: Annotated[bool, Query(alias="open", description="Those whose review is not done")] = False,
+    open_only: Annotated[bool, Query(alias="open", description="Only uses whose review is open")] = False,
 ) -> Page[GlassAnswer, CursorPagination] | Page[GlassAnswer, CamelPagination]:
-    """Newest first."""
+    """Lists break-glass uses, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_glasses(
             connection,
@@ -68,7 +68,7 @@ async def list_all(
 
 @router.get("/admin/break-glass/{id}")
 async def get(id: BreakGlassId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:  # noqa: A002 - as in the specification's routes
-    """One broken glass, with its review where there is one."""
+    """Gets one break-glass use, with its review if there is one."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         glass = await find_glass(connection, principal.org_id, id)
     return glass_answer(glass, dependencies.clock())
@@ -81,7 +81,8 @@ async def review(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> GlassAnswer:
-    """By somebody else than who opened it; it ends what was not used yet."""
+    """Reviews a break-glass use. The reviewer must not be the person who opened it. A review also ends a use that was
+    not used yet."""
     async with administer(principal, dependencies) as change:
         glass = await review_glass(
             change,

@@ -34,7 +34,7 @@ class ReviewRequest(BaseModel):
 
     outcome: ReviewOutcome
     note: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
-        default=None, description="Required where it was not justified."
+        default=None, description="Required if the use was not justified."
     )
 
 
@@ -51,7 +51,7 @@ class ReviewAnswer(BaseModel):
 
 
 class GlassAnswer(BaseModel):
-    """``status``: waiting, used or expired. ``review`` null: it waits for somebody else's review."""
+    """``status``: waiting, used or expired. ``review`` null: a second person must review it."""
 
     id: str
     status: str

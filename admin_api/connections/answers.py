@@ -36,8 +36,8 @@ class ConnectionPlaceAnswer(BaseModel):
 
 
 class ConnectionAnswer(BaseModel):
-    """`status_reason`: why it does not work, or what keeps it from being refreshed. `expires_at`: of the credential of
-    now; it is replaced before. Secrets are shown to nobody."""
+    """`status_reason`: why it does not work, or why its refresh fails. `expires_at`: of the current credential, which
+    is replaced before. Secrets are never shown."""
 
     id: str
     name: str
@@ -90,7 +90,7 @@ class ConnectionUsageAnswer(BaseModel):
 
 
 class ConnectionHealthAnswer(BaseModel):
-    """What is known without asking the platform (that is what a test does)."""
+    """The stored state, without a request to the platform (a test makes one)."""
 
     connection_id: str
     status: ConnectionStatus

@@ -50,8 +50,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["connections"])
 async def initiate(
     body: OAuthStart, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> OAuthStartAnswer:
-    """A pending connection, and the address at which its owner consents (RFC 6749, section 4.1, with PKCE). The state
-    is yours, and works once."""
+    """Starts an OAuth consent: creates a pending connection, and returns the address at which the account owner
+    consents (RFC 6749, section 4.1, with PKCE). The state belongs to the caller and works once."""
     platform, redirect_uri = find_platform(body.platform), parse_redirect_uri(body.redirect_uri)
     change, authorizes = change_by(principal, dependencies), dependencies.connections.authorizes
     if body.connection_id is not None:
@@ -62,7 +62,7 @@ async def initiate(
 
 def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
     if ConnectionKind.OAUTH2 not in platform.kinds:
-        raise invalid("platform", f"{platform.name} is not connected by OAuth consent here")
+        raise invalid("platform", f"{platform.name} does not support OAuth consent")
     bound, addresses = body.bound(), body.addresses()
     if not body.client_id:
         raise invalid("client_id", "is required: the platform issues it to registered applications")
@@ -73,7 +73,7 @@ def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
             parse_secure_url(name, value)
     hosts = platform.hosts if body.hosts is None else parse_hosts(body.hosts)
     if not hosts:
-        raise invalid("hosts", f"is required: {platform.name} has none of its own")
+        raise invalid("hosts", f"is required: {platform.name} has no default hosts")
     return ConnectionDraft(
         name=bound.name,
         platform=platform.name,
@@ -94,7 +94,7 @@ def _draft(body: OAuthStart, platform: Platform) -> ConnectionDraft:
 async def callback(
     body: OAuthReturn, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """Redeems what the browser came back with; only for who began, and once."""
+    """Redeems the parameters of the OAuth redirect. Works once, and only for the person who started the consent."""
     returned = Returned(
         state=Secret(body.state),
         code=body.code,
@@ -111,7 +111,7 @@ async def callback(
 async def connect_bluesky(
     body: NewBluesky, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """Signs in with an app password (AT Protocol) at once; its session is renewed before it ends."""
+    """Connects a Bluesky account with an app password (AT Protocol). Headgate renews the session before it ends."""
     change = change_by(principal, dependencies)
     connection = await dependencies.connections.bluesky.connect(
         change, body.bound(), body.service, body.identifier, Secret(body.app_password)
@@ -128,9 +128,10 @@ async def update_bluesky(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> ConnectionAnswer:
-    """Whose calls it serves, and another app password. If-Match: only where it is still that one."""
+    """Updates the agents and tools of a Bluesky connection, and its app password. If-Match: only if it is still at that
+    version."""
     if body.identifier is not None and body.app_password is None:
-        raise invalid("app_password", "is required with another identifier")
+        raise invalid("app_password", "is required with a different identifier")
     updated = await dependencies.connections.bluesky.update(
         change_by(principal, dependencies),
         connection_id,
@@ -145,7 +146,7 @@ async def update_bluesky(
 async def connect_mastodon(
     body: NewMastodon, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """With a token that its owner has made; the instance is asked whose it is."""
+    """Connects a Mastodon account with a token of its owner. The instance names the account."""
     connection = await dependencies.connections.mastodon.connect(
         change_by(principal, dependencies), body.bound(), body.instance, Secret(body.access_token)
     )
@@ -156,8 +157,8 @@ async def connect_mastodon(
 async def register_mastodon(
     body: MastodonRegistration, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> OAuthStartAnswer:
-    """An application at the instance, and the address at which the account's owner consents; finished by the callback
-    of OAuth."""
+    """Registers an application at a Mastodon instance. Returns the address at which the account owner consents. The
+    OAuth callback completes the connection."""
     begun = await dependencies.connections.mastodon.register(
         change_by(principal, dependencies),
         body.bound(),
@@ -172,7 +173,7 @@ async def register_mastodon(
 async def mastodon_status(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> MastodonStatusAnswer:
-    """Asks the instance: the account, and what it says of itself."""
+    """Gets the account of a Mastodon connection and the title and version of its instance."""
     found = await dependencies.connections.mastodon.status(principal.org_id, connection_id)
     return MastodonStatusAnswer(
         connection_id=connection_id,
@@ -190,8 +191,7 @@ async def mastodon_status(
 async def mastodon_batch(
     connection_id: ConnectionId, body: StatusBatch, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> StatusesAnswer:
-    """Several statuses at once, as the account sees them. It only reads: what is posted is an agent's action, which
-    policies decide."""
+    """Gets several statuses as the account sees them. Read-only: a post is an agent's action, which policies decide."""
     found: list[JsonValue] = await dependencies.connections.mastodon.statuses(principal.org_id, connection_id, body.ids)
     return StatusesAnswer(data=[one for one in found if isinstance(one, dict)])
 
@@ -205,7 +205,8 @@ async def update_mastodon(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> ConnectionAnswer:
-    """Whose calls it serves, and another token. If-Match: only where it is still that one."""
+    """Updates the agents and tools of a Mastodon connection, and its token. If-Match: only if it is still at that
+    version."""
     updated = await dependencies.connections.mastodon.update(
         change_by(principal, dependencies),
         connection_id,

@@ -48,7 +48,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["connections"])
 
 @router.get("/v1/connections/platforms")
 async def list_platforms() -> PlatformsAnswer:
-    """Where connections can be made to, how, and towards which hosts the credential then goes."""
+    """Lists the platforms for connections. Includes their kinds and the hosts that receive the credential."""
     return PlatformsAnswer(data=[platform_answer(one) for one in platforms().values()])
 
 
@@ -59,9 +59,9 @@ async def list_all(
     dependencies: CurrentDependencies,
     platform: Annotated[str | None, Query(max_length=64)] = None,
     status: ConnectionStatus | None = None,
-    name: Annotated[str | None, Query(max_length=64, description="Exactly this one.")] = None,
+    name: Annotated[str | None, Query(max_length=64, description="The exact name.")] = None,
 ) -> CountedPage[ConnectionAnswer]:
-    """Newest first."""
+    """Lists connections, newest first."""
     async with dependencies.database.transaction(principal.org_id) as db:
         found = await list_connections(
             db,
@@ -82,10 +82,10 @@ async def list_all(
 async def create(
     body: NewConnection, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """A credential that a person has: a key, a password, a certificate, or a client of its own."""
+    """Creates a connection with an existing credential: a key, a password, a certificate, or an OAuth client."""
     bound, platform = body.bound(), find_platform(body.platform)
     if body.kind not in platform.kinds:
-        raise invalid("kind", f"{platform.name} takes {', '.join(one.value for one in platform.kinds)} here")
+        raise invalid("kind", f"{platform.name} accepts only {', '.join(one.value for one in platform.kinds)} here")
     draft = ConnectionDraft(
         name=bound.name,
         platform=platform.name,
@@ -125,7 +125,7 @@ async def create(
 async def get(
     connection_id: ConnectionId, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """One connection, without any of its secrets."""
+    """Gets one connection, without its secrets."""
     async with dependencies.database.transaction(principal.org_id) as db:
         return tagged_answer(await get_connection(db, principal.org_id, connection_id), response)
 
@@ -139,8 +139,8 @@ async def update(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> ConnectionAnswer:
-    """Whose calls it serves, and another secret; both hold for the next decision. If-Match: only where it is still that
-    one."""
+    """Updates the agents and tools of a connection, and its secret. Applies to the next decision. If-Match: only if it
+    is still at that version."""
     async with administer(principal, dependencies) as change:
         before = await get_connection(change.connection, principal.org_id, connection_id)
         binding = replace(body.binding(), seen_revision=seen_revision(if_match))
@@ -154,7 +154,7 @@ async def update(
 async def delete(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeletedAnswer:
-    """Its secret is forgotten, and no call carries it from the next decision on."""
+    """Deletes a connection and its secret. Calls carry it no longer from the next decision on."""
     async with administer(principal, dependencies) as change:
         await remove_connection(change, connection_id, dependencies.vault)
     return DeletedAnswer(id=connection_id)
@@ -164,7 +164,7 @@ async def delete(
 async def refresh(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionAnswer:
-    """Another credential now; of several who ask at once, one asks the platform, and all get its answer."""
+    """Refreshes the credential now. Concurrent requests share one request to the platform."""
     refreshed = await dependencies.connections.refreshes.refresh(principal.org_id, connection_id, actor=principal.actor)
     return connection_answer(refreshed)
 
@@ -176,7 +176,7 @@ async def usage(
     dependencies: CurrentDependencies,
     days: Annotated[int, Query(ge=1, le=90)] = 30,
 ) -> ConnectionUsageAnswer:
-    """By day and agent, the newest day first; each use is in the record of its action as well."""
+    """Gets the use of a connection by day and agent, newest day first. Each use is also in the audit log."""
     async with dependencies.database.transaction(principal.org_id) as db:
         connection = await get_connection(db, principal.org_id, connection_id)
         found = await uses_of(db, principal.org_id, connection.connection_id, days=days)
@@ -203,7 +203,7 @@ async def usage(
 async def health(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionHealthAnswer:
-    """What is known of it; nobody is asked."""
+    """Gets the stored state of a connection, without a request to the platform."""
     async with dependencies.database.transaction(principal.org_id) as db:
         one = await get_connection(db, principal.org_id, connection_id)
     has_expired = one.expires_at is not None and one.expires_at <= dependencies.clock()
@@ -223,7 +223,8 @@ async def health(
 async def test(
     connection_id: ConnectionId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ConnectionTestAnswer:
-    """Asks the platform for something that only reads, with the credential; what it refuses is broken from then on."""
+    """Tests a connection with a read-only request to the platform. If the platform refuses it, the connection is marked
+    as broken."""
     found = await dependencies.connections.checks.check(principal.org_id, connection_id, actor=principal.actor)
     async with administer(principal, dependencies) as change:
         one = await get_connection(change.connection, principal.org_id, connection_id)

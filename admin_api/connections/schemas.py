@@ -19,17 +19,17 @@ type Name = Annotated[
     Field(
         min_length=1,
         max_length=64,
-        description="`^[a-z][a-z0-9_]*$`; its placeholder is `hg_placeholder_` and this.",
+        description="`^[a-z][a-z0-9_]*$`; The placeholder is `hg_placeholder_` followed by this name.",
         json_schema_extra={"pattern": "^[a-z][a-z0-9_]*$", "examples": ["build_robot"]},
     ),
 ]
 type Agents = Annotated[
     list[Annotated[str, Field(max_length=64, json_schema_extra={"pattern": f"{id_pattern(IdPrefix.AGENT)}|^[*]$"})]],
-    Field(max_length=1000, description="Ids of the agents that may use it; `*`: all. None: nobody yet."),
+    Field(max_length=1000, description="Ids of the agents that may use it. `*`: all. Empty: no agent yet."),
 ]
 type Tools = Annotated[
     list[Annotated[str, Field(max_length=64, json_schema_extra={"pattern": "^([a-z][a-z0-9_]*|[*])$"})]],
-    Field(max_length=1000, description="Tools whose calls use it; `*`: all."),
+    Field(max_length=1000, description="Tools whose calls use it. `*`: all."),
 ]
 type Url = Annotated[str, Field(min_length=1, max_length=2048)]
 type Scopes = Annotated[
@@ -41,7 +41,7 @@ type SecretText = Annotated[
 
 
 class Bindings(BaseModel):
-    """Whose calls a new connection serves."""
+    """Agents and tools of a new connection."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,7 +50,7 @@ class Bindings(BaseModel):
     tools: Tools = Field(default_factory=lambda: ["*"])
     needs_placeholder: StrictBool = Field(
         default=False,
-        description="Only calls that carry its placeholder use it; otherwise every call to its hosts does.",
+        description="Only calls with its placeholder use it. Otherwise every call to its hosts does.",
     )
 
     def bound(self) -> Bound:
@@ -58,7 +58,7 @@ class Bindings(BaseModel):
 
 
 class BindingChange(BaseModel):
-    """What is left out stays as it is."""
+    """Omitted fields keep their values."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -75,7 +75,7 @@ class BindingChange(BaseModel):
 
 
 class PlaceBody(BaseModel):
-    """Where an API key goes: a header, a member of the query, or a member at the top of a JSON or form body."""
+    """Position of an API key: a header, a query parameter, or a top-level member of a JSON or form body."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
@@ -94,7 +94,7 @@ class NewConnection(Bindings):
 
     kind: ConnectionKind
     hosts: Annotated[list[Annotated[str, Field(max_length=300)]], Field(min_length=1, max_length=32)] = Field(
-        description="Exact hosts, with their port where it is not 443. The credential goes nowhere else."
+        description="Exact hosts, with the port unless it is 443. The credential is sent only to these hosts."
     )
     place: PlaceBody = Field(default_factory=PlaceBody)
     platform: Annotated[str, Field(json_schema_extra={"enum": ["generic", *sorted(platforms())]})] = "generic"
@@ -133,7 +133,7 @@ class OAuthStart(Bindings):
 
 
 class OAuthReturn(BaseModel):
-    """POST /v1/connections/oauth/callback: what the platform put into the address that the browser came back to."""
+    """POST /v1/connections/oauth/callback: the query parameters of the platform's redirect."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -21,13 +21,13 @@ class AttemptAnswer(BaseModel):
     status_code: int | None
     failure: str | None
     message: str | None
-    response_excerpt: str | None = Field(description="The beginning of the answer, secrets masked.")
+    response_excerpt: str | None = Field(description="The beginning of the response, with secrets masked.")
     latency_ms: float | None
 
 
 class DeliveryAnswer(BaseModel):
-    """``event_id`` is the recorded event's, null for a test. ``collected``: waits for a digest; ``told_in``: the
-    delivery that carried it."""
+    """``event_id`` is the id of the recorded event, null for a test. ``collected``: waits for a digest. ``told_in``:
+    the delivery that contained it."""
 
     id: str
     target: str

@@ -75,7 +75,7 @@ class FunnelAnswer(BaseModel):
     openapi_extra={"requestBody": {"content": {JSON: {"schema": _DEMO_BODY}}, "required": True}},
 )
 async def evaluate(request: Request) -> Response:
-    """One of four scenarios, decided now by the real engine on bundled policies; nothing is executed or recorded."""
+    """Decides one of four scenarios with the real engine and bundled policies. Nothing is executed or recorded."""
     try:
         scenario = _scenario(parse_strict(await request.body()))
     except ValidationError as error:
@@ -98,7 +98,7 @@ async def evaluate(request: Request) -> Response:
 
 @router.post("/v1/funnel-events", status_code=202)
 async def funnel_event(body: FunnelEvent) -> FunnelAnswer:
-    """Counted, and nothing else: the subject is neither kept nor logged."""
+    """Counts a sign-up event. The subject is neither stored nor logged."""
     FUNNEL_EVENTS.labels(body.event).inc()
     return FunnelAnswer(accepted=True)
 
@@ -110,7 +110,7 @@ async def funnel_event(body: FunnelEvent) -> FunnelAnswer:
     openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": {}}}}},
 )
 async def csp_report(request: Request) -> Response:
-    """Takes any JSON; counts reports of a violated Content-Security-Policy, in either format, by directive."""
+    """Counts reports of Content-Security-Policy violations, in either format, by directive. Accepts any JSON."""
     body = await request.body()
     if len(body) > MOST_REPORT_BYTES:
         raise PayloadTooLargeError(f"a report has at most {MOST_REPORT_BYTES} bytes")
@@ -122,5 +122,5 @@ async def csp_report(request: Request) -> Response:
 def _scenario(body: object) -> Scenario:
     named = body.get("scenarioId") if isinstance(body, dict) else None
     if not isinstance(named, str) or named not in _SCENARIOS:
-        raise ValidationError(f"scenarioId: one of {', '.join(_SCENARIOS)}")
+        raise ValidationError(f"scenarioId: must be one of {', '.join(_SCENARIOS)}")
     return Scenario(named)

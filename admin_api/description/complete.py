@@ -25,13 +25,13 @@ _MEANING: Final[Mapping[int, str]] = {
     400: "VALIDATION_ERROR: a parameter or the body is malformed; `details` name the field and the reason",
     401: "UNAUTHORIZED: the credential is missing, malformed, unknown, expired or revoked",
     403: "FORBIDDEN: the credential does not carry this right; the message names the scope",
-    404: "NOT_FOUND: there is no such resource for this caller",
-    409: "CONFLICT: the state of the resource, or another use of the same key, does not allow it",
-    412: "PRECONDITION_FAILED: the resource is not the one that If-Match names",
-    413: "PAYLOAD_TOO_LARGE: the body is over its limit",
-    429: "RATE_LIMITED: the quota is used up; Retry-After says when to come back",
+    404: "NOT_FOUND: the resource does not exist, or this caller may not see it",
+    409: "CONFLICT: the state of the resource, or another use of the same key, does not allow the request",
+    412: "PRECONDITION_FAILED: the resource is not at the version that If-Match names",
+    413: "PAYLOAD_TOO_LARGE: the body exceeds its limit",
+    429: "RATE_LIMITED: the quota is used up; Retry-After states when to retry",
     500: "INTERNAL_ERROR: a defect; the log has its cause under `requestId`",
-    503: "SERVICE_UNAVAILABLE: something that this needs is out of reach; nothing was changed",
+    503: "SERVICE_UNAVAILABLE: a required service is unreachable; nothing was changed",
 }
 _HEADERS_OF: Final[Mapping[int, tuple[str, str]]] = {
     401: ("WWW-Authenticate", "A way to authenticate (RFC 9110, section 11.6.1)"),
@@ -48,7 +48,7 @@ _ERROR: Final[Json] = {
             "required": ["code", "message", "timestamp"],
             "properties": {
                 "code": {"type": "string", "examples": ["VALIDATION_ERROR"]},
-                "message": {"type": "string", "description": "For people; never holds a secret"},
+                "message": {"type": "string", "description": "For people; never contains a secret"},
                 "details": {"type": "object", "additionalProperties": True},
                 "timestamp": {"type": "string", "format": "date-time"},
                 "requestId": {"type": "string", "description": "The same as the header X-Request-Id"},
@@ -129,10 +129,10 @@ def _webhook(event: WebhookEvent) -> Json:
         "post": {
             "operationId": f"on_{event.value.replace('.', '_')}",
             "summary": f"Sent to endpoints that subscribe to {event.value}",
-            "description": "Signed as Standard Webhooks say; docs/guides/webhooks.md has the members of data.",
+            "description": "Signed according to Standard Webhooks. docs/guides/webhooks.md lists the members of data.",
             "tags": ["webhooks"],
             "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-            "responses": {"2XX": {"description": "Taken; anything else is tried again."}},
+            "responses": {"2XX": {"description": "Accepted. Headgate retries after any other status."}},
         }
     }
 

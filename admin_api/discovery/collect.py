@@ -14,9 +14,9 @@ from headgate.tools.model import Catalogue
 
 _NAME = "headgate"
 _DESCRIPTION = (
-    "Work through Headgate, a gate between agents and tools: every call is decided by policies, recorded, and held for"
-    " a person where a policy says so. Use it when a call was refused or held by Headgate, or before an action that"
-    " needs an approval."
+    "Work through Headgate, an action gateway for AI agents: policies decide each call, Headgate records it, and holds"
+    " it if a policy requires an approval. Use this skill when Headgate refuses or holds a call, or before an action"
+    " that needs an approval."
 )
 _NOT_FOR_AGENTS = ("/health", "/ready", "/csp-report", "/v1/demo", "/v1/funnel-events", "/SKILL.md")
 

@@ -6,7 +6,7 @@ from admin_api.discovery.model import Example
 
 EXAMPLES: Final = (
     Example(
-        title="Propose an action before you carry it out",
+        title="Propose an action before you execute it",
         method="POST",
         path="/v1/actions",
         body={
@@ -19,7 +19,7 @@ EXAMPLES: Final = (
         keep={"action_id": "id"},
     ),
     Example(
-        title="Propose it again: the same key is the same action, never a second one",
+        title="Propose it again: the same idempotency key returns the same action",
         method="POST",
         path="/v1/actions",
         body={
@@ -31,19 +31,19 @@ EXAMPLES: Final = (
         expected_status=(200,),
     ),
     Example(
-        title="Ask what became of it; wait=30 answers as soon as a person has decided, 30 seconds at most",
+        title="Get its status; wait=30 waits up to 30 seconds for a decision",
         method="GET",
         path="/v1/actions/{action_id}?wait=0",
         expected_status=(200,),
     ),
     Example(
-        title="List what you did lately",
+        title="List your recent actions",
         method="GET",
         path="/v1/actions?limit=5",
         expected_status=(200,),
     ),
     Example(
-        title="A sub-action of it names its parent",
+        title="Propose a sub-action that names its parent",
         method="POST",
         path="/v1/actions",
         body={
@@ -55,14 +55,14 @@ EXAMPLES: Final = (
         expected_status=(201, 202),
     ),
     Example(
-        title="A malformed action is refused and says which field it is",
+        title="Propose a malformed action: the error names the field",
         method="POST",
         path="/v1/actions",
         body={"tool": "Calendar", "operation": "create_event", "params": {}},
         expected_status=(400,),
     ),
     Example(
-        title="Without a key you are nobody",
+        title="Send a request without a key",
         method="GET",
         path="/v1/actions",
         expected_status=(401,),

@@ -12,36 +12,36 @@ BASE: Final = "$HEADGATE_API_URL"
 KEY: Final = "$HEADGATE_AGENT_KEY"
 
 _HOW: Final = f"""\
-Two ways lead through Headgate, and the same policies decide both:
+There are two ways to use Headgate. The same policies decide both:
 
 - **Your ordinary calls.** With `HTTPS_PROXY=http://agent:KEY@HOST:PORT` and the proxy's certificate (`{BASE}/ca.pem`) \
-every HTTP call that you make is an action. You need to do nothing else.
-- **Actions that you carry out yourself.** Propose them to `POST /v1/actions` first and act by the answer.
+every HTTP call that you make is an action. No other change is needed.
+- **Actions that you execute yourself.** Propose them to `POST /v1/actions` first and follow the response.
 
-`{BASE}` is the address from which you have this page; `{KEY}` is your key. A key begins with `hg_` and goes into \
+`{BASE}` is the address of this page; `{KEY}` is your key. A key begins with `hg_` and goes into \
 `X-Agent-Key`. Never write it into a file, a message or a log.
 
-## What an answer means
+## What a response means
 
 | `status` | Do |
 |---|---|
-| `allowed` | Carry it out, once. |
+| `allowed` | Execute it, once. |
 | `approved` | The same, with `request.params` of `GET /v1/actions/{{id}}`: a reviewer may have edited them. |
 | `pending_approval` | A person decides. Ask `GET /v1/actions/{{id}}?wait=30&expand=all` until it changes. |
-| `denied` | Do not do it, nor anything else to the same end. `decision.reason`, or `approval.comment` of a person, \
-says why: tell your user. |
-| `executing`, `completed`, `failed` | Headgate carries it out, or has. |
+| `denied` | Do not execute it, and do not try to reach the same result in another way. `decision.reason` or the \
+reviewer's `approval.comment` states why: tell your user. |
+| `executing`, `completed`, `failed` | Headgate executes it, or has executed it. |
 
 A refused call through the proxy is 403 with `error.code`:
 
 | `code` | Do |
 |---|---|
 | `ACTION_DENIED`, `APPROVAL_DENIED` | As `denied`. |
-| `APPROVAL_PENDING` | Send the very same call again after `Retry-After` seconds: it attaches to its approval. |
-| `DESTINATION_BLOCKED` | Nobody may reach this address from here. |
+| `APPROVAL_PENDING` | Send the identical call again after `Retry-After` seconds: it attaches to its approval. |
+| `DESTINATION_BLOCKED` | No agent may connect to this address. |
 
-429 says when to come back in `Retry-After`; 503 means that nothing was forwarded, so try again. Errors are \
-`{{"error": {{"code", "message", "details", "requestId"}}}}`; go by `code`.
+429: retry after the seconds in `Retry-After`. 503: Headgate forwarded nothing, so try again. Errors have the form \
+`{{"error": {{"code", "message", "details", "requestId"}}}}`; use `code` to handle them.
 """
 
 
@@ -106,13 +106,13 @@ def llms_text(skill: Skill) -> str:
             "",
             "## For agents",
             "",
-            "- [How to work through Headgate](/skill.md): what answers mean, examples, routes",
-            "- [The same as data](/skill.json): with every operation of the tools that are known by name",
+            "- [How to work through Headgate](/skill.md): responses, examples, routes",
+            "- [The same as JSON](/skill.json): with all operations of the tools that have a catalogue",
             "",
             "## Interface",
             "",
-            "- [OpenAPI description](/openapi.json): every route, with who may call it in its description",
-            "- [The proxy's certificate](/ca.pem): what an agent's HTTP client must trust",
+            "- [OpenAPI description](/openapi.json): every route, with its scope in the description",
+            "- [The proxy's certificate](/ca.pem): the certificate that an agent's HTTP client must trust",
             "",
             "## Optional",
             "",

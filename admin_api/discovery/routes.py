@@ -29,23 +29,23 @@ def skill_of(app: FastAPI) -> Skill:
 
 @router.get("/skill.md", response_class=Response)
 async def skill_page(request: Request) -> Response:
-    """How an agent works through Headgate, in the Agent Skills format."""
+    """Describes how an agent works through Headgate, in the Agent Skills format."""
     return Response(skill_markdown(skill_of(request.app)), media_type=_MARKDOWN)
 
 
 @router.get("/SKILL.md", response_class=Response)
 async def skill_page_in_capitals(request: Request) -> Response:
-    """The same as /skill.md."""
+    """Returns the same document as /skill.md."""
     return Response(skill_markdown(skill_of(request.app)), media_type=_MARKDOWN)
 
 
 @router.get("/skill.json", response_class=Response)
 async def skill_document(request: Request) -> Response:
-    """The same as data, with every operation of the tools that are known by name."""
+    """Returns /skill.md as JSON. Includes all operations of the catalogues."""
     return Response(skill_json(skill_of(request.app)), media_type=JSON)
 
 
 @router.get("/llms.txt", response_class=Response)
 async def llms(request: Request) -> Response:
-    """Where a language model finds what it needs (llmstxt.org)."""
+    """Lists the documents for language models (llmstxt.org)."""
     return Response(llms_text(skill_of(request.app)), media_type=_TEXT)

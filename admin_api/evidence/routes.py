@@ -38,17 +38,17 @@ _GRACE_SECONDS: Final = 5.0
 @router.get("/.well-known/headgate-keys")
 async def signing_keys(
     dependencies: CurrentDependencies,
-    organization: Annotated[OrganizationId, Query(description="Whose log; default: the first organization's.")] = (
+    organization: Annotated[OrganizationId, Query(description="Default: the first organization.")] = (
         DEFAULT_ORGANIZATION_ID
     ),
 ) -> KeysAnswer:
-    """The public keys that checkpoints of one log are verified with, those before a rotation too."""
+    """Lists the public keys that verify the checkpoints of a log. Includes keys from before a rotation."""
     return _keys_of(dependencies, organization)
 
 
 @router.get("/admin/audit/keys")
 async def own_signing_keys(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeysAnswer:
-    """The same of the caller's own log."""
+    """Lists the public keys of the caller's own log."""
     return _keys_of(dependencies, principal.org_id)
 
 
@@ -62,11 +62,11 @@ def _keys_of(dependencies: Dependencies, org_id: str) -> KeysAnswer:
 async def checkpoints(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    after: Annotated[int, Query(ge=0, le=_MAX_SIZE, description="Only those of more events.")] = 0,
+    after: Annotated[int, Query(ge=0, le=_MAX_SIZE, description="Only checkpoints with more events.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    latest: Annotated[bool, Query(description="The newest one only.")] = False,
+    latest: Annotated[bool, Query(description="Only the newest checkpoint.")] = False,
 ) -> CheckpointsAnswer:
-    """By their size, the smallest first; and whether anything keeps new ones from being signed."""
+    """Lists checkpoints, smallest first, and reports any problem that prevents new ones."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         if latest:
             newest = await latest_checkpoint(connection, principal.org_id)
@@ -86,7 +86,7 @@ async def consistency(
     first: Annotated[int, Query(ge=1, le=_MAX_SIZE)],
     second: Annotated[int, Query(ge=1, le=_MAX_SIZE)],
 ) -> ConsistencyAnswer:
-    """The proof that one checkpoint continues another; both are named by their sizes."""
+    """Gets the proof that one checkpoint extends another. Checkpoints are named by their sizes."""
     if first > second:
         raise ValidationError("first is larger than second", details={"field": "first"})
     async with dependencies.database.transaction(principal.org_id) as connection:
@@ -106,7 +106,7 @@ async def consistency(
     responses={200: {"description": "The pack", "content": {"application/zip": {}}}},
 )
 async def proof_pack(action_id: ActionId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> Response:
-    """What the record holds about one action and how to check it without this service, as a ZIP archive."""
+    """Downloads the proof pack of one action as a ZIP archive, to verify it without this service."""
     await apply_before_reading(dependencies.database, principal.org_id)
     pack = await make_pack(
         dependencies.database,

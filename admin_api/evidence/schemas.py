@@ -15,7 +15,9 @@ from headgate.evidence.tree_store import StoredCheckpoint, Tree
 
 class SigningKeyAnswer(BaseModel):
     key_id: str
-    vkey: str = Field(description="C2SP signed-note's verifier key, named as the log: it opens its checkpoints.")
+    vkey: str = Field(
+        description="Verifier key (C2SP signed-note) with the name of the log. It verifies the log's checkpoints."
+    )
     public_key: str = Field(description="Ed25519, in hexadecimal.")
     status: str = Field(description="current, signing (until it is retired) or retired.")
 
@@ -28,7 +30,7 @@ class KeysAnswer(BaseModel):
 
 
 class AttestationAnswer(BaseModel):
-    """What somebody else said of a checkpoint: a witness (C2SP tlog-witness) or a time-stamp authority (RFC 3161)."""
+    """An attestation of a checkpoint by a witness (C2SP tlog-witness) or a timestamp authority (RFC 3161)."""
 
     kind: AttestationKind
     name: str
@@ -36,16 +38,16 @@ class AttestationAnswer(BaseModel):
 
 
 class CheckpointAnswer(BaseModel):
-    size: int = Field(description="How many events the tree has.")
+    size: int = Field(description="Number of events in the tree.")
     note: str = Field(description="C2SP tlog-checkpoint.")
     created_at: datetime
     attestations: list[AttestationAnswer] = Field(
-        default_factory=list, description="In lists: who else vouches for it, by co-signature or time stamp."
+        default_factory=list, description="In lists: cosignatures and timestamps of other parties."
     )
 
 
 class ExportAnswer(BaseModel):
-    """``failing_since`` null: the target takes what it is given. ``size``: the last checkpoint that it has."""
+    """``failing_since`` null: the target accepts checkpoints. ``size``: its last checkpoint."""
 
     target: str
     size: int
@@ -55,7 +57,7 @@ class ExportAnswer(BaseModel):
 
 
 class CheckpointsAnswer(BaseModel):
-    """``problem``: why no newer checkpoint is signed; null where all is well."""
+    """``problem``: why no newer checkpoint is signed. Null: no problem."""
 
     data: list[CheckpointAnswer]
     tree_size: int
@@ -65,7 +67,7 @@ class CheckpointsAnswer(BaseModel):
 
 
 class ConsistencyAnswer(BaseModel):
-    """That the second checkpoint continues the first (RFC 6962, section 2.1.2). Hashes are base64."""
+    """Proof that the second checkpoint extends the first (RFC 6962, section 2.1.2). Hashes are base64."""
 
     first: CheckpointAnswer
     second: CheckpointAnswer

@@ -57,9 +57,10 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=64)] = None,
     source: Annotated[Literal["proxy", "api"] | None, Query()] = None,
-    retryable: Annotated[bool, Query(description="Only what failed and can be retried: the dead letters.")] = False,
+    retryable: Annotated[bool, Query(description="Only failed executions that can be retried (dead letters).")] = False,
 ) -> Page[ExecutionItem, CursorPagination] | Page[ExecutionItem, CamelPagination]:
-    """Newest first. Filtered by agent, tool, operation or source, ``total`` is exact up to 500 only."""
+    """Lists executions, newest first. With a filter by agent, tool, operation or source, ``total`` is exact up to 500
+    only."""
     wanted = ExecutionFilter(
         agent_id=_visible_agent(principal.agent_id, agent_id),
         status=status,
@@ -90,7 +91,7 @@ async def stats(
     dependencies: CurrentDependencies,
     window_seconds: Annotated[int, Query(ge=1, le=_DAY_SECONDS)] = 3600,
 ) -> StatisticsAnswer:
-    """The queue now, and what ended within the window."""
+    """Gets the state of the queue, and figures of the executions that ended within the window."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await statistics(
@@ -101,7 +102,7 @@ async def stats(
 
 @router.get("/v1/executions/destinations")
 async def destinations(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DestinationsAnswer:
-    """The breaker of each destination, those that fail first."""
+    """Lists the circuit breaker of each destination, failing destinations first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         limits = await load_limits(connection, principal.org_id)
         found = await destination_states(connection, principal.org_id, limit=_DESTINATIONS_MAX)
@@ -117,7 +118,7 @@ async def get(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ExecutionDetail:
-    """One execution, with its action."""
+    """Gets one execution, with its action."""
     await require_applied(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await get_execution(connection, principal.org_id, id, agent_id=principal.agent_id)
@@ -128,7 +129,7 @@ async def get(
 async def process(
     principal: CurrentPrincipal, dependencies: CurrentDependencies, body: ProcessBody | None = None
 ) -> ProcessAnswer:
-    """One queued execution is due now, whatever it waits for; 400 for what is not queued, 409 for agents' own calls."""
+    """Makes one queued execution due now. 400 if it is not queued, 409 for calls that agents execute themselves."""
     wanted = None if body is None else body.execution_id
     found = await dependencies.control_executions.process(principal.org_id, wanted, principal.actor)
     return ProcessAnswer(execution_id=found, processed=0 if found is None else 1)
@@ -136,15 +137,16 @@ async def process(
 
 @router.post("/v1/executions/process-all")
 async def process_all(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ProcessAnswer:
-    """Everything that is queued is due now."""
+    """Makes all queued executions due now."""
     count = await dependencies.control_executions.process_all(principal.org_id, principal.actor)
     return ProcessAnswer(execution_id=None, processed=count)
 
 
 @router.post("/v1/executions/retry")
 async def retry(body: RetryBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ExecutionDetail:
-    """A failed execution waits again, and is decided again before it runs; ``reset_attempts`` gives it all its attempts
-    back, otherwise it gets one. 400 for what has not failed or is not kept any more, 409 for agents' own calls."""
+    """Queues a failed execution again. Policies decide it again before it runs. With ``reset_attempts`` it gets all
+    attempts, otherwise one. 400 if it has not failed or is no longer stored, 409 for calls that agents execute
+    themselves."""
     found = await dependencies.control_executions.retry(
         principal.org_id,
         body.execution_id,

@@ -11,7 +11,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 
 class ExecutionItem(BaseModel):
-    """``source``: proxy for an agent's own call, api for an explicit action. ``due_at``: it is not tried before."""
+    """``source``: proxy for an agent's own call, api for an explicit action. ``due_at``: time of the next attempt."""
 
     id: str
     action_id: str
@@ -30,11 +30,11 @@ class ExecutionItem(BaseModel):
     completed_at: datetime | None
     error: str | None
     result: JsonValue
-    can_retry: bool = Field(description="It failed, and its call is still kept.")
+    can_retry: bool = Field(description="The execution failed, and its call is still stored.")
 
 
 class ExecutionAction(BaseModel):
-    """The action that is carried out, secrets masked."""
+    """The executed action, with secrets masked."""
 
     id: str
     status: str
@@ -53,7 +53,7 @@ class ExecutionDetail(ExecutionItem):
 
 
 class ProcessBody(BaseModel):
-    """``execution_id`` left out: the one that has waited longest."""
+    """Without ``execution_id``: the execution that has waited longest."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,7 +61,7 @@ class ProcessBody(BaseModel):
 
 
 class ProcessAnswer(BaseModel):
-    """``execution_id`` is null where nothing waits."""
+    """``execution_id`` is null if the queue is empty."""
 
     execution_id: str | None
     processed: int
@@ -102,7 +102,7 @@ class StatisticsAnswer(BaseModel):
 
 
 class DestinationItem(BaseModel):
-    """``breaker``: closed, open (until ``open_until`` nothing is sent there) or half_open (one call tries)."""
+    """``breaker``: closed, open (nothing is sent until ``open_until``) or half_open (one call tests it)."""
 
     destination: str
     breaker: str

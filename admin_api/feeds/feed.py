@@ -102,7 +102,7 @@ class Feeds:
         """Behind what the client has seen, or behind all that was before it came; and the chain's end. Raises
         UnavailableError."""
         if self._is_closed:
-            raise UnavailableError("The API is stopping. Try again.", retry_after_seconds=1)
+            raise UnavailableError("The API is shutting down. Try again.", retry_after_seconds=1)
         await apply_before_reading(self._database, org_id)
         async with self._database.transaction(org_id) as connection:
             newest = await newest_seq(connection, org_id)

@@ -54,7 +54,7 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     operation: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Page[GrantAnswer, CursorPagination] | Page[GrantAnswer, CamelPagination]:
-    """Newest first. ``status`` is what a grant is now."""
+    """Lists grants, newest first. ``status`` is the current status."""
     wanted = GrantFilter(status, agent_id, tool=tool, operation=operation)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_grants(
@@ -73,7 +73,7 @@ async def list_all(
 
 @router.post("/admin/grants", status_code=201)
 async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:
-    """A grant without an approval. It answers policies only as far as who gives it could approve what they ask."""
+    """Creates a grant without an approval. The grant covers only calls that its creator could approve."""
     async with administer(principal, dependencies) as change:
         grant = await grant_calls(
             change,
@@ -89,7 +89,7 @@ async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: Curr
 
 @router.get("/admin/grants/{id}")
 async def get(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantDetailAnswer:  # noqa: A002 - as in the specification's routes
-    """With its newest uses."""
+    """Gets one grant with its newest uses."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         grant = await find_grant(connection, principal.org_id, id)
         uses = await newest_uses(connection, principal.org_id, id, _USES_SHOWN)
@@ -98,7 +98,7 @@ async def get(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDep
 
 @router.post("/admin/grants/{id}/confirm")
 async def confirm(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GrantAnswer:  # noqa: A002 - as in the specification's routes
-    """One more person stands for it, where a policy allows grants and asks for more than one approval."""
+    """Confirms a grant as one more person, if a policy allows grants and asks for more than one approval."""
     async with administer(principal, dependencies) as change:
         person = await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at)
         grant = await confirm_grant(change, id, person)
@@ -112,7 +112,7 @@ async def revoke(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> GrantAnswer:
-    """It lets nothing through any more, at any proxy; the record of it stays."""
+    """Revokes a grant. It no longer approves calls, at any proxy. Its record is kept."""
     async with administer(principal, dependencies) as change:
         grant = await revoke_grant(change, id, reason)
     return grant_answer(grant, change.at)
@@ -125,10 +125,10 @@ async def approve_and_grant(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> GrantedAnswer:
-    """Approve this call, and calls like it: both, or neither.
+    """Approves a call and grants similar calls; both or neither.
 
-    The approval lets its own call through; the grant's uses are for those that come after. Where one approval is not
-    enough: 409, and the grant is given with POST /admin/grants and confirmed by the others.
+    The approval covers its own call; the uses of the grant are for later calls. If more than one approval is needed:
+    409. In this case create the grant with POST /admin/grants, for other approvers to confirm.
     """
     approval_id, by = id, change_by(principal, dependencies)
     bounds = body.bounds(by.at)
@@ -137,8 +137,8 @@ async def approve_and_grant(
     async def also_grant(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
         if not outcome.decided:
             raise ConflictError(
-                f"{outcome.approval.required_approvals} approvals are needed, and a grant needs as many: approve, and"
-                " give it with POST /admin/grants for the others to confirm",
+                f"the grant needs {outcome.approval.required_approvals} approvals, as the request does: approve it,"
+                " then create the grant with POST /admin/grants for other approvers to confirm",
                 details={"required_approvals": outcome.approval.required_approvals},
             )
         _, about = await get_approval(change.connection, principal.org_id, approval_id)

@@ -52,11 +52,11 @@ class ConditionBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"oneOf": _ONE_TEST})
 
-    param: _Param = Field(description="A name, or a JSON Pointer where it begins with /.")
+    param: _Param = Field(description="A name, or a JSON Pointer if it begins with /.")
     equals: Any = None
     one_of: list[Any] | None = None
     prefix: str | None = None
-    matches: str | None = Field(default=None, description="RE2; it must match the whole text.")
+    matches: str | None = Field(default=None, description="RE2. It must match the whole text.")
     at_least: _Amount | None = None
     at_most: _Amount | None = None
 
@@ -65,7 +65,7 @@ class ConditionBody(BaseModel):
 
 
 class SumBound(BaseModel):
-    """At most so much of one numeric param, over all uses."""
+    """Limit for the sum of one numeric param over all uses."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -118,13 +118,13 @@ class NewGrant(_Bounds):
     tool: str = Field(max_length=64)
     operation: str = Field(max_length=64)
     conditions: list[ConditionBody] = Field(
-        max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: whatever the params are."
+        max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: any params."
     )
     policy_ids: list[PolicyId] | None = Field(
         default=None,
         min_length=1,
         max_length=_POLICIES_MAX,
-        description="The rule policies whose asking it answers; left out: those that are enabled now.",
+        description="The rule policies that the grant satisfies. Default: the policies that are enabled now.",
     )
 
 
@@ -133,12 +133,12 @@ class ApproveAndGrant(_Bounds):
 
     comment: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = None
     digest: Annotated[str, Field(pattern=r"^(sha256:)?[0-9a-f]{64}$")] | None = Field(
-        default=None, description="Of the action that was looked at; needed where a reviewer has edited it."
+        default=None, description="Digest of the action as shown. Required if a reviewer has edited it."
     )
     conditions: list[ConditionBody] | None = Field(
         default=None,
         max_length=CONDITIONS_MAX,
-        description=_CONDITIONS + " Left out: exactly the call that is approved, to the byte.",
+        description=_CONDITIONS + " Default: only the approved call, identical to the byte.",
     )
 
 
@@ -155,7 +155,7 @@ class SumAnswer(BaseModel):
 
 
 class GrantAnswer(BaseModel):
-    """``status``: active, exhausted, expired or revoked. ``digest`` is null where ``conditions`` say which calls."""
+    """``status``: active, exhausted, expired or revoked. ``digest`` is null if ``conditions`` select the calls."""
 
     id: str
     status: str
@@ -183,7 +183,9 @@ class GrantUseAnswer(BaseModel):
     execution_id: str | None
     amount: float
     used_at: datetime
-    given_back_at: datetime | None = Field(description="Nothing was sent: it does not count.")
+    given_back_at: datetime | None = Field(
+        description="The use was released, because nothing was sent. It does not count."
+    )
 
 
 class GrantDetailAnswer(GrantAnswer):

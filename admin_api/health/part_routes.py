@@ -62,7 +62,8 @@ def parts_of(request: Request) -> HealthParts:
 
 @router.get("/health/slo-status", response_class=Response, responses={200: {"model": SlosAnswer}})
 async def slo_status(request: Request) -> Response:
-    """Headgate's own objectives and how fast their error budgets burn, over four windows."""
+    """Gets the service level objectives of Headgate. Includes the burn rates of their error budgets over
+    four windows."""
     statuses = parts_of(request).slos.statuses()
     worst = next((state for state in _WORST_FIRST if any(one.state is state for one in statuses)), None)
     return _answer(
@@ -76,7 +77,7 @@ async def slo_status(request: Request) -> Response:
 
 @router.get("/health/db-stats", response_class=Response, responses={200: {"model": DatabaseAnswer}})
 async def db_stats(request: Request) -> Response:
-    """The database as this process sees it: its connections, and what waits to be sealed."""
+    """Gets figures of the database from this process: its connections, and the events to be sealed."""
     parts, dependencies = parts_of(request), dependencies_of(request)
     health, backlog = await parts.health.get(), await parts.backlog.get()
     details = None
@@ -107,7 +108,8 @@ async def db_stats(request: Request) -> Response:
 
 @router.get("/health/redis", response_class=Response, responses={200: {"model": RedisAnswer}})
 async def redis(request: Request) -> Response:
-    """Valkey or Redis, and whether rate limits are shared. Without it everything goes on, each process by itself."""
+    """Gets the state of Valkey or Redis, and whether rate limits are shared. Without it each process keeps its own
+    limits."""
     parts, dependencies = parts_of(request), dependencies_of(request)
     health = await parts.health.get()
     is_shown = health.valkey is True and await administrator_of(request) is not None
@@ -123,14 +125,14 @@ async def redis(request: Request) -> Response:
 
 @router.get("/health/memory", response_class=Response, responses={200: {"model": MemoryAnswer}})
 async def memory(request: Request) -> Response:
-    """Memory, threads and files of the process that answers."""
+    """Gets memory, threads and open files of the responding process."""
     return _answer(memory_answer())
 
 
 @router.get("/health/circuit-breakers", response_class=Response, responses={200: {"model": BreakersAnswer}})
 async def circuit_breakers(request: Request) -> Response:
-    """What is left alone for a while because it failed again and again: language models, as far as this process knows,
-    and destinations of executions. Administrators see the names of their organization's."""
+    """Lists open circuit breakers: language models, as known to this process, and destinations of executions.
+    Administrators see the names of their organization."""
     parts = parts_of(request)
     found = [one for source in parts.breakers for one in await source()]
     destinations = await parts.destinations.get()
@@ -167,7 +169,7 @@ async def _destination_breakers(dependencies: Dependencies, org_id: str) -> list
 
 @router.get("/health/platform-stats", response_class=Response, responses={200: {"model": PlatformAnswer}})
 async def platform_stats(request: Request) -> Response:
-    """Figures for a page that anybody may see, from any origin: counts, and no names."""
+    """Gets public figures, for any origin: counts, without names."""
     parts = parts_of(request)
     health, backlog, traffic = await parts.health.get(), await parts.backlog.get(), await parts.traffic.get()
     answer = PlatformAnswer(
@@ -184,7 +186,7 @@ async def platform_stats(request: Request) -> Response:
 
 @router.options("/health/platform-stats", response_class=Response)
 async def platform_stats_options(request: Request) -> Response:
-    """A browser's question before it asks from another origin."""
+    """Answers the CORS preflight request for the public figures."""
     return Response(status_code=200, headers=_PREFLIGHT)
 
 

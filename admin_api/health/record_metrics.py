@@ -33,17 +33,17 @@ UNSEALED_SECONDS: Final = Gauge(
 )
 SET_ASIDE: Final = Gauge(
     "headgate_api_journal_set_aside",
-    "Entries of the journal that could not be applied. Above 0: look at journal_set_aside, and at the log.",
+    "Entries of the journal that could not be applied. Above 0: check journal_set_aside and the log.",
     multiprocess_mode="mostrecent",
 )
 OPEN_APPROVALS: Final = Gauge(
     "headgate_api_open_approvals",
-    "Approvals that wait for a person, of all organizations.",
+    "Open approval requests of all organizations.",
     multiprocess_mode="mostrecent",
 )
 BREAK_GLASS_OPEN_REVIEWS: Final = Gauge(
     "headgate_api_break_glass_open_reviews",
-    "Broken glasses that wait for somebody else's review, of all organizations.",
+    "Break-glass uses that wait for a second person's review, of all organizations.",
     multiprocess_mode="mostrecent",
 )
 QUEUE_JOBS: Final = Gauge(
@@ -54,7 +54,7 @@ QUEUE_JOBS: Final = Gauge(
 )
 QUEUE_OLDEST_SECONDS: Final = Gauge(
     "headgate_api_queue_oldest_seconds",
-    "For how long the first job of a queue that may run has been waiting.",
+    "Wait time of the first runnable job of a queue.",
     ["queue"],
     multiprocess_mode="mostrecent",
 )

@@ -28,14 +28,15 @@ router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
 @router.get("/health/live", response_class=Response, responses={200: {"model": LiveAnswer}})
 async def live(request: Request) -> Response:
-    """This process answers; nothing else is asked, so that a database's outage restarts nobody."""
+    """Reports that this process responds. Checks nothing else, so an outage of the database does not
+    restart processes."""
     return _answer({"status": "ok"}, 200)
 
 
 @router.get("/health", response_class=Response, responses=_HEALTH)
 async def health(request: Request) -> Response:
-    """Each part on which this process depends; for an administrator of an organization also what of it is stopped, and
-    what an operator should look at."""
+    """Reports the state of each part that this process depends on. Administrators of an organization also see its
+    active stops, and warnings for the operator."""
     dependencies = dependencies_of(request)
     checked = await check_health(dependencies)
     viewer = await administrator_of(request)
@@ -51,19 +52,19 @@ async def health(request: Request) -> Response:
 
 @router.get("/health/ready", response_class=Response, responses=_HEALTH)
 async def ready(request: Request) -> Response:
-    """Whether this process can decide and record: 503 where it cannot."""
+    """Reports whether this process can decide and record. 503 if not."""
     return _of(await check_health(dependencies_of(request)))
 
 
 @router.get("/ready", response_class=Response, responses=_HEALTH)
 async def ready_at_root(request: Request) -> Response:
-    """The same as /health/ready."""
+    """Returns the same as /health/ready."""
     return _of(await check_health(dependencies_of(request)))
 
 
 @router.get("/health/version", response_class=Response, responses={200: {"model": BuildAnswer}})
 async def program_version(request: Request) -> Response:
-    """The program's version, commit and date of build, and the version of the interface."""
+    """Gets the version, commit and build date of the program, and the version of the API."""
     build = build_information()
     document: dict[str, object] = {
         "name": PROGRAM,
@@ -77,7 +78,8 @@ async def program_version(request: Request) -> Response:
 
 @router.get("/health/metrics", response_class=Response)
 async def metrics(request: Request) -> Response:
-    """The metrics of this machine's processes in Prometheus' text format; docs/reference/metrics.md explains them."""
+    """Gets the metrics of this machine's processes in the Prometheus text format; docs/reference/metrics.md describes
+    them."""
     await measure_record(dependencies_of(request).database)
     return Response(generate_latest(shared_registry()), media_type=CONTENT_TYPE_LATEST)
 

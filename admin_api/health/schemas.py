@@ -16,15 +16,15 @@ class LiveAnswer(BaseModel):
 class HealthAnswer(BaseModel):
     status: Literal["ok", "degraded", "unavailable"]
     parts: dict[str, PartState]
-    latency_ms: dict[str, float | None] = Field(description="How long each part took to answer; null: it did not.")
+    latency_ms: dict[str, float | None] = Field(description="Response time of each part. Null: no response.")
     break_glass_open_reviews: int | None = Field(
-        description="Of broken glasses, over all organizations; null: the database does not say."
+        description="Open reviews of break-glass uses, over all organizations. Null: unknown."
     )
     warnings: list[str] | None = Field(
-        default=None, description="Only in /health, for administrators: what works, and may not be what was meant."
+        default=None, description="Only in /health, for administrators: configuration that is probably a mistake."
     )
     stops: list[StopAnswer] | None = Field(
-        default=None, description="Only in /health, for administrators: what of their organization is stopped."
+        default=None, description="Only in /health, for administrators: active stops of their organization."
     )
 
 
@@ -32,15 +32,15 @@ class BuildAnswer(BaseModel):
     name: str
     version: str
     interface_version: str
-    commit: str | None = Field(description="Null: this installation does not know.")
-    built_at: str | None = Field(description="RFC 3339; null: it was not built, or does not know.")
+    commit: str | None = Field(description="Null: unknown in this installation.")
+    built_at: str | None = Field(description="RFC 3339. Null: unknown.")
 
 
 class BurnAnswer(BaseModel):
-    burn_rate: float = Field(description="1: the error budget lasts exactly as long as its period.")
+    burn_rate: float = Field(description="1: the error budget lasts exactly for its period.")
     good: float
     total: float
-    covered_seconds: float = Field(description="Less than the window where counting began later.")
+    covered_seconds: float = Field(description="Shorter than the window if counting started later.")
 
 
 class SloAnswer(BaseModel):
@@ -112,7 +112,7 @@ class BreakerAnswer(BaseModel):
 
 
 class BreakersAnswer(BaseModel):
-    """``breakers``: for administrators, those of their organization."""
+    """``breakers``: for administrators, including the destinations of their organization."""
 
     status: Literal["ok", "degraded"]
     closed: int
@@ -122,7 +122,7 @@ class BreakersAnswer(BaseModel):
 
 
 class PlatformAnswer(BaseModel):
-    """For a page that anybody may see. Decisions are since counting began, of all processes of the machine."""
+    """Public figures. Decisions are counted over all processes of the machine, since counting started."""
 
     status: Literal["ok", "degraded", "unavailable"]
     version: str

@@ -32,9 +32,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["webhooks"])
     },
 )
 async def receive(request: Request) -> Response:
-    """``outcome``: decided, refused (the ticket says why), no_change, requested, repeated, ignored. An error asks for
-    another delivery only where it is 429 or 503. github-actions: ``{"token": …}`` of a workflow is answered with
-    ``agent_id``, ``api_key`` and ``expires_at``."""
+    """Receives a webhook of a platform. ``outcome``: decided, refused (the ticket says why), no_change, requested,
+    repeated, ignored. Only the errors 429 and 503 ask for another delivery. github-actions: the response to ``{"token":
+    …}`` of a workflow has ``agent_id``, ``api_key`` and ``expires_at``."""
     dependencies, connection_id = dependencies_of(request), str(request.path_params["connection_id"])
     verdict = await dependencies.rate_limiter.check(RateClass.WEBHOOKS, connection_id[:64])
     if verdict is not None:
@@ -43,7 +43,7 @@ async def receive(request: Request) -> Response:
     try:
         integration = Integration(str(request.path_params["integration"]))
     except ValueError as error:
-        raise NotFoundError("there is no such connection") from error
+        raise NotFoundError("no such connection") from error
     return await _take(dependencies, integration, connection_id, request)
 
 

@@ -69,14 +69,14 @@ def _add(integration: Integration) -> SettingsRoutes:
     path, cls, word = f"/admin/settings/{integration.value}", SETTINGS[integration], integration.name.lower()
 
     async def get(request: Request) -> Response:
-        """What is set, and which secrets are there; never set: ``configured`` false and the defaults."""
+        """Gets the settings, and which secrets are stored. Not set: ``configured`` false and the defaults."""
         dependencies, principal = dependencies_of(request), principal_of(request)
         async with dependencies.database.transaction(principal.org_id) as connection:
             stored = await load_stored(connection, principal.org_id, integration, dependencies.vault)
         return _answer(integration, stored)
 
     async def put(request: Request, if_match: IfMatch = None) -> Response:
-        """In place of what was set; secrets that are left out stay. If-Match: only where it is still that version."""
+        """Replaces the settings. Omitted secrets are kept. If-Match: only if they are still at that version."""
         dependencies, principal = dependencies_of(request), principal_of(request)
         expected = expected_version(if_match, None)
         document = parse_strict(await request.body())
@@ -87,12 +87,12 @@ def _add(integration: Integration) -> SettingsRoutes:
         return _answer(integration, stored)
 
     async def test(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IntegrationTestAnswer:
-        """Asks the platform who we are; nothing is opened or told there."""
+        """Asks the platform for the account name. Nothing is posted there."""
         async with administer(principal, dependencies) as change:
             stored = await load_stored(change.connection, principal.org_id, integration, dependencies.vault)
             if stored is None:
-                raise NotFoundError(f"{integration} was never set: PUT {path} sets it")
-            require_members(stored.settings, "it is needed to ask the platform")
+                raise NotFoundError(f"{integration} is not configured. Configure it with PUT {path}")
+            require_members(stored.settings, "required to ask the platform")
             secrets = await load_secrets(change.connection, principal.org_id, integration, dependencies.vault)
             rules = await destination_rules(change.connection, principal.org_id)
             await change.record(EventType.SETTING_TESTED, {"name": integration.value})
@@ -136,7 +136,7 @@ def _add_history(integration: Integration) -> HistoryRoutes:
     async def versions(
         page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
     ) -> CountedPage[SettingVersionAnswer]:
-        """Newest first: what was set when, and by whom."""
+        """Lists versions of the settings, newest first: when and by whom."""
         return await versions_page(dependencies, principal, setting_name(integration), page)
 
     async def deliveries(
@@ -145,7 +145,7 @@ def _add_history(integration: Integration) -> HistoryRoutes:
         dependencies: CurrentDependencies,
         approval_id: ApprovalId | None = None,
     ) -> CountedPage[DeliveryAnswer]:
-        """What was opened and told there, newest first, with every attempt."""
+        """Lists outgoing messages, newest first, with all attempts."""
         wanted = DeliveryFilter(TargetKind.INTEGRATION, target_id=integration.value, subject_id=approval_id)
         async with dependencies.database.transaction(principal.org_id) as connection:
             found = await list_deliveries(connection, principal.org_id, wanted, limit=page.limit, offset=page.offset)
@@ -157,7 +157,7 @@ def _add_history(integration: Integration) -> HistoryRoutes:
     async def again(
         delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
     ) -> DeliveryAnswer:
-        """What was delivered, parked or cancelled is tried once more, for a day."""
+        """Sends a delivered, parked or cancelled message again; retries for one day."""
         async with administer(principal, dependencies) as change:
             delivery = await redeliver(change, integration, delivery_id)
             attempts = await attempts_of(change.connection, principal.org_id, [delivery_id])
@@ -168,7 +168,7 @@ def _add_history(integration: Integration) -> HistoryRoutes:
         dependencies: CurrentDependencies,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> ReceiptsAnswer:
-        """What came in and meant something, newest first, and what became of it. Kept for 90 days."""
+        """Lists relevant incoming messages with their outcomes, newest first. Kept for 90 days."""
         async with dependencies.database.transaction(principal.org_id) as connection:
             connection_id = await connection_of(connection, principal.org_id, integration)
             found = await list_receipts(connection, principal.org_id, connection_id or "", limit=limit)

@@ -10,10 +10,10 @@ from headgate.integrations.model import ReceiptOutcome
 
 
 class IntegrationTestAnswer(BaseModel):
-    """``ok`` false: ``error`` is the platform's status or why it was not reached, ``message`` what it said."""
+    """``ok`` false: ``error`` is the status of the platform or the connection error, ``message`` its text."""
 
     ok: bool
-    account: str | None = Field(description="What the platform calls the account that is used.")
+    account: str | None = Field(description="Name of the account on the platform.")
     error: str | None
     status_code: int | None
     message: str | None
@@ -61,4 +61,4 @@ def answer_description(cls: type[IntegrationSettings]) -> dict[int | str, dict[s
         if isinstance(one.get("type"), str) and one["type"] in ("string", "array", "object"):
             one["type"] = [one["type"], "null"]
     schema = {"type": "object", "properties": properties, "required": sorted(properties)}
-    return {200: {"description": "Without secrets.", "content": {"application/json": {"schema": schema}}}}
+    return {200: {"description": "Secrets are not shown.", "content": {"application/json": {"schema": schema}}}}

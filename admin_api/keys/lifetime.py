@@ -18,13 +18,13 @@ ONE_END: Final[dict[str, Any]] = {
 
 
 class KeyLifetime(BaseModel):
-    """The members that every body has which makes a key."""
+    """The common members of bodies that create a key."""
 
     expires_in_days: Annotated[
         LifetimeDays | None,
         Field(description="Default: HEADGATE_KEY_LIFETIME_DAYS of the operator, else never."),
     ] = None
-    expires_at: AwareDatetime | None = Field(default=None, description="A moment instead; null: never.")
+    expires_at: AwareDatetime | None = Field(default=None, description="A time instead. Null: never.")
 
     def ends(self, now: datetime, default_days: int | None) -> datetime | None:
         """None: never. ``default_days``: of a body that names no lifetime.
@@ -33,7 +33,7 @@ class KeyLifetime(BaseModel):
         """
         if self.expires_in_days is not None and "expires_at" in self.model_fields_set:
             raise ValidationError(
-                "expires_in_days and expires_at: give one of them",
+                "give either expires_in_days or expires_at",
                 details={"field": "expires_in_days", "reason": "expires_at is given too"},
             )
         if self.expires_in_days == "never":

@@ -39,7 +39,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["keys"])
 
 @router.post("/admin/keys", status_code=201)
 async def create(body: NewKey, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IssuedKeyAnswer:
-    """A key for a program of an administrator, or for verifying webhooks, shown once."""
+    """Creates a key for a program of an administrator, or for the verification of webhooks. The response shows it,
+    once."""
     kind = KeyKind(body.kind)
     scopes = parse_scopes(kind, body.scopes)
     async with administer(principal, dependencies) as change:
@@ -60,9 +61,9 @@ async def list_all(
     dependencies: CurrentDependencies,
     kind: KeyKind | None = None,
     status: KeyStatus | None = None,
-    rotation_due: Annotated[bool, Query(description="Only those that work and are 90 days old or older.")] = False,
+    rotation_due: Annotated[bool, Query(description="Only active keys that are at least 90 days old.")] = False,
 ) -> Page[KeyAnswer, CursorPagination] | Page[KeyAnswer, CamelPagination]:
-    """Newest first, agents' keys and keys that no longer work among them."""
+    """Lists all keys, newest first, including agent keys and inactive keys."""
     wanted, now = KeyFilter(kind=kind, status=status, rotation_due=rotation_due), dependencies.clock()
     async with dependencies.database.transaction(principal.org_id) as connection:
         return await keys_page(connection, principal.org_id, wanted, request, now)
@@ -72,7 +73,7 @@ async def list_all(
 async def revoke_all_matching(
     body: Leaked, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> RevokedKeysAnswer:
-    """A key has leaked: revoke every key of this organization that matches what is known of it. They stop now."""
+    """Revokes all keys of this organization that match a leaked text. They stop working immediately."""
     leak = parse_leak(body.matching)
     async with administer(principal, dependencies) as change:
         keys, count = await revoke_matching(change, leak, only_show=body.only_show)
@@ -81,15 +82,15 @@ async def revoke_all_matching(
 
 @router.get("/admin/keys/{id}")
 async def get(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
-    """One key, without the key itself."""
+    """Gets one key, without the key itself."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return key_answer(await get_key(connection, principal.org_id, id), dependencies.clock())
 
 
 @router.post("/admin/keys/{id}/take-over")
 async def take_over(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
-    """Answer for a program's key oneself, in place of who made it: one that stopped with them goes on. It votes as the
-    person who answers for it."""
+    """Adopts a program key from its creator. A key that stopped when its creator was deactivated works again. The key
+    votes as its new owner."""
     if principal.identity is not None:
         raise ForbiddenError("A person must own a key. Use a person's token or session, not an API key.")
     async with administer(principal, dependencies) as change:
@@ -99,7 +100,7 @@ async def take_over(id: KeyId, principal: CurrentPrincipal, dependencies: Curren
 
 @router.delete("/admin/keys/{id}")
 async def revoke(id: KeyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeyAnswer:  # noqa: A002 - the specification's name of the parameter
-    """It stops working now, inside open tunnels too; the record of it stays."""
+    """Revokes a key. It stops working immediately, also inside open tunnels. Its record is kept."""
     async with administer(principal, dependencies) as change:
         key = await revoke_key(change, id)
     return key_answer(key, change.at)

@@ -39,7 +39,7 @@ class NewKey(KeyLifetime):
     scopes: list[str] = Field(
         default_factory=list,
         max_length=32,
-        description="For kind admin, one at least.",
+        description="For kind admin, at least one.",
         examples=[["policies:read"]],
         json_schema_extra={"items": {"enum": [one.value for one in sorted(KIND_SCOPES[KeyKind.ADMIN])]}},
     )
@@ -54,7 +54,7 @@ class NewAgentKey(KeyLifetime):
     scopes: list[str] | None = Field(
         default=None,
         max_length=32,
-        description="Default: all that an agent may carry.",
+        description="Default: all scopes that an agent key may have.",
         json_schema_extra={"anyOf": [{"type": "array", "maxItems": 32, **_AGENT_SCOPES}, {"type": "null"}]},
     )
 
@@ -67,7 +67,7 @@ class Leaked(BaseModel):
     matching: str = Field(
         min_length=1,
         max_length=512 * 1024,
-        description="A text with keys in it, the beginning of a key, or an agent's id.",
+        description="A text that contains keys, the beginning of a key, or an agent id.",
         examples=["hg_4fZ"],
     )
     only_show: StrictBool = Field(default=False, description="Change nothing.")
@@ -80,29 +80,29 @@ class KeyAnswer(BaseModel):
     kind: KeyKind
     agent_id: str | None
     name: str | None
-    display: str = Field(description="The first characters, to recognise it by.")
+    display: str = Field(description="The first characters of the key, to recognize it.")
     scopes: list[str]
     status: str = Field(description="active, expired, revoked, or stopped: the person was deactivated")
-    created_by: str | None = Field(description="Who answers for it: who made it, or has taken it over.")
+    created_by: str | None = Field(description="The owner: the person who created or adopted it.")
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    rotation_due: bool = Field(description="It works and is 90 days old or older: replace it.")
+    rotation_due: bool = Field(description="The key is active and at least 90 days old: replace it.")
 
 
 class RevokedKeysAnswer(BaseModel):
-    """``revoked``: how many of them stopped working by this; with ``only_show``, how many would."""
+    """``revoked``: number of keys that stopped working. With ``only_show``: number that would."""
 
     data: list[KeyAnswer]
     revoked: int
 
 
 class IssuedKeyAnswer(BaseModel):
-    """A key at the one moment at which it is shown."""
+    """A new key, shown once."""
 
     id: str
-    key: str = Field(description="Shown this once; only its hash is kept.")
+    key: str = Field(description="Shown once. Headgate stores only its hash.")
     scopes: list[str]
     expires_at: datetime | None
 

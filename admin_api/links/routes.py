@@ -33,7 +33,7 @@ _PARAMETERS: Final = [in_path("token", maxLength=2048)]
     openapi_extra={"parameters": _PARAMETERS},
 )
 async def show(request: Request) -> Response:
-    """The approval that the link is for. Nothing is decided by looking."""
+    """Shows the approval request of a link. Opening the page decides nothing."""
     try:
         return view_page(await _opened(request), dependencies_of(request).catalogue)
     except HeadgateError as error:
@@ -47,7 +47,8 @@ async def show(request: Request) -> Response:
     openapi_extra={"parameters": _PARAMETERS},
 )
 async def decide(request: Request) -> Response:
-    """The decision of the page's form, as the person whom the link names; then the page once more (303)."""
+    """Records the decision of the link's form. The person whom the link names decides; the page is shown
+    again (303)."""
     try:
         require_own_form(request)
         opened = await _opened(request)
@@ -83,7 +84,7 @@ async def _opened(request: Request) -> Opened:
 async def _vote(dependencies: Dependencies, opened: Opened, decision: VoteDecision, reason: str | None) -> None:
     state = state_at(opened.approval, opened.now)
     if state is not ApprovalStatus.PENDING:
-        raise ConflictError(f"It is already {state.value}. Nothing was changed.")
+        raise ConflictError(f"The request is already {state.value}. Nothing was changed.")
     if opened.voter is None:
         raise ForbiddenError(opened.why_not or "This link only shows the request. It cannot decide.")
     await dependencies.decide_approval.decide(
@@ -96,8 +97,8 @@ def _read(body: bytes) -> tuple[VoteDecision, str | None]:
         fields = parse_qs(body.decode(), max_num_fields=_MOST_FIELDS)
         decision = VoteDecision(fields["decision"][0])
     except (ValueError, KeyError) as error:
-        raise NotFoundError("the form says neither approve nor deny") from error
+        raise NotFoundError("choose approve or deny") from error
     reason = "".join(fields.get("reason", [])[:1]).replace("\r\n", "\n").strip()
     if "\0" in reason:
-        raise NotFoundError("the reason holds a character that cannot be kept")
+        raise NotFoundError("the reason contains a character that cannot be stored")
     return decision, reason or None

@@ -85,7 +85,7 @@ async def open_link(database: Database, vault: Vault, now: datetime, token: str,
     async with database.transaction(org_id) as connection:
         key = await link_key(connection, org_id, vault)
         if key is None:
-            raise NotFoundError("there is no such link")
+            raise NotFoundError("no such link")
         link = verify(token, key)
         if now >= link.expires_at:
             raise _ExpiredLinkError("This link has expired.")
@@ -127,7 +127,7 @@ def _voter(link: Link, user: User | None, now: datetime, trust: timedelta) -> tu
             "This link was sent to a channel and only shows the request. Decide in the inbox.",
         )
     if user is None:
-        return None, "The person whom this link names is not a member anymore."
+        return None, "The person that this link names is no longer a member."
     try:
         return mapped_voter(user, now=now, trust=trust), None
     except ForbiddenError as error:
@@ -165,14 +165,14 @@ def view_page(
 def no_link_page(error: HeadgateError) -> Response:
     """Whatever keeps a link from being shown, said to a person."""
     heading, status = "Unknown link", error.http_status
-    message = "This server did not make the link, or its approval request does not exist anymore."
+    message = "This server did not create the link, or the approval request no longer exists."
     if isinstance(error, _ExpiredLinkError):
         heading, status = "This link has expired", 410
         message = "Links are valid for a short time. Open the inbox, or run: headgate approvals list"
     elif error.code is ErrorCode.SERVICE_UNAVAILABLE:
         heading, message = (
             "Temporarily unavailable",
-            "A part of Headgate cannot be reached. Nothing was decided. Try again.",
+            "A part of Headgate is unreachable. Nothing was decided. Try again.",
         )
     elif error.code is not ErrorCode.NOT_FOUND:
         heading, message = "Nothing was decided", error.message

@@ -13,7 +13,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["mfa"])
 
 @router.post("/v1/mfa/recovery-codes/generate")
 async def generate(person: CurrentPerson, dependencies: CurrentDependencies) -> RecoveryCodeList:
-    """Ten new recovery codes, shown once; earlier ones are void. Needs a session with a second factor (aal2)."""
+    """Creates ten recovery codes and shows them, once. Earlier codes no longer work. Needs a session with a second
+    factor (aal2)."""
     made = await dependencies.factors.recovery_codes.generate(person)
     codes = [shown(one) for one in made.codes]
     return RecoveryCodeList(codes=codes, count=len(codes), generated_at=made.generated_at)
@@ -21,20 +22,20 @@ async def generate(person: CurrentPerson, dependencies: CurrentDependencies) -> 
 
 @router.get("/v1/mfa/recovery-codes/status")
 async def status(person: CurrentPerson, dependencies: CurrentDependencies) -> RecoveryCodeStatus:
-    """How many codes are left. Needs a session with a second factor (aal2)."""
+    """Gets the number of unused recovery codes. Needs a session with a second factor (aal2)."""
     found = await dependencies.factors.recovery_codes.status(person)
     return RecoveryCodeStatus(unused=found.unused, total=found.total, generated_at=found.generated_at)
 
 
 @router.post("/v1/mfa/recovery-codes/verify")
 async def verify(body: RecoveryCodeBody, person: CurrentPerson, dependencies: CurrentDependencies) -> RecoveryAnswer:
-    """Use a code, with a password alone (aal1): the person's TOTP factors are removed and their other sessions closed.
-    Five wrong ones lock for a quarter of an hour, and longer the next time."""
+    """Uses a recovery code, with a password alone (aal1). Removes the person's TOTP factors and closes their other
+    sessions. Five wrong codes lock the person for 15 minutes, and longer the next time."""
     done = await dependencies.factors.recovery_codes.verify(person, body.code)
     return RecoveryAnswer(factors_removed=done.factors_removed, codes_voided=done.codes_voided)
 
 
 @router.delete("/v1/mfa/recovery-codes")
 async def purge(person: CurrentPerson, dependencies: CurrentDependencies) -> PurgedAnswer:
-    """All codes of the person end. With a password alone (aal1) only where no TOTP factor is left."""
+    """Deletes all recovery codes of the person. With a password alone (aal1) only if no TOTP factor is left."""
     return PurgedAnswer(purged=await dependencies.factors.recovery_codes.purge(person))

@@ -9,7 +9,7 @@ _SAMPLE = "7KQ2-M4XW-9TBC"
 
 
 class RecoveryCodeList(BaseModel):
-    """The one answer in which they can be read."""
+    """The only response that shows the codes."""
 
     codes: list[str] = Field(description="Ten, each for one use", examples=[[_SAMPLE, "0H8D-RRT5-3VNA"]])
     count: int
@@ -19,7 +19,7 @@ class RecoveryCodeList(BaseModel):
 class RecoveryCodeStatus(BaseModel):
     """``generated_at`` null: there are none."""
 
-    unused: int = Field(description="How many can still be used")
+    unused: int = Field(description="Number of unused codes")
     total: int
     generated_at: datetime | None
 
@@ -30,22 +30,22 @@ class RecoveryCodeBody(BaseModel):
     code: str = Field(
         min_length=1,
         max_length=64,
-        description="As it was written down; hyphens and case do not matter",
+        description="The code; hyphens and case do not matter",
         examples=[_SAMPLE],
     )
 
 
 class RecoveryAnswer(BaseModel):
-    """The person signs in with their password alone from now on, until they enrol anew."""
+    """The person signs in with the password alone until they enroll again."""
 
     verified: Literal[True] = True
     factors_removed: int = Field(description="Active TOTP factors that were removed")
-    codes_voided: int = Field(description="Other unused codes, which end with the last factor")
+    codes_voided: int = Field(description="Other unused codes, deleted with the last factor")
     other_sessions_closed: Literal[True] = True
 
 
 class PurgedAnswer(BaseModel):
-    purged: int = Field(description="Unused codes that ended")
+    purged: int = Field(description="Deleted unused codes")
 
 
 class TotpStatus(BaseModel):
@@ -54,11 +54,11 @@ class TotpStatus(BaseModel):
 
 
 class TotpEnrolment(BaseModel):
-    """The one answer in which the secret can be read."""
+    """The only response that shows the secret."""
 
-    secret: str = Field(description="Base32, for an authenticator that takes no picture")
-    otpauth_uri: str = Field(description="What a QR code for authenticators holds; contains the secret")
-    expires_at: datetime = Field(description="Until then a first code must have come")
+    secret: str = Field(description="Base32, for an authenticator that cannot scan a QR code")
+    otpauth_uri: str = Field(description="The URI for a QR code; contains the secret")
+    expires_at: datetime = Field(description="Time limit for the first code")
 
 
 class TotpCode(BaseModel):

@@ -26,14 +26,15 @@ _LONGEST: Final = timedelta(hours=12)
 
 @router.get("/v1/mfa/totp")
 async def status(person: CurrentPerson, dependencies: CurrentDependencies) -> TotpStatus:
-    """Whether this person has a second factor."""
+    """Reports whether this person has a second factor."""
     factor = await dependencies.factors.local_totp.status(person)
     return TotpStatus(active=factor is not None, activated_at=None if factor is None else factor.activated_at)
 
 
 @router.post("/v1/mfa/totp/enrol")
 async def enrol(person: CurrentPerson, dependencies: CurrentDependencies) -> TotpEnrolment:
-    """Begin: a secret for an authenticator, shown once. To replace a factor, a session with it (aal2) is needed."""
+    """Starts the enrollment of an authenticator and shows its secret, once. To replace a factor, a session with it
+    (aal2) is needed."""
     begun = await dependencies.factors.local_totp.enrol(person)
     return TotpEnrolment(secret=begun.secret.reveal(), otpauth_uri=begun.uri.reveal(), expires_at=begun.expires_at)
 
@@ -42,7 +43,8 @@ async def enrol(person: CurrentPerson, dependencies: CurrentDependencies) -> Tot
 async def activate(
     body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies, request: Request
 ) -> SecondFactorToken:
-    """Finish with a first code. Other sessions are closed; the token that comes back, or this session, says aal2."""
+    """Completes the enrollment with a first code. Other sessions are closed. The returned token, or this browser
+    session, has aal2."""
     _require_exchangeable(person, dependencies)
     await dependencies.factors.local_totp.activate(person, body.code)
     return await _stepped_up(person, dependencies, request)
@@ -52,8 +54,8 @@ async def activate(
 async def step_up(
     body: TotpCode, person: CurrentPerson, dependencies: CurrentDependencies, request: Request
 ) -> SecondFactorToken:
-    """A token that says aal2, for one that says aal1 and a code. It ends when the other one does, or in 12 hours. A
-    browser's session says aal2 from now on, under a new cookie."""
+    """Exchanges an aal1 token and a code for an aal2 token. It ends with the first token, or after 12 hours. A browser
+    session gets aal2 and a new cookie."""
     _require_exchangeable(person, dependencies)
     await dependencies.factors.local_totp.check(person, body.code)
     return await _stepped_up(person, dependencies, request)
@@ -61,7 +63,8 @@ async def step_up(
 
 @router.delete("/v1/mfa/totp")
 async def unenrol(person: CurrentPerson, dependencies: CurrentDependencies) -> UnenrolledAnswer:
-    """The factor goes, and with it all recovery codes. Needs a session with it (aal2); others are closed."""
+    """Removes the TOTP factor and all recovery codes. Needs a session with the factor (aal2); other sessions are
+    closed."""
     gone = await dependencies.factors.local_totp.unenrol(person)
     return UnenrolledAnswer(factors_removed=gone.factors, codes_purged=gone.codes)
 

@@ -36,7 +36,7 @@ class NlpPolicyChange(BaseModel):
     on_unscannable: Literal["deny", "require_approval", "allow"] | None = None
     daily_limit: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
     version: Annotated[WholeNumber, Field(ge=1)] | None = Field(
-        default=None, description="The version that this changes: 409 where it is not the newest."
+        default=None, description="The version to change. 409 if it is not the newest."
     )
 
     def applied_to(self, draft: NlpDraft) -> NlpDraft:

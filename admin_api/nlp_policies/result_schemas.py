@@ -19,7 +19,7 @@ class EvaluatedContent(Content):
     """POST …/evaluate."""
 
     action_id: ActionId | None = Field(
-        default=None, description="Only policies whose scope covers this action are asked."
+        default=None, description="Only policies whose scope covers this action are evaluated."
     )
 
 
@@ -28,21 +28,21 @@ class FindingAnswer(BaseModel):
     path: str
     offset: int | None = Field(description="Characters into the text after the decoding steps; null: in a name.")
     steps: list[str]
-    sample: str = Field(description="Masked: never what was found itself.")
+    sample: str = Field(description="Masked; never the finding itself.")
     confidence: float
 
 
 class UsageAnswer(BaseModel):
     input_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="Null where the provider's prices are not set.")
+    cost_usd: float | None = Field(description="Null if the provider's prices are not set.")
 
 
 class DetailsAnswer(BaseModel):
     detected_issues: list[str]
     confidence: float
     findings: list[FindingAnswer]
-    engine: str = Field(description="detector, heuristic, classifier, judge, or none where it failed.")
+    engine: str = Field(description="detector, heuristic, classifier, judge, or none if it failed.")
     outcome: str = Field(description="clear, match or error")
     error: str | None
     version: int
@@ -52,7 +52,7 @@ class DetailsAnswer(BaseModel):
 
 
 class ResultAnswer(BaseModel):
-    """``decision``: allow, or what the policy says on a match or an error; on an error ``risk_score`` is the worst."""
+    """``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal."""
 
     policy_id: str
     decision: str
@@ -63,7 +63,7 @@ class ResultAnswer(BaseModel):
 
 
 class EvaluationAnswer(BaseModel):
-    """``decision``: the strictest of all. After a deny the others are not waited for."""
+    """``decision``: the strictest of all. After a deny the other results are not awaited."""
 
     decision: str
     results: list[ResultAnswer]

@@ -46,7 +46,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["nlp policies"])
 
 @router.get("/admin/nlp-policies/templates")
 async def list_templates() -> TemplatesAnswer:
-    """Ready-made policies, each with cases that say what it finds."""
+    """Lists templates of content policies, each with cases that show what it finds."""
     return TemplatesAnswer(data=[template_answer(one) for one in templates()])
 
 
@@ -54,9 +54,10 @@ async def list_templates() -> TemplatesAnswer:
 async def evaluate(
     body: EvaluatedContent, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> EvaluationAnswer:
-    """Ask all enabled policies about a content; with ``action_id``, those whose scope covers that action.
+    """Evaluates content with all enabled content policies. With ``action_id``, only with the policies whose scope
+    covers that action.
 
-    Nothing is saved, and no action is affected.
+    Nothing is stored, and no action is affected.
     """
     started = time.perf_counter()
     if body.action_id is not None:
@@ -79,7 +80,7 @@ async def evaluate(
 async def create(
     body: NewNlpPolicy, response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> NlpPolicyAnswer:
-    """A new policy, in force with the next decision."""
+    """Creates a content policy. It applies to the next decision."""
     draft = body.draft()
     await require_classifier(dependencies.nlp.classifiers, draft)
     async with administer(principal, dependencies) as change:
@@ -91,7 +92,7 @@ async def create(
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies, enabled: bool | None = None
 ) -> CountedPage[NlpPolicyAnswer]:
-    """Oldest first."""
+    """Lists content policies, oldest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_nlp_policies(
             connection,
@@ -117,7 +118,7 @@ async def get(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> NlpPolicyAnswer:
-    """One NLP policy."""
+    """Gets one content policy."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return await _newest(connection, await get_nlp_policy(connection, principal.org_id, id), response)
 
@@ -131,7 +132,7 @@ async def change(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
-    """A new version; the ones before stay, for the decisions that they made."""
+    """Creates a new version of a content policy. Earlier versions are kept, for the decisions that they made."""
     expected = expected_version(if_match, body.version)
     async with administer(principal, dependencies) as change:
         policy = await get_nlp_policy(change.connection, principal.org_id, id)
@@ -146,10 +147,10 @@ async def delete(
     id: NlpPolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    version: Annotated[int | None, Query(ge=1, description="409 if it is not the newest")] = None,
     if_match: IfMatch = None,
 ) -> NlpPolicyAnswer:
-    """It judges no more; its versions stay."""
+    """Deletes a content policy. It no longer decides; its versions are kept."""
     expected = expected_version(if_match, version)
     async with administer(principal, dependencies) as change:
         policy = await delete_nlp_policy(change, id, expected=expected)
@@ -163,9 +164,9 @@ async def test(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ResultAnswer:
-    """Ask one policy, enabled or not, the way that calls are judged, but never from the cache. Affects no action.
+    """Tests one content policy, enabled or not, as for calls but without the cache. No action is affected.
 
-    A content that is a JSON text is read as JSON.
+    Content that is valid JSON is read as JSON.
     """
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_nlp_policy(connection, principal.org_id, id)

@@ -31,7 +31,7 @@ type _ScopeName = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACT
 
 
 class ScopeBody(BaseModel):
-    """Which calls the policy is asked about; an empty list is all."""
+    """The calls that the policy evaluates. An empty list means all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,7 +42,7 @@ class ScopeBody(BaseModel):
     except_headers: list[_ScopeName] = Field(
         default_factory=list,
         max_length=SCOPE_MAX,
-        description="Header fields of a request that detectors do not look at, in lower case.",
+        description="Request headers that detectors skip, in lowercase.",
     )
     kinds: list[_ScopeName] = Field(
         default_factory=list,
@@ -51,7 +51,7 @@ class ScopeBody(BaseModel):
         " `host_names`.",
     )
     except_tools: list[_ScopeName] = Field(
-        default_factory=list, max_length=SCOPE_MAX, description="Tools whose calls the policy is not asked about."
+        default_factory=list, max_length=SCOPE_MAX, description="Tools whose calls the policy skips."
     )
 
     def scope(self) -> Scope:
@@ -84,20 +84,20 @@ class NewNlpPolicy(BaseModel):
         description="With embedded: pii, secrets, safety, intent or keywords; left out: the type's own.",
     )
     threshold: StrictFloat = Field(
-        default=DEFAULT_THRESHOLD, ge=0, le=1, description="From this risk_score on it matches; 0: always."
+        default=DEFAULT_THRESHOLD, ge=0, le=1, description="A risk_score at or above it matches. 0: always."
     )
     enabled: StrictBool = True
     prompt: str | None = Field(
-        default=None, max_length=PROMPT_MAX_CHARACTERS, description="The policy in words; for keywords, one a line."
+        default=None, max_length=PROMPT_MAX_CHARACTERS, description="The prompt. For keywords, one per line."
     )
     scope: ScopeBody = Field(default_factory=ScopeBody)
     on_match: Literal["deny", "require_approval"] = "require_approval"
     on_error: Literal["deny", "require_approval"] = "require_approval"
     on_unscannable: Literal["deny", "require_approval", "allow"] | None = Field(
-        default=None, description="For what cannot be opened (a picture, an encrypted archive); null: as on_error."
+        default=None, description="For unreadable content (an image, an encrypted archive). Null: as on_error."
     )
     daily_limit: WholeNumber = Field(
-        default=DEFAULT_DAILY_LIMIT, ge=1, description="Questions to the provider in a day; beyond them: on_error."
+        default=DEFAULT_DAILY_LIMIT, ge=1, description="Provider evaluations per day. Beyond the limit: on_error."
     )
 
     def draft(self) -> NlpDraft:
@@ -136,7 +136,7 @@ class NlpPolicyAnswer(BaseModel):
     version: int
     created_at: datetime
     updated_at: datetime
-    warnings: list[str] = Field(description="What whoever saved it should know.")
+    warnings: list[str] = Field(description="Warnings for the person who saved it.")
 
 
 def nlp_policy_answer(policy: NlpPolicy, providers: Collection[str]) -> NlpPolicyAnswer:

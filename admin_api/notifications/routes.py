@@ -27,9 +27,9 @@ async def list_all(
     channel: Annotated[str | None, Query(max_length=64)] = None,
     status: DeliveryStatus | None = None,
     event: Annotated[str | None, Query(max_length=64)] = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
+    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
 ) -> CountedPage[DeliveryAnswer]:
-    """Newest first, each with every attempt."""
+    """Lists notification messages, newest first, with all attempts."""
     org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         found = await list_deliveries(
@@ -50,7 +50,7 @@ async def list_all(
 async def get(
     delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """One message, with every attempt to deliver it."""
+    """Gets one notification message, with all delivery attempts."""
     org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         delivery = await get_delivery(connection, org_id, _KIND, delivery_id)
@@ -62,7 +62,7 @@ async def get(
 async def send_again(
     delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """For another day; what it says is made anew, with a new link. 409 where it is pending already."""
+    """Sends a notification message again, with new text and a new link; retries for one day. 409 if it is pending."""
     async with administer(principal, dependencies) as change:
         delivery = await redeliver(change, delivery_id)
         attempts = await attempts_of(change.connection, change.org_id, [delivery_id])

@@ -38,7 +38,8 @@ class ChannelTest(BaseModel):
 
 @router.get("/admin/settings/notifications", response_class=Response)
 async def get_notifications(request: Request) -> Response:
-    """What is set, which secrets are there, and in ``warnings`` what nobody would hear of. Never set: no channels."""
+    """Gets the notification settings. Shows which secrets are stored, and ``warnings`` about events that reach nobody.
+    Without settings: no channels."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     async with dependencies.database.transaction(principal.org_id) as connection:
         settings = await load_settings(connection, principal.org_id)
@@ -49,7 +50,8 @@ async def get_notifications(request: Request) -> Response:
 
 @router.put("/admin/settings/notifications", response_class=Response)
 async def set_notifications(request: Request, if_match: IfMatch = None) -> Response:
-    """In place of all that was set; secrets that are left out stay. If-Match: only where it is still that version."""
+    """Replaces the notification settings. Omitted secrets are kept. If-Match: only if they are still at
+    that version."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())
@@ -64,7 +66,7 @@ async def set_notifications(request: Request, if_match: IfMatch = None) -> Respo
 async def list_all_versions(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[SettingVersionAnswer]:
-    """Newest first."""
+    """Lists versions of the notification settings, newest first."""
     return await versions_page(dependencies, principal, SettingName.NOTIFICATIONS, page)
 
 
@@ -72,7 +74,7 @@ async def list_all_versions(
 async def test_channel(
     body: ChannelTest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """Sends a test message to a channel, disabled or not; GET /admin/notifications/{id} says how it went."""
+    """Sends a test message to a channel, enabled or not. GET /admin/notifications/{id} shows the result."""
     async with administer(principal, dependencies) as change:
         delivery = await send_test(change, body.channel)
     return delivery_answer(delivery, [])
@@ -102,7 +104,7 @@ async def _unknown(connection: Connection, org_id: str, settings: NotificationSe
     named = {name: channel.recipient for name, channel in settings.channels.items() if channel.recipient is not None}
     known = await users_behind(connection, org_id, set(named.values()))
     return [
-        f"channels.{name}.recipient: {recipient} is no one member: its links cannot decide"
+        f"channels.{name}.recipient: {recipient} is not exactly one member: its links cannot decide"
         for name, recipient in named.items()
         if recipient not in known
     ]
@@ -110,7 +112,7 @@ async def _unknown(connection: Connection, org_id: str, settings: NotificationSe
 
 def _warnings(settings: NotificationSettings) -> list[str]:
     if not any(channel.enabled for channel in settings.channels.values()):
-        return ["no channel is enabled: nobody is told of held actions"]
+        return ["no channel is enabled: nobody is notified of held actions"]
     routes = settings.routes
     covered = not routes or any(
         "approval.requested" in (route.events or DEFAULT_EVENTS)
@@ -120,4 +122,4 @@ def _warnings(settings: NotificationSettings) -> list[str]:
     )
     if covered:
         return []
-    return ["no rule covers every approval request: requests that no rule covers are sent to nobody"]
+    return ["no rule covers every approval request: nobody is notified of a request that no rule covers"]

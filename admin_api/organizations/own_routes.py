@@ -20,8 +20,8 @@ async def give(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> UserAnswer:
-    """The roles that a person has here besides those of their token. It holds for sessions now, for tokens within a
-    minute."""
+    """Sets the roles that a person has here in addition to the roles of their token. Applies to sessions immediately,
+    to tokens within a minute."""
     return await give_roles(dependencies, principal, principal.org_id, id, body)
 
 
@@ -29,7 +29,7 @@ async def give(
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[InvitationAnswer]:
-    """Newest first, those that are over among them."""
+    """Lists invitations, newest first, including ended ones."""
     return await invitations_of(dependencies, principal.org_id, page)
 
 
@@ -37,7 +37,7 @@ async def list_all(
 async def invite(
     body: NewInvitation, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> MadeInvitationAnswer:
-    """An address for whoever proves this e-mail; it is shown in this answer and never again."""
+    """Creates an invitation for a person with this email address. Only this response shows the link."""
     return await make_invitation(dependencies, principal, principal.org_id, body)
 
 
@@ -47,5 +47,5 @@ async def take_back(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> InvitationAnswer:
-    """It opens nothing any more. 409 where it was accepted."""
+    """Revokes an invitation. Its link no longer works. 409 if it was accepted."""
     return await take_back_invitation(dependencies, principal, principal.org_id, id)

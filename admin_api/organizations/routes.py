@@ -44,7 +44,7 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
     cursor: OrganizationId | None = None,
 ) -> OrganizationsAnswer:
-    """Every organization of this installation."""
+    """Lists all organizations of this installation."""
     async with dependencies.database.across_organizations() as connection:
         found = await list_organizations(connection, before=cursor, limit=limit)
     return OrganizationsAnswer(
@@ -57,21 +57,21 @@ async def list_all(
 async def create(
     body: NewOrganization, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> OrganizationAnswer:
-    """A new organization with the default policies and nobody in it: invite an administrator."""
+    """Creates an organization with the default policies and without members: invite an administrator."""
     by = change_by(principal, dependencies)
     return organization_answer(await create_organization(dependencies.database, by, body.name))
 
 
 @router.get("/admin/organizations/{id}")
 async def get(id: OrganizationId, dependencies: CurrentDependencies) -> OrganizationAnswer:  # noqa: A002 - as everywhere
-    """One organization, with its figures."""
+    """Gets one organization, with its figures."""
     async with dependencies.database.transaction(id) as connection:
         return organization_answer(await get_organization(connection, id))
 
 
 @router.get("/admin/organizations/{id}/private-destinations")
 async def private_destinations(id: OrganizationId, dependencies: CurrentDependencies) -> PrivateDestinationsAnswer:  # noqa: A002 - as everywhere
-    """The private destinations that the organization's allowlist may open."""
+    """Gets the private destinations that the organization's allowlist may open."""
     org_id = await require_organization(dependencies, id)
     async with dependencies.database.transaction(org_id) as connection:
         return private_destinations_answer(await stored_bounds(connection, org_id))
@@ -84,7 +84,8 @@ async def set_private_destinations(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> PrivateDestinationsAnswer:
-    """Replace them. An entry of the organization's allowlist beyond them has no effect from here on."""
+    """Replaces the private destinations of an organization. Other private entries of its allowlist have no effect from
+    now on."""
     org_id = await require_organization(dependencies, id)
     async with administer(principal, dependencies, org_id) as change:
         await open_private_destinations(change, body.model_dump())
@@ -97,7 +98,7 @@ async def members(
     page: CurrentPage,
     dependencies: CurrentDependencies,
 ) -> CountedPage[UserAnswer]:
-    """Who belongs to an organization, and with which roles."""
+    """Lists the members of an organization with their roles."""
     return await members_of(dependencies, await require_organization(dependencies, id), page)
 
 
@@ -109,7 +110,7 @@ async def give(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> UserAnswer:
-    """The roles that a person has there besides those of their token."""
+    """Sets the roles that a member has in an organization. They are added to the roles of the token."""
     return await give_roles(dependencies, principal, await require_organization(dependencies, id), user_id, body)
 
 
@@ -119,7 +120,7 @@ async def invitations(
     page: CurrentPage,
     dependencies: CurrentDependencies,
 ) -> CountedPage[InvitationAnswer]:
-    """Those that are open, were accepted or taken back."""
+    """Lists the invitations of an organization: open, accepted and revoked."""
     return await invitations_of(dependencies, await require_organization(dependencies, id), page)
 
 
@@ -130,7 +131,8 @@ async def invite(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> MadeInvitationAnswer:
-    """An address for whoever proves this e-mail; it is shown in this answer and never again."""
+    """Creates an invitation to an organization for a person with this email address. Only this response
+    shows the link."""
     return await make_invitation(dependencies, principal, await require_organization(dependencies, id), body)
 
 
@@ -141,6 +143,6 @@ async def take_back(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> InvitationAnswer:
-    """An invitation that nobody has accepted ends."""
+    """Revokes an open invitation to an organization."""
     org_id = await require_organization(dependencies, id)
     return await take_back_invitation(dependencies, principal, org_id, invitation_id)

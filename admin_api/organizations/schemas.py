@@ -37,7 +37,7 @@ class OrganizationsAnswer(BaseModel):
 
 
 class PrivateDestination(BaseModel):
-    """A private address, network or name; without ``ports`` every port."""
+    """A private address, network or name. Without ``ports``: every port."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,7 +47,7 @@ class PrivateDestination(BaseModel):
 
 
 class PrivateDestinations(BaseModel):
-    """PUT …/private-destinations: the private destinations that its allowlist may open; an empty list: none."""
+    """PUT …/private-destinations: the private destinations that its allowlist may open. An empty list: none."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,7 +62,7 @@ class PrivateDestinationsAnswer(BaseModel):
 
 
 class GrantedRoles(BaseModel):
-    """PUT …/roles: what a person is here, besides what their token says; empty takes everything away."""
+    """PUT …/roles: the roles of a person here, in addition to the roles of the token. Empty: none."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,12 +97,12 @@ class InvitationAnswer(BaseModel):
 
 
 class MadeInvitationAnswer(InvitationAnswer):
-    """With the address that is good once; it is shown this once, and only for whoever proves the e-mail."""
+    """Includes the invitation link, shown once. Only the owner of the email address can use it, once."""
 
     secret: str = Field(description="What the address carries, for an address of one's own.")
-    address: str = Field(description="The link: it leads to the identity provider, or to a page that makes a passkey.")
+    address: str = Field(description="The link. It opens the identity provider, or a page that creates a passkey.")
     mailed_by: str | None = Field(
-        description="The notification channel by which it is mailed; null where none sends mail."
+        description="The notification channel that sends it by email. Null if no channel sends email."
     )
 
 

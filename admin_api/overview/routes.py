@@ -38,9 +38,9 @@ async def get(
     dependencies: CurrentDependencies,
     period: Annotated[Period, Query(alias="range")] = Period.DAY,
 ) -> OverviewAnswer:
-    """Calls by decision in equal steps of the time, the agents, tools and denying policies with the most calls, and
-    what became of approval requests. Of each step the newest calls are counted, 20,000 in all: ``is_minimum`` says
-    where there were more."""
+    """Gets figures of a period: calls by decision in equal time steps, the agents, tools and denying policies with the
+    most calls, and the outcomes of approval requests. Each step counts its newest calls, 20,000 in total:
+    ``is_minimum`` shows whether there were more."""
     org_id = principal.org_id
     step, steps = _STEPS[period]
     await apply_before_reading(dependencies.database, org_id)

@@ -41,13 +41,13 @@ class DeniedByAnswer(BaseModel):
 
 
 class OverviewHoldsAnswer(BaseModel):
-    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
+    """Counts over the newest 5,000 approval requests of the period. ``is_minimum``: there were more."""
 
     open: int
     approved: int
     denied: int
     expired: int
-    median_seconds: float | None = Field(description="From a request to a person's decision; null: none was made.")
+    median_seconds: float | None = Field(description="Time from a request to a person's decision. Null: no decision.")
     is_minimum: bool
 
 

@@ -13,7 +13,7 @@ def passkeys_of(dependencies: Dependencies) -> Passkeys:
     """Raises ForbiddenError."""
     if dependencies.passkeys is None:
         raise ForbiddenError(
-            "Passkeys are not available here: an identity provider signs people in, HEADGATE_PASSKEYS is off, or"
+            "Passkeys are not available: people sign in with an identity provider, HEADGATE_PASSKEYS is off, or"
             " HEADGATE_PUBLIC_API_URL is not an https address with a host name."
         )
     return dependencies.passkeys
@@ -42,6 +42,6 @@ def invitation_address(dependencies: Dependencies, secret: str) -> str:
     if dependencies.passkeys is not None:
         return f"{dependencies.passkeys.party.origin}/auth/login?invitation={secret}"
     raise ConflictError(
-        "Nobody can accept an invitation here. Configure an identity provider, or set HEADGATE_PUBLIC_API_URL to an"
+        "Invitations do not work on this server. Configure an identity provider, or set HEADGATE_PUBLIC_API_URL to an"
         " https address with a host name and HEADGATE_PASSKEYS to on, so that invited people can create a passkey."
     )

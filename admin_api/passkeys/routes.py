@@ -21,24 +21,25 @@ router = APIRouter(route_class=GuardedRoute, tags=["passkeys"])
 
 @router.get("/v1/passkeys")
 async def own(person: CurrentPerson, dependencies: CurrentDependencies) -> PasskeysAnswer:
-    """One's own passkeys."""
+    """Lists the caller's passkeys."""
     return PasskeysAnswer(data=[passkey_answer(one) for one in await passkeys_of(dependencies).of_person(person)])
 
 
 @router.post("/v1/passkeys/options")
 async def options(person: CurrentPerson, dependencies: CurrentDependencies) -> PasskeyOptions:
-    """Begin to register a passkey. With a second factor or a passkey, a session that proved it (aal2) is needed."""
+    """Starts the registration of a passkey. If the person has a second factor or a passkey, a session that used it
+    (aal2) is needed."""
     return PasskeyOptions(public_key=await passkeys_of(dependencies).options_for_person(person))
 
 
 @router.post("/v1/passkeys", status_code=201)
 async def add(body: NewPasskeyBody, person: CurrentPerson, dependencies: CurrentDependencies) -> PasskeyAnswer:
-    """Register the passkey that an authenticator made from these options."""
+    """Registers the passkey that an authenticator created from these options."""
     return passkey_answer(await passkeys_of(dependencies).add(person, body.name, body.response))
 
 
 @router.delete("/v1/passkeys/{id}")
 async def remove(id: PasskeyId, person: CurrentPerson, dependencies: CurrentDependencies) -> DeletedAnswer:  # noqa: A002 - as everywhere
-    """Remove a passkey: it signs nobody in from now on. Needs a session with a second factor (aal2)."""
+    """Removes a passkey. It can no longer sign in. Needs a session with a second factor (aal2)."""
     await passkeys_of(dependencies).remove(person, id)
     return DeletedAnswer(id=id)

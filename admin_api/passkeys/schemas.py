@@ -10,13 +10,13 @@ from headgate.passkeys.model import Passkey
 class PasskeyOptions(BaseModel):
     """For ``PublicKeyCredential.parseCreationOptionsFromJSON`` or ``parseRequestOptionsFromJSON``."""
 
-    public_key: dict[str, JsonValue] = Field(description="Holds a challenge that is answered once, within 5 minutes")
+    public_key: dict[str, JsonValue] = Field(description="Contains a challenge that is valid once, for 5 minutes")
 
 
 class NewPasskeyBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(min_length=1, max_length=64, description="What the person calls it", examples=["Laptop"])
+    name: str = Field(min_length=1, max_length=64, description="The person's name for it", examples=["Laptop"])
     response: dict[str, JsonValue] = Field(description="``PublicKeyCredential.toJSON()``")
 
 

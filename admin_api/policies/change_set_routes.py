@@ -103,13 +103,13 @@ type AnyChange = Annotated[
 
 
 class ChangesBody(BaseModel):
-    """POST /admin/policies/changes. The note is that of every version; one beside a policy is not read."""
+    """POST /admin/policies/changes. The note applies to every version; a note of a single policy is ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
     changes: list[AnyChange] = Field(max_length=CHANGES_MAX)
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
-    dry_run: StrictBool = Field(default=False, description="Check and store, and take it all back.")
+    dry_run: StrictBool = Field(default=False, description="Check and store the change set, then roll it back.")
 
 
 class AppliedAnswer(BaseModel):
@@ -134,8 +134,8 @@ def _expected(version: int | None) -> ExpectedVersion | None:
 async def change_all(
     body: ChangesBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ChangesAnswer:
-    """All of them in one transaction, in force together with the next decision; the first that is refused refuses all.
-    They are checked as they will be together, whatever their order."""
+    """Applies all changes in one transaction. They apply together to the next decision; one refused change refuses all.
+    They are checked in their final state, regardless of their order."""
     applied = await apply_changes(
         dependencies.database,
         change_by(principal, dependencies),

@@ -13,7 +13,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 @router.post("/admin/policies/check")
 async def check(body: PolicyToCheck, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CheckAnswer:
-    """Compile and try a policy, and compare it with those that are there. Bad Rego: 400 with its place."""
+    """Compiles and checks a policy, and compares it with the existing policies. Invalid Rego: 400 with the position."""
     checked = await checked_draft(dependencies, principal.org_id, body.draft())
     async with dependencies.database.transaction(principal.org_id) as connection:
         warnings = await foresee_warnings(

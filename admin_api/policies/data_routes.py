@@ -37,7 +37,7 @@ type _Version = Annotated[int | None, Query(ge=1)]
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[DocumentAnswer]:
-    """By path, without their content."""
+    """Lists data documents by path, without their content."""
     return await DATA.all(dependencies, principal, page)
 
 
@@ -45,7 +45,7 @@ async def list_all(
 async def list_versions(
     path: DataPath, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[DocumentVersionAnswer]:
-    """Newest first; of a deleted document too."""
+    """Lists versions of a data document, newest first, also of a deleted document."""
     return await DATA.versions(dependencies, principal, path, page)
 
 
@@ -58,7 +58,7 @@ async def restore(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> DocumentAnswer:
-    """What an old version was, as the next version."""
+    """Restores an old version of a data document as the next version."""
     document = await DATA.restored(dependencies, principal, path, body, expected_version(if_match, None))
     set_etag(response, document.version)
     return document_answer(document)
@@ -68,7 +68,7 @@ async def restore(
 async def get(
     path: DataPath, principal: CurrentPrincipal, dependencies: CurrentDependencies, version: _Version = None
 ) -> Response:
-    """The document itself, or a version of it."""
+    """Gets a data document, or one of its versions."""
     document = await DATA.one(dependencies, principal, path, version)
     return Response(document.content, media_type=JSON, headers={"ETag": f'"{document.version}"'})
 
@@ -83,8 +83,8 @@ async def put(
     change_note: _Note = None,
     if_match: IfMatch = None,
 ) -> DocumentAnswer:
-    """Store the body as the document's next version, in force with the next decision. Refused where a policy would
-    stop working with it."""
+    """Stores the body as the next version of a data document. It applies to the next decision. Refused if a policy
+    would stop working with it."""
     content = data_content(parse_strict(await request.body()))
     expected = expected_version(if_match, None)
     document = await DATA.changed(dependencies, principal, path, content, change_note, expected)
@@ -100,6 +100,6 @@ async def delete(
     change_note: _Note = None,
     if_match: IfMatch = None,
 ) -> DocumentAnswer:
-    """Policies find nothing at this path any more; its versions stay."""
+    """Deletes a data document. Policies find nothing at its path; its versions are kept."""
     expected = expected_version(if_match, None)
     return document_answer(await DATA.changed(dependencies, principal, path, None, change_note, expected))

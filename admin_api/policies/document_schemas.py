@@ -41,7 +41,7 @@ class NewModule(BaseModel):
     )
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
     version: Annotated[WholeNumber, Field(ge=0)] | None = Field(
-        default=None, description="409 where it is not the newest; 0: it must be new."
+        default=None, description="409 if it is not the newest. 0: the document must be new."
     )
 
 
@@ -57,7 +57,7 @@ class DocumentVersionAnswer(BaseModel):
 class DocumentRestoration(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    version: WholeNumber = Field(ge=1, description="The version whose content is made the newest.")
+    version: WholeNumber = Field(ge=1, description="The version whose content becomes the newest version.")
     change_note: str | None = Field(default=None, max_length=NOTE_MAX_CHARACTERS)
 
 

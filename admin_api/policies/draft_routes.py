@@ -36,8 +36,8 @@ class DraftAnswer(BaseModel):
 
 @router.post("/admin/policies/draft")
 async def draft(body: DraftBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DraftAnswer:
-    """A policy about calls like a recorded one, by tool, operation, method and host, with its cases. Nothing is
-    stored. 409 where the request of the action was erased."""
+    """Drafts a policy for calls similar to a recorded one. Similar calls have the same tool, operation, method and
+    host. Includes test cases. Nothing is stored. 409 if the request of the action was erased."""
     require_scope(principal.scopes, Scope.ACTIONS_READ)
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:

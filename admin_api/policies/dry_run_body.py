@@ -20,7 +20,7 @@ _ALIASES: Final = frozenset(("content",))
 
 
 class HttpRequest(BaseModel):
-    """A request as an agent would send it through the gate."""
+    """A request as an agent would send it through the proxy."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=at_most_one(body="string", body_base64="string"))
 
@@ -28,7 +28,7 @@ class HttpRequest(BaseModel):
     url: str = Field(min_length=1, max_length=_URL_MAX_CHARACTERS)
     headers: dict[str, str] = Field(default_factory=dict, max_length=200)
     body: str | None = None
-    body_base64: str | None = Field(default=None, description="Instead of body, where it is no text.")
+    body_base64: str | None = Field(default=None, description="Instead of body, for binary content.")
 
     def bytes_of_body(self) -> bytes:
         if self.body is not None and self.body_base64 is not None:
@@ -58,13 +58,13 @@ class DryRunBody(BaseModel):
         description="The body of POST /v1/actions.",
         examples=[{"tool": "github", "operation": "create_issue", "params": {"repo": "example/shop"}}],
     )
-    input: dict[str, Any] | None = Field(default=None, description="The action, or an object whose member action is.")
+    input: dict[str, Any] | None = Field(default=None, description="The action, or an object with a member action.")
     http: HttpRequest | None = None
-    agent_id: AgentId | None = Field(default=None, description="Whose call it would be; default: an unknown agent's.")
+    agent_id: AgentId | None = Field(default=None, description="The agent of the call. Default: an unknown agent.")
     trace: StrictBool = Field(default=False, description="With the value of every rule.")
     judges: StrictBool = Field(
         default=True,
-        description="false: language models are not asked, and NLP policies that need one are left out.",
+        description="false: Headgate does not call language models and skips content policies that need one.",
     )
 
     @model_validator(mode="before")

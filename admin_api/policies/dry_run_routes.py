@@ -35,7 +35,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 @router.post("/v1/dry-run")
 async def dry_run(body: DryRunBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DryRunAnswer:
-    """What all policies would decide of this call now, and what each of them says; nothing is stored or counted."""
+    """Evaluates a call with all current policies. Returns the decision and the result of each policy. Nothing is stored
+    or counted."""
     result = await dependencies.dry_run.run(principal.org_id, body.call(), trace=body.trace, ask_judges=body.judges)
     decision = result.content.decision
     names = {one.policy.policy_id: one.policy.name for one in result.rules.explanations} | result.content.names
@@ -65,7 +66,7 @@ async def simulate(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> SimulationAnswer:
-    """What this policy says of a call: the saved one, a version of it, or the draft in the body."""
+    """Evaluates a call with one policy: the saved policy, one of its versions, or the draft in the body."""
     org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         policy = await get_policy(connection, org_id, id)

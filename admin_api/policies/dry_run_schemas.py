@@ -21,13 +21,13 @@ class WouldRequireAnswer(BaseModel):
     required_approvals: int
     assignees: list[str]
     denials_required: int
-    roles: dict[str, int] = Field(description="How many of the approvals must come from each group.")
+    roles: dict[str, int] = Field(description="Number of approvals that must come from each group.")
     separation_of_duties: list[str]
     escalate_to: list[str]
 
 
 class ApprovalTermsAnswer(BaseModel):
-    """What an approval would take; a time is null where no policy names one."""
+    """The requirements of an approval. A time is null if no policy sets one."""
 
     requirements: list[WouldRequireAnswer]
     hold_seconds: float | None
@@ -48,7 +48,7 @@ class ActionSeen(BaseModel):
 
 
 class PolicyWord(BaseModel):
-    """What one policy says. ``decision`` null: nothing. ``decides``: it is among those that made the decision."""
+    """The result of one policy. ``decision`` null: none. ``decides``: it is among the policies that decided."""
 
     policy_id: str
     name: str
@@ -59,9 +59,11 @@ class PolicyWord(BaseModel):
     reason: str | None
     messages: list[str]
     risk_level: RiskLevel | None
-    rules: list[str] = Field(description="Which of deny, require_approval and allow say something.")
+    rules: list[str] = Field(description="Which of deny, require_approval and allow have a result.")
     error: bool
-    asked: bool = Field(description="The live path would have asked it: an earlier priority, or the index, may not.")
+    asked: bool = Field(
+        description="True if a real call would evaluate it. An earlier priority or the index can prevent this."
+    )
     decides: bool
     evaluation_time_ms: float
     trace: list[dict[str, Any]] | None = Field(default=None, description="Every rule: rule, defined, value, error.")
@@ -71,8 +73,8 @@ class JudgeQuestion(BaseModel):
     """What a language model was asked, or, where the answer was known from before (``cached``), had been."""
 
     policy: str
-    action: dict[str, Any] = Field(description="What was judged, secrets masked.")
-    requested: bool = Field(description="A request was made to the provider for this answer.")
+    action: dict[str, Any] = Field(description="The evaluated content, with secrets masked.")
+    requested: bool = Field(description="True if a request was sent to the provider.")
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
@@ -112,7 +114,7 @@ class WouldDecideAnswer(BaseModel):
 
 
 class DryRunAnswer(WouldDecideAnswer):
-    rules: list[str] = Field(description="The rules that made the decision, as policy name and rule.")
+    rules: list[str] = Field(description="The deciding rules, as policy name and rule.")
     policies: list[PolicyWord]
     nlp: list[NlpWord] = Field(
         description="The NLP policies that concern the call, unless the rules deny it, which ends everything."
@@ -125,12 +127,12 @@ class SimulationAnswer(WouldDecideAnswer):
     """As if this policy were the only one (one that says nothing: deny); ``said`` is its own word, null for none."""
 
     said: Verdict | None
-    version: int | None = Field(description="null: a draft.")
+    version: int | None = Field(description="Null: a draft.")
     rules: list[str]
     messages: list[str]
     error: bool
     trace: list[dict[str, Any]] | None
-    overall: WouldDecideAnswer = Field(description="What all enabled policies would decide, this one among them.")
+    overall: WouldDecideAnswer = Field(description="The decision of all enabled policies, including this one.")
     nlp: list[NlpWord] = Field(description="The NLP policies that are part of overall.")
     action: ActionSeen
 

@@ -26,13 +26,13 @@ class PolicyEffectAnswer(BaseModel):
 class EffectAnswer(BaseModel):
     data: list[PolicyEffectAnswer] = Field(description="The policy with the most calls first.")
     since: datetime
-    is_minimum: bool = Field(description="A day had more calls than were looked at.")
+    is_minimum: bool = Field(description="A day had more calls than Headgate counted.")
 
 
 @router.get("/admin/policies/effect")
 async def effect(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EffectAnswer:
-    """Calls of the last seven days by the policy that decided them. Of each day the newest calls are counted, 20,000
-    in all: ``is_minimum`` says whether there were more."""
+    """Counts the calls of the last seven days by the policy that decided them. Each day counts its newest calls, 20,000
+    in total: ``is_minimum`` shows whether there were more."""
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await policy_effect(connection, principal.org_id, until=dependencies.clock())

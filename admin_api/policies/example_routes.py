@@ -16,7 +16,7 @@ class ExampleAnswer(BaseModel):
     name: str
     summary: str
     rego_policy: str
-    cases: str = Field(description="YAML, as headgate policy test reads it.")
+    cases: str = Field(description="YAML, in the format of headgate policy test.")
 
 
 class ExamplesAnswer(BaseModel):
@@ -25,7 +25,7 @@ class ExamplesAnswer(BaseModel):
 
 @router.get("/admin/policies/examples")
 async def list_all() -> ExamplesAnswer:
-    """All examples, by name."""
+    """Lists example policies, by name."""
     return ExamplesAnswer(
         data=[
             ExampleAnswer(

@@ -17,18 +17,18 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 
 
 class IndexAnswer(BaseModel):
-    """Conditions on tool, operation, host and method, derived from the policy's text; ``always``: none is known."""
+    """Conditions on tool, operation, host and method, derived from the policy's source. ``always``: no conditions."""
 
     policy_id: str
     version: int
-    derived: bool = Field(description="false: nothing is known of the policy, and it is asked about every call.")
-    asked: str = Field(description="When it is asked: it might speak, or fail.")
-    says: dict[Verdict, str] = Field(description="When it might say deny, require_approval, allow.")
+    derived: bool = Field(description="false: the policy is not indexed and is evaluated for every call.")
+    asked: str = Field(description="When the policy is evaluated: it might decide or fail.")
+    says: dict[Verdict, str] = Field(description="When the policy might decide deny, require_approval or allow.")
 
 
 @router.get("/admin/policies/{id}/index")
 async def index(id: PolicyId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> IndexAnswer:  # noqa: A002 - the specification's name of the parameter
-    """What the policy was indexed on. Calls that do not meet ``asked`` are decided without it."""
+    """Gets the index data of a policy. Calls that do not match ``asked`` are decided without it."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_policy(connection, principal.org_id, id)
         around = await load_surroundings(connection, principal.org_id)

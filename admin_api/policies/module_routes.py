@@ -29,7 +29,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[DocumentAnswer]:
-    """By path, without their content."""
+    """Lists shared modules by path, without their content."""
     return await MODULES.all(dependencies, principal, page)
 
 
@@ -41,7 +41,7 @@ async def get(
     dependencies: CurrentDependencies,
     version: Annotated[int | None, Query(ge=1)] = None,
 ) -> ModuleAnswer:
-    """One shared module, as it is now."""
+    """Gets the current version of a shared module."""
     module = await MODULES.one(dependencies, principal, path, version)
     set_etag(response, module.version)
     return module_answer(module)
@@ -56,8 +56,8 @@ async def put(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> ModuleAnswer:
-    """Store the module's next version. It is tried with every policy that could use it, and refused where one would
-    stop working."""
+    """Stores the next version of a shared module. It is checked with every policy that could use it, and refused if one
+    would stop working."""
     expected = ExpectedVersion(0) if body.version == 0 else expected_version(if_match, body.version)
     module = await MODULES.changed(dependencies, principal, path, body.content, body.change_note, expected)
     set_etag(response, module.version)
@@ -72,7 +72,7 @@ async def delete(
     change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
     if_match: IfMatch = None,
 ) -> ModuleAnswer:
-    """Refused while a policy needs it; its versions stay."""
+    """Deletes a shared module. Refused while a policy needs it; its versions are kept."""
     expected = expected_version(if_match, None)
     return module_answer(await MODULES.changed(dependencies, principal, path, None, change_note, expected))
 
@@ -81,7 +81,7 @@ async def delete(
 async def list_versions(
     path: ModulePath, page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[DocumentVersionAnswer]:
-    """Newest first; of a deleted module too."""
+    """Lists versions of a shared module, newest first, also of a deleted module."""
     return await MODULES.versions(dependencies, principal, path, page)
 
 
@@ -94,7 +94,7 @@ async def restore(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> ModuleAnswer:
-    """What an old version said, as the next version."""
+    """Restores an old version of a shared module as the next version."""
     module = await MODULES.restored(dependencies, principal, path, body, expected_version(if_match, None))
     set_etag(response, module.version)
     return module_answer(module)

@@ -47,8 +47,8 @@ _DEFAULT_RANGE: Final = timedelta(days=1)
 
 @router.post("/admin/policies/replay", response_class=StreamingResponse)
 async def replay(body: ReplayBody, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StreamingResponse:
-    """Decide recorded actions again with a changed policy: what would have changed, by agent, tool and operation, with
-    examples, and how that agrees with what people decided. Bad Rego: 400, before anything is streamed."""
+    """Evaluates recorded actions again with a changed policy. Reports the changes by agent, tool and operation, with
+    examples, and compares them with the reviewers' decisions. Invalid Rego: 400, before anything is streamed."""
     require_scope(principal.scopes, Scope.ACTIONS_READ)
     prepared = await _prepared(body, principal, dependencies)
     lines = _lines(prepared, body, principal, dependencies)
@@ -153,7 +153,7 @@ def _line(document: JsonObject) -> bytes:
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[KeptReplayAnswer]:
-    """Kept reports, newest first."""
+    """Lists stored replay reports, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         kept, total = await list_reports(
             connection, principal.org_id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
@@ -163,6 +163,6 @@ async def list_all(
 
 @router.get("/admin/policies/replays/{id}")
 async def get(id: ReplayId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KeptReplayAnswer:  # noqa: A002 - as elsewhere
-    """One replay: what it asked, and what it found."""
+    """Gets one replay with its request and its result."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return kept_replay_answer(await get_report(connection, principal.org_id, id))

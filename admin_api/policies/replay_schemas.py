@@ -37,21 +37,21 @@ class ReplayBody(BaseModel):
     priority: Annotated[WholeNumber, Field(ge=0, le=PRIORITY_MAX)] | None = Field(default=None)
     enabled: StrictBool = True
     mode: PolicyMode = PolicyMode.ENFORCE
-    start_date: InstantText | None = Field(default=None, description="Default: a day before the end.")
+    start_date: InstantText | None = Field(default=None, description="Default: one day before the end.")
     end_date: InstantText | None = Field(default=None, description="Default: now.")
     agent_id: AgentId | None = None
     limit: WholeNumber = Field(
-        default=DEFAULT_MOST, ge=1, le=_MOST, description="At most so many actions, oldest first."
+        default=DEFAULT_MOST, ge=1, le=_MOST, description="Maximum number of actions, oldest first."
     )
     newest: Annotated[WholeNumber, Field(ge=1, le=_NEWEST_MOST)] | None = Field(
-        default=None, description="Only the newest so many actions of the time."
+        default=None, description="Only this number of newest actions of the period."
     )
     examples: WholeNumber = Field(default=3, ge=0, le=20, description="Of each kind of change.")
     detectors: StrictBool = Field(
         default=False,
-        description="Ask NLP policies that need no language model as well, about what was recorded; both decisions.",
+        description="Also evaluate content policies without a language model on the recorded content, for both.",
     )
-    keep: StrictBool = Field(default=False, description="Keep the report.")
+    keep: StrictBool = Field(default=False, description="Store the report.")
 
     @model_validator(mode="before")
     @classmethod

@@ -45,7 +45,7 @@ async def create(
     dependencies: CurrentDependencies,
     shape: CurrentShape = None,
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
-    """A new policy, in force with the next decision. Bad Rego: 400 with line, column and the offending line."""
+    """Creates a policy. It applies to the next decision. Invalid Rego: 400 with line, column and the source line."""
     saved = await save_new(dependencies, principal, body.draft(), body.change_note)
     return _newest(saved, response, shape)
 
@@ -61,7 +61,7 @@ async def list_all(
     priority: Annotated[int | None, Query(ge=0, le=PRIORITY_MAX)] = None,
     quarantined: bool | None = None,
 ) -> CountedPage[PolicyAnswer] | CountedPage[CamelPolicyAnswer]:
-    """In the order in which they are asked: by priority, then by age. ``name``: a part of the name."""
+    """Lists policies in the order in which they run: by priority, then by age. ``name``: a part of the name."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_policies(
             connection,
@@ -85,7 +85,7 @@ async def get(
     dependencies: CurrentDependencies,
     shape: CurrentShape = None,
 ) -> PolicyDetailAnswer | CamelPolicyAnswer:
-    """The policy of now; of one that only watches, what it said."""
+    """Gets the current version of a policy. For a policy in shadow mode, also its results."""
     tally = None
     async with dependencies.database.transaction(principal.org_id) as connection:
         policy = await get_policy(connection, principal.org_id, id)
@@ -107,7 +107,8 @@ async def replace(
     if_match: IfMatch = None,
     shape: CurrentShape = None,
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
-    """The policy anew, as its next version; what is left out gets its default. The same again makes no version."""
+    """Replaces a policy with a next version. Omitted fields get their defaults. Identical content creates
+    no version."""
     expected = expected_version(if_match, body.version)
     saved = await save_change(dependencies, principal, id, replacing(body.draft()), expected, body.change_note)
     return _newest(saved, response, shape)
@@ -123,7 +124,7 @@ async def update(
     if_match: IfMatch = None,
     shape: CurrentShape = None,
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
-    """Some fields, as the policy's next version; what is left out stays."""
+    """Updates fields of a policy as its next version. Omitted fields keep their values."""
     expected = expected_version(if_match, body.version)
     saved = await save_change(dependencies, principal, id, changing(body.changes()), expected, body.change_note)
     return _newest(saved, response, shape)
@@ -134,11 +135,12 @@ async def delete(
     id: PolicyId,  # noqa: A002 - the specification's name of the parameter
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    version: Annotated[int | None, Query(ge=1, description="409 where it is not the newest")] = None,
+    version: Annotated[int | None, Query(ge=1, description="409 if it is not the newest")] = None,
     change_note: Annotated[str | None, Query(max_length=NOTE_MAX_CHARACTERS)] = None,
     if_match: IfMatch = None,
 ) -> PolicyAnswer:
-    """It decides no more; its versions stay, for the decisions that they made, and it can be restored."""
+    """Deletes a policy. It no longer decides; its versions are kept, for the decisions that they made, and it can be
+    restored."""
     expected = expected_version(if_match, version)
     async with administer(principal, dependencies) as change:
         policy = await delete_policy(change, id, change_note, expected=expected)

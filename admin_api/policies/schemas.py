@@ -55,29 +55,29 @@ _Value = TypeVar("_Value")
 # Not ``type``: each use would be a schema of its own in the description.
 _Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
-_NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Why, for those who read the versions.")
-_VERSION = Field(default=None, description="The version that this changes: 409 where it is not the newest.")
+_NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Note for the version history.")
+_VERSION = Field(default=None, description="The version to change. 409 if it is not the newest.")
 
 
 class NewPolicy(_Body):
-    """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
+    """POST /admin/policies. ``content`` is an alias of ``rego_policy`` if it is given alone."""
 
     model_config = ConfigDict(json_schema_extra=exactly_one(rego_policy="string", rules="array"))
 
     name: str = Field(min_length=1, max_length=NAME_MAX_CHARACTERS)
     rego_policy: str | None = Field(
-        default=None, min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego; required, unless rules are given."
+        default=None, min_length=1, max_length=REGO_MAX_BYTES, description="OPA Rego. Required unless rules are given."
     )
     rules: list[dict[str, Any]] | None = Field(
-        default=None, description="Instead: rules in the camelCase shape, which are translated to Rego."
+        default=None, description="Rules in the camelCase shape instead, which are translated to Rego."
     )
     description: str | None = Field(default=None, max_length=DESCRIPTION_MAX_CHARACTERS)
     enabled: StrictBool = True
     priority: WholeNumber = Field(
-        default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number is asked first."
+        default=DEFAULT_PRIORITY, ge=0, le=PRIORITY_MAX, description="A lower number runs first."
     )
     mode: PolicyMode = Field(
-        default=PolicyMode.ENFORCE, description="shadow: evaluated and recorded beside the decision, never deciding."
+        default=PolicyMode.ENFORCE, description="shadow: evaluated and recorded, but not enforced."
     )
     change_note: str | None = _NOTE
 
@@ -107,7 +107,7 @@ class PolicyReplacement(NewPolicy):
 
 
 class PolicyChange(_Body):
-    """PATCH /admin/policies/{id}: what is left out stays. ``quarantine: null`` lets a policy be evaluated again."""
+    """PATCH /admin/policies/{id}. Omitted fields keep their values. ``quarantine: null`` releases a policy."""
 
     model_config = ConfigDict(json_schema_extra=at_most_one(rego_policy="string", rules="array"))
 
@@ -155,7 +155,7 @@ class Restoration(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: WholeNumber = Field(ge=1, description="The version whose content is made the newest.")
+    version: WholeNumber = Field(ge=1, description="The version whose content becomes the newest version.")
     change_note: str | None = _NOTE
 
 
@@ -170,21 +170,23 @@ class PolicyAnswer(BaseModel):
     created_at: datetime
     updated_at: datetime
     version: int
-    quarantine: str | None = Field(description="Why it is not evaluated and denies instead; null: it is evaluated.")
+    quarantine: str | None = Field(
+        description="Why the policy is quarantined: not evaluated, and denying instead. Null: it is evaluated."
+    )
 
 
 class ShadowAnswer(BaseModel):
-    """What a shadow policy said of calls since this version of it was saved."""
+    """Results of a policy in shadow mode since this version was saved."""
 
-    asked: int = Field(description="Calls that it was asked about.")
+    asked: int = Field(description="Calls that it evaluated.")
     said: dict[str, int] = Field(description="By allow, deny, require_approval, none.")
-    would_change: int = Field(description="Calls that would have been decided otherwise, had it been enforced.")
-    changes: dict[str, int] = Field(description='Those by what it would have changed: "allow -> deny".')
+    would_change: int = Field(description="Calls whose decision would change if the policy were enforced.")
+    changes: dict[str, int] = Field(description='These calls by change: "allow -> deny".')
     since: datetime | None
 
 
 class PolicyDetailAnswer(PolicyAnswer):
-    """``shadow`` is there for a policy that only watches."""
+    """``shadow`` is set for a policy in shadow mode."""
 
     shadow: ShadowAnswer | None = None
 
@@ -213,7 +215,7 @@ class SavedCamelPolicyAnswer(CamelPolicyAnswer):
 
 
 class SavedPolicyAnswer(PolicyAnswer):
-    warnings: list[str] = Field(description="What whoever saved it should know, such as which policies it hides.")
+    warnings: list[str] = Field(description="Warnings for the person who saved it, such as shadowed policies.")
 
 
 def _members(policy: RulePolicy) -> dict[str, Any]:

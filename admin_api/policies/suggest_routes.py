@@ -33,20 +33,20 @@ class SuggestBody(BaseModel):
     end_date: InstantText | None = Field(default=None, description="Default: now.")
     precision: Precision = Field(
         default=Precision.EXACT,
-        description="exact: the very calls that were seen. fields: the values seen of each param, and numbers between.",
+        description="exact: the recorded calls only. fields: the recorded values of each param, and numbers between.",
     )
-    minimum: WholeNumber = Field(default=1, ge=1, le=10_000, description="Leave out what was seen fewer times.")
-    limit: WholeNumber = Field(default=20_000, ge=1, le=100_000, description="At most so many actions, oldest first.")
+    minimum: WholeNumber = Field(default=1, ge=1, le=10_000, description="Omit calls that were recorded fewer times.")
+    limit: WholeNumber = Field(default=20_000, ge=1, le=100_000, description="Maximum number of actions, oldest first.")
 
 
 class SuggestionAnswer(BaseModel):
-    """``leaves_out``: what was carried out and is not allowed by it. ``leaves_open``: what it allows beyond what was
-    seen (empty in the precision exact)."""
+    """``leaves_out``: executed calls that it does not allow. ``leaves_open``: calls that it allows beyond the recorded
+    ones (empty with precision exact)."""
 
     rego_policy: str
     cases: list[dict[str, Any]]
-    seen: int = Field(description="Actions that were carried out.")
-    covered: int = Field(description="Of those, the ones that it allows.")
+    seen: int = Field(description="Executed actions.")
+    covered: int = Field(description="Executed actions that the suggestion allows.")
     leaves_out: list[str]
     leaves_open: list[str]
 
@@ -55,8 +55,8 @@ class SuggestionAnswer(BaseModel):
 async def suggest(
     body: SuggestBody, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> SuggestionAnswer:
-    """A policy that allows what a policy or a person allowed in a range of time, with cases, and with what it leaves
-    out. Nothing is stored."""
+    """Suggests a policy that allows the recorded calls of a period. Covers calls that policies or reviewers allowed,
+    has test cases, and lists what it omits. Nothing is stored."""
     require_scope(principal.scopes, Scope.ACTIONS_READ)
     start, end = range_of_time(body.start_date, body.end_date)
     end = end or dependencies.clock()

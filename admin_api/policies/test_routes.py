@@ -18,7 +18,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["policies"])
 async def test(
     body: PoliciesToTest, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> TestReportAnswer:
-    """Run rules ``test_…`` and cases; the answer is 200 whether they pass or not, and stores nothing."""
+    """Runs test cases and rules ``test_…``. The status is 200 whether they pass or fail. Nothing is stored."""
     names = [policy.name for policy in body.policies]
     if len(set(names)) < len(names):
         raise ValidationError("policies: two have the same name", details={"field": "policies", "reason": "names"})

@@ -12,7 +12,7 @@ _CASES_MAX = 500
 
 
 class PolicyUnderTest(BaseModel):
-    """A policy with what tests it: rules ``test_…`` in it or in ``tests``, and ``cases``."""
+    """A policy with its tests: rules ``test_…`` in it or in ``tests``, and ``cases``."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,7 +43,7 @@ class PoliciesToTest(BaseModel):
 
 
 class TestResultAnswer(BaseModel):
-    policy: str | None = Field(description="null: a case of all policies together.")
+    policy: str | None = Field(description="Null: a case for all policies together.")
     file: str
     name: str
     outcome: Literal["passed", "failed", "error", "skipped"]

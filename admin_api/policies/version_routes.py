@@ -40,7 +40,7 @@ async def list_all(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> CountedPage[PolicyVersionAnswer]:
-    """Newest first; of a deleted policy too."""
+    """Lists versions of a policy, newest first, also of a deleted policy."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         versions, total = await list_versions(
             connection, principal.org_id, id, limit=page.limit, offset=page.offset, exact_total=page.exact_total
@@ -55,7 +55,7 @@ async def get(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> VersionDetailAnswer:
-    """One version of a policy, as it was."""
+    """Gets one version of a policy."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return version_detail_answer(await get_version(connection, principal.org_id, id, version))
 
@@ -67,9 +67,10 @@ async def rule(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     decision: Verdict,
-    reason: Annotated[str | None, Query(max_length=20_000, description="What the policy said of the call.")] = None,
+    reason: Annotated[str | None, Query(max_length=20_000, description="The policy's decision about the call.")] = None,
 ) -> DecidingRuleAnswer:
-    """The rule of one version that decides so: the only one of that name, or the only one with that message."""
+    """Gets the rule of a version that makes a decision: the only rule of that name, or the only rule with
+    that message."""
     asked = AskedRule(id, version, decision, reason)
     found = await find_deciding_rules(dependencies.database, principal.org_id, [asked])
     if asked not in found:
@@ -85,7 +86,7 @@ async def diff(
     from_version: Annotated[int, Query(alias="from", ge=1, le=_VERSION_MAX)],
     to_version: Annotated[int, Query(alias="to", ge=1, le=_VERSION_MAX)],
 ) -> DiffAnswer:
-    """What changed from one version to another, in either direction."""
+    """Compares two versions of a policy, in either direction."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         before = await get_version(connection, principal.org_id, id, from_version)
         after = await get_version(connection, principal.org_id, id, to_version)
@@ -101,7 +102,8 @@ async def restore(
     dependencies: CurrentDependencies,
     if_match: IfMatch = None,
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
-    """What an old version said, as the next version; a deleted policy is there again. It is tried like a new one."""
+    """Restores an old version of a policy as the next version, also of a deleted policy. It is checked like a new
+    policy."""
     saved = await save_restored(
         dependencies,
         principal,

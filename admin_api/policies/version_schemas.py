@@ -17,14 +17,14 @@ class ActorAnswer(BaseModel):
 
 
 class PolicyVersionAnswer(BaseModel):
-    """One version; ``policy`` is left out of lists."""
+    """One version. Lists omit ``policy``."""
 
     version: int
     change: VersionChange
     changed_at: datetime
-    changed_by: ActorAnswer | None = Field(description="null: made before this was kept; the audit record has it.")
+    changed_by: ActorAnswer | None = Field(description="Null: created before this was stored; the audit log has it.")
     change_note: str | None
-    restored_from: int | None = Field(description="The version whose content this one took again.")
+    restored_from: int | None = Field(description="The version whose content this one restored.")
     name: str
     enabled: bool
     priority: int
@@ -35,7 +35,7 @@ class VersionDetailAnswer(PolicyVersionAnswer):
 
 
 class DecidingRuleAnswer(BaseModel):
-    """The rule that made a verdict. Its lines null: not known, as several rules may have made it."""
+    """The rule that made a verdict. Lines null: unknown, because several rules may have made it."""
 
     policy_name: str
     line: int | None = Field(description="In the policy's Rego, from 1.")
@@ -44,7 +44,7 @@ class DecidingRuleAnswer(BaseModel):
 
 
 class DiffAnswer(BaseModel):
-    """``diff`` is a unified diff of the Rego, empty where it is the same; ``changes`` are the other fields."""
+    """``diff`` is a unified diff of the Rego, empty without a difference. ``changes`` lists the other fields."""
 
     from_version: int = Field(serialization_alias="from")
     to_version: int = Field(serialization_alias="to")

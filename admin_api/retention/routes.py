@@ -40,15 +40,16 @@ router = APIRouter(route_class=GuardedRoute, tags=["retention"])
 
 @router.get("/admin/settings/retention", response_class=Response)
 async def get_retention(request: Request) -> Response:
-    """After how many days bodies are put away encrypted, and after how many each kind is dropped."""
+    """Gets the retention settings: after how many days bodies are encrypted separately, and after how many days each
+    kind of data is dropped."""
     return await shown(request, SettingName.RETENTION, _policy)
 
 
 @router.put("/admin/settings/retention", response_class=Response)
 async def set_retention(request: Request, if_match: IfMatch = None) -> Response:
-    """In place of the policy before; what is left out is the default. The worker acts on it within minutes.
+    """Replaces the retention settings. Omitted fields get their defaults. The worker applies them within minutes.
 
-    If-Match: only where it is still that version.
+    If-Match: only if they are still at that version.
     """
 
     return await replaced(request, SettingName.RETENTION, if_match, _put_policy)
@@ -75,7 +76,7 @@ async def get_holds(
     dependencies: CurrentDependencies,
     in_force: Annotated[bool, Query(description="Without those that were lifted.")] = True,
 ) -> HoldsAnswer:
-    """Legal holds: what they cover is neither dropped nor erased."""
+    """Lists legal holds. Data under a hold is neither dropped nor erased."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_holds(connection, principal.org_id, in_force=in_force)
     return HoldsAnswer(data=[hold_answer(one) for one in found])
@@ -83,7 +84,7 @@ async def get_holds(
 
 @router.post("/admin/retention/holds", status_code=201)
 async def hold(body: HoldRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> HoldAnswer:
-    """Place a legal hold; in force from the answer on."""
+    """Places a legal hold. It is in force when the response is sent."""
     target = body.checked_target()
     await require_applied(dependencies.database, principal.org_id)
     async with administer(principal, dependencies) as change:
@@ -97,15 +98,15 @@ async def lift(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> HoldAnswer:
-    """Lift a legal hold, for a reason of its own; it stays in the list of all."""
+    """Lifts a legal hold, with its own reason. The hold stays in the list."""
     async with administer(principal, dependencies) as change:
         return hold_answer(await lift_hold(change, hold_id, body.reason))
 
 
 @router.post("/admin/retention/erasures")
 async def erase(body: ErasureRequest, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ErasureAnswer:
-    """Erase what is kept of actions, for good: by their keys and in their rows. The chain, and proof packs of them,
-    still verify, and say that it was done, by whom and why."""
+    """Erases the stored data of actions permanently: their encryption keys and their rows. The chain and the proof
+    packs still verify, and show who erased what and why."""
     action_ids = list(dict.fromkeys(body.action_ids))
     await require_applied(dependencies.database, principal.org_id)
     async with administer(principal, dependencies) as change:

@@ -42,7 +42,7 @@ class HoldRequest(BaseModel):
 
     scope: HoldScope
     target: str | None = Field(
-        default=None, max_length=64, description="The agent's or the action's id; none for the organization."
+        default=None, max_length=64, description="The id of the agent or action. Not for the organization."
     )
     reason: RetentionReason
 
@@ -58,7 +58,7 @@ class HoldRequest(BaseModel):
 
 
 class LiftRequest(BaseModel):
-    """``reason``: why the hold may go, which is not why it was placed."""
+    """``reason``: the reason to lift the hold, not the reason why it was placed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -101,7 +101,7 @@ class ErasedAction(BaseModel):
 
 
 class ErasureAnswer(BaseModel):
-    """What became of each action, in the order of the request."""
+    """The outcome for each action, in the order of the request."""
 
     depth: ErasureDepth
     actions: list[ErasedAction]

@@ -31,7 +31,7 @@ _ROOT: Final = {
 
 @router.get("/", response_class=Response, responses={303: {"description": "A browser: on to the dashboard"}})
 async def root(request: Request) -> Response:
-    """Where everything is."""
+    """Lists the entry points of the API."""
     if "text/html" in request.headers.get("accept", ""):  # a browser, for example after signing in
         return Response(status_code=303, headers={"Location": "/inbox", "Vary": "Accept"})
     return Response(json.dumps(_ROOT), media_type=JSON, headers={"Vary": "Accept"})
@@ -39,16 +39,16 @@ async def root(request: Request) -> Response:
 
 @router.get("/openapi.json", response_class=Response)
 async def openapi(request: Request) -> Response:
-    """The description of this interface (OpenAPI 3.1)."""
+    """Gets the OpenAPI 3.1 description of this API."""
     return Response(json.dumps(request.app.openapi()), media_type=JSON)
 
 
-@router.get("/ca.pem", response_class=Response, responses={404: {"description": "There is no proxy beside"}})
+@router.get("/ca.pem", response_class=Response, responses={404: {"description": "No proxy on this host"}})
 async def ca_certificate(request: Request) -> Response:
-    """The certificate of the proxy's own authority: what agents must trust, and public for that."""
+    """Gets the public certificate of the proxy's certificate authority, which agents must trust."""
     path = dependencies_of(request).ca_certificate
     if path is None or not path.is_file():
-        raise NotFoundError("No proxy runs beside this API, or its certificate authority does not exist yet.")
+        raise NotFoundError("No proxy runs on the host of this API, or its certificate authority does not exist yet.")
     return Response(
         path.read_bytes(),
         media_type="application/x-pem-file",

@@ -102,7 +102,7 @@ class BrowserLogin:
         """Raises NotFoundError (nobody signs in there), UnavailableError."""
         provider = self.providers.get(issuer)
         if provider is None:
-            raise NotFoundError("People do not sign in at this issuer.")
+            raise NotFoundError("This issuer is not configured for sign-in.")
         metadata = await provider.metadata.metadata()
         if metadata.authorization_endpoint is None or metadata.token_endpoint is None:
             raise UnavailableError(f"the identity provider {issuer} has no authorization endpoint")
@@ -144,22 +144,22 @@ class BrowserLogin:
         async with self._database.across_organizations() as connection:
             attempt = await take_login(connection, hash_secret(Secret(answer.get("state", ""))))
         if attempt is None or attempt.expires_at <= self._clock():
-            raise UnauthorizedError("this login has expired, or was finished already")
+            raise UnauthorizedError("this login has expired or is already complete")
         if browser is None or not hmac.compare_digest(hash_secret(browser), attempt.browser_hash):
-            raise UnauthorizedError("this login was begun in another browser")
+            raise UnauthorizedError("this login started in another browser")
         provider = self.providers.get(attempt.issuer)
         if provider is None:
-            raise UnauthorizedError("People no longer sign in at this issuer.")
+            raise UnauthorizedError("This issuer is no longer configured for sign-in.")
         if redirect_name != provider.client.redirect_name:
-            raise UnauthorizedError("The answer came from another identity provider than the one that was asked.")
+            raise UnauthorizedError("The response came from a different identity provider than the request.")
         metadata = await provider.metadata.metadata()
         redirect_uri = self._redirect_uri(provider, metadata)
         if answer.get("iss", None if metadata.names_itself_in_answers else attempt.issuer) != attempt.issuer:
-            raise UnauthorizedError("The answer came from another identity provider than the one that was asked.")
+            raise UnauthorizedError("The response came from a different identity provider than the request.")
         if "error" in answer:
             raise ForbiddenError(f"{provider.name} refused: {answer['error'][:100]}")
         if not answer.get("code") or metadata.token_endpoint is None:
-            raise UnauthorizedError("the provider answered without a code")
+            raise UnauthorizedError("the provider's response has no authorization code")
         token = await self._exchange(
             provider, metadata.token_endpoint, answer["code"], attempt.code_verifier, redirect_uri
         )
@@ -175,8 +175,8 @@ class BrowserLogin:
             return f"{self.public_url}/auth/providers/{name}/callback"
         if len(self.providers) > 1 and not metadata.names_itself_in_answers:
             raise UnavailableError(
-                f"{provider.name} is one of several providers and does not name itself in its answers (RFC 9207):"
-                " give it an address of its own, login.redirect_name (docs/guides/signing-in.md)"
+                f"{provider.name} is one of several providers and does not name itself in its responses (RFC 9207)."
+                " Set login.redirect_name to give it its own redirect address (docs/guides/signing-in.md)"
             )
         return self.public_url + CALLBACK_PATH
 
@@ -203,7 +203,7 @@ class BrowserLogin:
             raise UnauthorizedError(f"{provider.name} did not accept its authorization code. Sign in again.") from error
         token = answer.get("id_token") if isinstance(answer, dict) else None
         if not isinstance(token, str):
-            raise UnauthorizedError(f"{provider.name} answered without an ID token")
+            raise UnauthorizedError(f"{provider.name}'s response has no ID token")
         return Secret(token)
 
 

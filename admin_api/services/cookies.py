@@ -79,7 +79,7 @@ def cookie_of(headers: Iterable[tuple[bytes, bytes]], name: str) -> Secret | Non
         if separator and key == name
     ]
     if len(found) > 1:
-        raise UnauthorizedError(f"the cookie {name} is there {len(found)} times")
+        raise UnauthorizedError(f"the cookie {name} is sent {len(found)} times")
     return Secret(found[0]) if found and found[0] else None
 
 

@@ -7,17 +7,13 @@ from prometheus_client.metrics_core import Metric
 
 from admin_api.services.slo import Counts, Objective
 
-API_AVAILABILITY: Final = Objective(
-    "api_availability", "API requests that are not answered with a status of 500 or above.", 0.999
-)
-API_LATENCY: Final = Objective(
-    "api_latency", "API requests, other than those that may wait, answered within 250 ms.", 0.99
-)
-GATE_LATENCY: Final = Objective("gate_latency", "Calls that were decided and recorded within 100 ms.", 0.99)
+API_AVAILABILITY: Final = Objective("api_availability", "API requests with a response status below 500.", 0.999)
+API_LATENCY: Final = Objective("api_latency", "API requests that cannot wait, answered within 250 ms.", 0.99)
+GATE_LATENCY: Final = Objective("gate_latency", "Calls decided and recorded within 100 ms.", 0.99)
 GATE_INTEGRITY: Final = Objective(
-    "gate_integrity", "Calls through the gate in which no hook of it failed (one that fails refuses the call).", 0.9999
+    "gate_integrity", "Calls through the proxy without a failed hook. A failed hook refuses the call.", 0.9999
 )
-RECORD_LATENCY: Final = Objective("record_latency", "Commits of actions that took 100 ms at most.", 0.999)
+RECORD_LATENCY: Final = Objective("record_latency", "Commits of actions within 100 ms.", 0.999)
 
 OBJECTIVES: Final = (API_AVAILABILITY, API_LATENCY, GATE_LATENCY, GATE_INTEGRITY, RECORD_LATENCY)
 

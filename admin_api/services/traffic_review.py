@@ -77,12 +77,12 @@ class Review:
             except TimeoutError as error:
                 await self.close()
                 raise ValidationError(
-                    f"{field}: not done within {self._deadline_seconds:g} seconds: ask for less, or more simply",
+                    f"{field}: not done within {self._deadline_seconds:g} seconds. Use a narrower or simpler filter.",
                     details={"field": field, "reason": "took too long"},
                 ) from error
             except (OSError, asyncio.IncompleteReadError) as error:
                 await self.close()
-                raise UnavailableError("the process that reads captured traffic ended: try again") from error
+                raise UnavailableError("the process that reads captured traffic ended; try again") from error
             except BaseException:
                 # Half of an answer may still be on its way: nobody reads the next one from this process.
                 await self.close()

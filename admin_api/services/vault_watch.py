@@ -42,7 +42,9 @@ class VaultWatch:
         self.usable = None if not used else not faults
         if faults and faults != self._told:
             _log.critical(
-                "vault_unusable", faults=faults, what="whatever needs these secrets is refused, all else goes on"
+                "vault_unusable",
+                faults=faults,
+                what="operations that need these secrets are refused; all others work",
             )
         if self._told and not faults:
             _log.info("vault_usable")

@@ -21,19 +21,19 @@ router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
 
 @router.get("/auth/session")
 async def who(principal: CurrentPrincipal) -> WhoAnswer:
-    """Who is signed in here, and what they may do."""
+    """Gets the caller's identity and scopes."""
     return who_answer(principal)
 
 
 @router.get("/auth/sessions")
 async def own(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:
-    """One's own sessions."""
+    """Lists the caller's sessions."""
     return await _sessions(dependencies, principal, principal.user_id or "")
 
 
 @router.delete("/auth/sessions")
 async def end_others(request: Request, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EndedAnswer:
-    """End all of one's own sessions but the one that asks."""
+    """Ends all of the caller's sessions except the current one."""
     return await _end(request, dependencies, principal, principal.user_id or "", but=principal.session_id)
 
 
@@ -44,13 +44,13 @@ async def end_own(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> EndedAnswer:
-    """End one of one's own sessions, now."""
+    """Ends one of the caller's sessions."""
     return await _end_one(request, dependencies, principal, principal.user_id or "", id)
 
 
 @router.get("/admin/users/{id}/sessions")
 async def of_user(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> SessionsAnswer:  # noqa: A002 - as everywhere
-    """Where a person is signed in."""
+    """Lists the sessions of a user."""
     return await _sessions(dependencies, principal, await _existing(dependencies, principal, id))
 
 
@@ -61,8 +61,8 @@ async def end_all_of_user(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> EndedAnswer:
-    """Sign a person out everywhere, now: tokens that were issued until now are refused, too. They can sign in again:
-    to shut them out, deactivate them."""
+    """Signs a user out everywhere. All tokens that were issued until now are refused, too. The user can sign in again:
+    to prevent this, deactivate the user."""
     async with administer(principal, dependencies) as change:
         user = await get_user(change.connection, change.org_id, id)
         ended = await sign_out_everywhere(change, user.user_id, address=address_subject(request.scope))
@@ -77,7 +77,7 @@ async def end_one_of_user(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> EndedAnswer:
-    """One of a person's browser sessions ends now."""
+    """Ends one browser session of a user."""
     user_id = await _existing(dependencies, principal, id)
     return await _end_one(request, dependencies, principal, user_id, session_id)
 

@@ -17,7 +17,7 @@ class WhoAnswer(BaseModel):
     name: str | None
     roles: list[str]
     scopes: list[str]
-    aal: str | None = Field(description="How they proved themselves: aal1, aal2 or aal3.")
+    aal: str | None = Field(description="Assurance level of the sign-in: aal1, aal2 or aal3.")
     session_id: str | None
     expires_at: datetime | None
 
@@ -28,13 +28,13 @@ class SessionAnswer(BaseModel):
     address: str
     user_agent: str | None
     created_at: datetime
-    last_seen_at: datetime = Field(description="Up to a minute behind.")
-    expires_at: datetime = Field(description="At the latest; without a request it ends earlier.")
-    is_current: bool = Field(description="The one that asks.")
+    last_seen_at: datetime = Field(description="Updated with a delay of up to one minute.")
+    expires_at: datetime = Field(description="Latest end. Without requests it ends earlier.")
+    is_current: bool = Field(description="True for the session of this request.")
 
 
 class SessionsAnswer(BaseModel):
-    """Those that work, newest first."""
+    """Active sessions, newest first."""
 
     data: list[SessionAnswer]
 

@@ -20,15 +20,15 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 @router.get("/admin/settings/captures", response_class=Response)
 async def get_captures(request: Request) -> Response:
-    """The rules of now; without any nothing is captured."""
+    """Gets the capture rules. Without a rule nothing is captured."""
     return await shown(request, SettingName.CAPTURES, _rules)
 
 
 @router.put("/admin/settings/captures", response_class=Response)
 async def set_captures(request: Request, if_match: IfMatch = None) -> Response:
-    """In place of all rules. They hold for every call that is decided from now on, in every process.
+    """Replaces all capture rules. They apply to every call that is decided from now on, in every process.
 
-    If-Match: only where they are still that version.
+    If-Match: only if they are still at that version.
     """
 
     async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:

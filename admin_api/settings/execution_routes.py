@@ -26,21 +26,21 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
 class CredentialsAnswer(BaseModel):
-    """The names that are set; a catalogue's ``send.credential`` says which of them its calls carry."""
+    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls."""
 
     credentials: list[str]
 
 
 @router.get("/admin/settings/executions", response_class=Response)
 async def get_limits(request: Request) -> Response:
-    """The limits of now; what was never set is the default."""
+    """Gets the execution limits. Limits that were never set have their defaults."""
     return await shown(request, SettingName.EXECUTIONS, _limits)
 
 
 @router.put("/admin/settings/executions", response_class=Response)
 async def set_limits(request: Request, if_match: IfMatch = None) -> Response:
-    """In place of all limits; what is left out is the default. They hold from the next attempt on. If-Match: only where
-    they are still that version."""
+    """Replaces all execution limits. Omitted limits get their defaults. They apply from the next attempt on. If-Match:
+    only if they are still at that version."""
 
     async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
         return limits_document(await put_limits(change, document))
@@ -54,7 +54,7 @@ async def _limits(connection: Connection, org_id: str) -> JsonObject:
 
 @router.get("/admin/settings/credentials")
 async def get_credentials(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> CredentialsAnswer:
-    """Which credentials of tool catalogues are kept; never their values."""
+    """Lists the names of the stored credentials for catalogues, without their values."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         names = await credential_names(connection, principal.org_id, dependencies.vault)
     return CredentialsAnswer(credentials=names)
@@ -62,7 +62,7 @@ async def get_credentials(principal: CurrentPrincipal, dependencies: CurrentDepe
 
 @router.put("/admin/settings/credentials")
 async def set_credentials(request: Request, dependencies: CurrentDependencies) -> CredentialsAnswer:
-    """``{"credentials": {NAME: value}}``: these are set, null forgets one, the others stay."""
+    """Sets credentials for catalogues: ``{"credentials": {NAME: value}}``. null deletes one; others are kept."""
     principal = principal_of(request)
     document = parse_strict(await request.body())
     async with administer(principal, dependencies) as change:

@@ -36,7 +36,7 @@ _TARGET_OF_SCOPE: Final[dict[str, Any]] = {
 
 
 class KillSwitch(BaseModel):
-    """PUT /admin/settings/kill-switch. ``stopped: false`` lifts what was stopped, and needs a reason of its own."""
+    """PUT /admin/settings/kill-switch. ``stopped: false`` resumes calls and needs its own reason."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_TARGET_OF_SCOPE)
 
@@ -44,7 +44,7 @@ class KillSwitch(BaseModel):
     target: str | None = Field(
         default=None,
         max_length=128,
-        description="The agent's id or name, or the tool's name; none for the organization.",
+        description="The id or name of the agent, or the name of the tool. Not for the organization.",
     )
     reason: Annotated[StorableText, Field(min_length=3, max_length=500)]
     stopped: StrictBool = True
@@ -53,12 +53,12 @@ class KillSwitch(BaseModel):
         """Raises ValidationError."""
         if (self.scope is StopScope.ORGANIZATION) != (self.target is None):
             raise ValidationError(
-                "target: an agent's id or a tool's name where the scope is one of these, and nothing else",
+                "target: required for the scopes agent and tool, not allowed for organization",
                 details={"field": "target", "reason": "does not fit the scope"},
             )
         if self.scope is StopScope.TOOL and _TOOL.fullmatch(self.target or "") is None:
             raise ValidationError(
-                "target: a tool's name is ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
+                "target: a tool name must match ^[a-z][a-z0-9_]*$", details={"field": "target", "reason": "not a tool"}
             )
         return self.target
 
@@ -79,7 +79,7 @@ class KillSwitchAnswer(BaseModel):
 
 @router.get("/admin/settings/kill-switch")
 async def get_kill_switch(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> KillSwitchAnswer:
-    """What is stopped now."""
+    """Lists active stops."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return stops_answer(await current_stops(connection, principal.org_id))
 
@@ -88,7 +88,7 @@ async def get_kill_switch(principal: CurrentPrincipal, dependencies: CurrentDepe
 async def set_kill_switch(
     body: KillSwitch, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> KillSwitchAnswer:
-    """Stop, or let go on. Calls are refused from the moment that this answers; held ones within half a second."""
+    """Stops or resumes calls. Calls are refused as soon as this responds, held calls within half a second."""
     target = body.checked_target()
     async with administer(principal, dependencies) as change:
         if body.scope is StopScope.AGENT and target is not None:

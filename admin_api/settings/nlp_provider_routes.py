@@ -30,7 +30,7 @@ from headgate.vault.service import Vault
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
-_TRIAL_POLICY = "Refuse whatever deletes data."
+_TRIAL_POLICY = "Deny calls that delete data."
 _TRIAL_ACTION = {"tool": "database", "operation": "query", "params": {"sql": "SELECT 1"}}
 
 
@@ -38,8 +38,8 @@ class ProviderAnswer(BaseModel):
     kind: ProviderKind
     base_url: str
     has_api_key: bool
-    models: list[str] = Field(description="Those that policies may name; none: any.")
-    input_price: float | None = Field(description="US dollars for a million tokens.")
+    models: list[str] = Field(description="Models that policies may use. Empty: any model.")
+    input_price: float | None = Field(description="US dollars per million tokens.")
     output_price: float | None
 
 
@@ -57,7 +57,7 @@ class Trial(BaseModel):
         default=None,
         min_length=1,
         max_length=MODEL_MAX_CHARACTERS,
-        description="Default: the first of the models that are set for it.",
+        description="Default: the first configured model of the provider.",
     )
 
 
@@ -76,7 +76,7 @@ class TrialAnswer(BaseModel):
 async def get_nlp_providers(
     response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> ProvidersAnswer:
-    """Those that are set; an empty object where none is."""
+    """Gets the model providers. An empty object if there are none."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         await tag_of(connection, principal.org_id, SettingName.NLP_PROVIDERS, response)
         return await _answer(connection, principal.org_id, dependencies.vault)
@@ -86,10 +86,10 @@ async def get_nlp_providers(
 async def set_nlp_providers(
     request: Request, response: Response, dependencies: CurrentDependencies, if_match: IfMatch = None
 ) -> ProvidersAnswer:
-    """In place of all that were set: ``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``.
+    """Replaces all model providers: ``{NAME: {kind?, base_url?, api_key?, models?, input_price?, output_price?}}``.
 
-    A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An ``api_key`` that is
-    left out stays as it was; null forgets it. If-Match: only where they are still that version.
+    A name that is a kind (``openai_compatible``, ``anthropic``, ``gemini``) needs no ``kind``. An omitted ``api_key``
+    is kept; null deletes it. If-Match: only if they are still at that version.
     """
     body = await request.body()
     return await save_nlp_providers(principal_of(request), dependencies, parse_strict(body), response, if_match)
@@ -113,12 +113,12 @@ async def save_nlp_providers(
 
 @router.post("/admin/settings/nlp-providers/test")
 async def test_nlp_provider(body: Trial, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> TrialAnswer:
-    """Ask a provider something harmless, as policies would."""
+    """Tests a model provider with a harmless request, as policies would send it."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = (await provider_settings(connection, principal.org_id)).get(body.provider)
         provider = (await load_providers(connection, principal.org_id, dependencies.vault)).get(body.provider)
     if provider is None or setting is None:
-        raise NotFoundError(f"the provider {body.provider[:64]} is not set: PUT /admin/settings/nlp-providers sets it")
+        raise NotFoundError(f"no provider {body.provider[:64]}: configure it with PUT /admin/settings/nlp-providers")
     model = body.model or next(iter(setting.models), None)
     if model is None:
         raise ValidationError("model: required, because this provider has no default model", details={"field": "model"})

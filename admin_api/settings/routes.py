@@ -25,18 +25,19 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 @router.get("/admin/settings/allowlist", response_class=Response)
 async def get_allowlist(request: Request) -> Response:
-    """The allowlist of now; 404 until it was set."""
+    """Gets the allowlist. 404 if it was never set."""
     dependencies, principal = dependencies_of(request), principal_of(request)
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = await get_setting(connection, principal.org_id, SettingName.ALLOWLIST)
     if setting is None:
-        raise NotFoundError("the allowlist was never set: no private address may be reached")
+        raise NotFoundError("the allowlist is not set: Headgate connects to no private address")
     return _answer(setting)
 
 
 @router.put("/admin/settings/allowlist", response_class=Response)
 async def set_allowlist(request: Request, if_match: IfMatch = None) -> Response:
-    """Replace the allowlist; decisions in flight are made again with it. If-Match: only where it is still that one."""
+    """Replaces the allowlist. Decisions in flight are made again with it. If-Match: only if it is still at that
+    version."""
     body = await request.body()
     return _answer(await save_allowlist(principal_of(request), dependencies_of(request), body, if_match))
 

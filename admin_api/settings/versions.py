@@ -14,7 +14,7 @@ from headgate.organizations.setting_versions import list_versions
 
 
 class SettingVersionAnswer(BaseModel):
-    """A version as it was stored: without secrets, which have none."""
+    """A stored version of the settings, without secrets. Secrets have no versions."""
 
     version: int
     document: Any

@@ -26,11 +26,11 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
 class StreamAnswer(BaseModel):
-    """``behind``: how many events it does not have yet; ``failing_since`` and ``failure`` null: it takes them."""
+    """``behind``: number of events not sent yet. ``failing_since`` and ``failure`` null: it accepts events."""
 
     address: str
     enabled: bool
-    starts_at: str = Field(serialization_alias="from", description="What a new destination got first.")
+    starts_at: str = Field(serialization_alias="from", description="The first events that the destination received.")
     has_authorization: bool
     last_seq: int | None
     behind: int | None
@@ -47,7 +47,7 @@ class StreamsAnswer(BaseModel):
 async def get_destinations(
     response: Response, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> StreamsAnswer:
-    """Never set: no destinations, and no ETag."""
+    """Gets the SIEM destinations. If they were never set: no destinations, and no ETag."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         setting = await get_setting(connection, principal.org_id, SettingName.SIEM)
         if setting is not None:
@@ -60,8 +60,8 @@ async def get_destinations(
 async def set_destinations(
     request: Request, response: Response, dependencies: CurrentDependencies, if_match: IfMatch = None
 ) -> StreamsAnswer:
-    """In place of all that was set; an ``authorization`` that is left out stays, unless the address changes.
-    A new destination gets what is recorded from now on, or everything (``"from": "beginning"``)."""
+    """Replaces the SIEM destinations. An omitted ``authorization`` is kept, unless the address changes. A new
+    destination receives the events from now on, or all events (``"from": "beginning"``)."""
     principal = principal_of(request)
     expected = expected_version(if_match, None)
     document = parse_strict(await request.body())

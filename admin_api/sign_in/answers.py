@@ -13,8 +13,8 @@ def cookies_for(dependencies: Dependencies) -> Cookies:
     """Raises ForbiddenError."""
     if dependencies.cookies is None:
         raise ForbiddenError(
-            "Signing in with a browser needs https here: plain http would show the cookie to the network."
-            " Set HEADGATE_PUBLIC_API_URL to the https address, or use a token."
+            "Browser sign-in requires https: plain http would expose the session cookie to the network."
+            " Set HEADGATE_PUBLIC_API_URL to an https address, or use a token."
         )
     return dependencies.cookies
 

@@ -164,5 +164,5 @@ def one_of_each(request: Request) -> Mapping[str, str]:
     pairs = request.query_params.multi_items()
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise UnauthorizedError("a parameter of this answer is there twice")
+        raise UnauthorizedError("a parameter of this response is repeated")
     return found

@@ -32,6 +32,6 @@ async def organization_of(dependencies: Dependencies, finished: FinishedLogin) -
     if not member_of:
         raise ForbiddenError(
             "Your identity provider names no organization for you, and you have "
-            "no invitation. Ask an administrator for one."
+            "no invitation. Ask an administrator for an invitation."
         )
     return next(iter(member_of)) if len(member_of) == 1 else member_of

@@ -43,13 +43,13 @@ def _form_body(*names: str) -> dict[str, object]:
 
 @router.post("/auth/passkey/options")
 async def sign_in_options(request: Request, dependencies: CurrentDependencies) -> PasskeyOptions:
-    """Begin to sign in with a passkey, at the dashboard's own address."""
+    """Starts a sign-in with a passkey, at the dashboard's own address."""
     return PasskeyOptions(public_key=await passkeys_at(dependencies, request).options_to_sign_in())
 
 
 @router.post("/auth/passkey", response_class=Response, responses=_ANSWERS, openapi_extra=_form_body("return_to"))
 async def sign_in(request: Request) -> Response:
-    """A session for the answer of an authenticator (`response`: `PublicKeyCredential.toJSON()`)."""
+    """Creates a session from the response of an authenticator (`response`: `PublicKeyCredential.toJSON()`)."""
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)
@@ -66,7 +66,7 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/auth/invitation/options")
 async def invitation_options(body: InvitedBody, dependencies: CurrentDependencies) -> PasskeyOptions:
-    """Begin to accept an invitation with a new passkey."""
+    """Starts the acceptance of an invitation with a new passkey."""
     passkeys, secret = passkeys_of(dependencies), Secret(body.invitation)
     invitation = await find_open_invitation(dependencies.database, hash_secret(secret), dependencies.clock())
     return PasskeyOptions(public_key=await passkeys.options_to_register(_about(secret), invitation.email))
@@ -76,7 +76,7 @@ async def invitation_options(body: InvitedBody, dependencies: CurrentDependencie
     "/auth/invitation", response_class=Response, responses=_ANSWERS, openapi_extra=_form_body("invitation", "name")
 )
 async def accept(request: Request) -> Response:
-    """Become a member with a new passkey, once: the invitation's link is the credential."""
+    """Accepts an invitation with a new passkey, once. The invitation link is the credential."""
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)
@@ -103,7 +103,7 @@ def _response(text: str) -> JsonValue:
     """Raises ValidationError."""
     if not text:
         raise ValidationError(
-            "The browser sent no passkey. Allow JavaScript for this page, and try again.",
+            "The browser sent no passkey. Allow JavaScript for this page and try again.",
             details={"field": "response", "reason": "empty"},
         )
     return parse_strict(text.encode())

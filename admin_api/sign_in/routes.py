@@ -45,10 +45,10 @@ _LOGOUT_TOKEN: Final = {
 }
 _PROVIDER_SAYS: Final = [
     in_query("code", "The authorization code (RFC 6749, section 4.1.2)."),
-    in_query("state", "As it was sent to the provider."),
+    in_query("state", "The state sent to the provider."),
     in_query("iss", "The issuer (RFC 9207)."),
-    in_query("error", "Why there is no code (RFC 6749, section 4.1.2.1)."),
-    in_query("error_description", "The same for people."),
+    in_query("error", "The error code, if there is no code (RFC 6749, section 4.1.2.1)."),
+    in_query("error_description", "The error description."),
     FURTHER,
 ]
 _ANSWERS: Final = {
@@ -63,16 +63,17 @@ _ANSWERS: Final = {
     responses=_ANSWERS,
     openapi_extra={
         "parameters": [
-            in_query("return_to", "A path of this address, to which the person comes back."),
-            in_query("issuer", "The provider, where there are several."),
+            in_query("return_to", "The path to return to after sign-in."),
+            in_query("issuer", "The provider, if there are several."),
             in_query("invitation", "The secret of an invitation's link."),
-            in_query("organization", "Which one, for a person of several."),
-            in_query("signed_out", "The page says that the session is over."),
+            in_query("organization", "The organization, for a member of several."),
+            in_query("signed_out", "The page states that the session has ended."),
         ]
     },
 )
 async def login(request: Request) -> Response:
-    """To the provider; where there are several, the choice; where there is none, how to sign in without."""
+    """Redirects to the identity provider. With several providers, shows the choice; without one, shows how
+    to sign in."""
     dependencies = dependencies_of(request)
     return_to = own_path(request.query_params.get("return_to"))
     try:
@@ -98,7 +99,7 @@ async def login(request: Request) -> Response:
 
 @router.get("/auth/callback", response_class=Response, responses=_ANSWERS, openapi_extra={"parameters": _PROVIDER_SAYS})
 async def callback(request: Request) -> Response:
-    """Where the provider sends the browser back to: a session, or a page that says why not."""
+    """Receives the redirect of the identity provider, and creates a session or shows the error."""
     dependencies = dependencies_of(request)
     try:
         cookies = cookies_for(dependencies)
@@ -128,14 +129,14 @@ async def callback(request: Request) -> Response:
     openapi_extra={"parameters": [in_path("provider", maxLength=64), *_PROVIDER_SAYS]},
 )
 async def callback_of(request: Request) -> Response:
-    """The same for a provider that has an address of its own (`login.redirect_name`)."""
+    """Receives the redirect of a provider with its own redirect address (`login.redirect_name`)."""
     return await callback(request)
 
 
 @router.post("/auth/logout", response_class=Response, responses=_ANSWERS)
 async def logout(request: Request) -> Response:
-    """The session of this browser ends. So does the one at its provider, where that offers it (OpenID Connect
-    RP-Initiated Logout 1.0)."""
+    """Ends the session of this browser. Also ends the session at its provider, if the provider supports it (OpenID
+    Connect RP-Initiated Logout 1.0)."""
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)
@@ -148,10 +149,10 @@ async def logout(request: Request) -> Response:
     "/auth/signed-out",
     response_class=Response,
     responses=_ANSWERS,
-    openapi_extra={"parameters": [in_query("state", "As it was sent to the provider."), FURTHER]},
+    openapi_extra={"parameters": [in_query("state", "The state sent to the provider."), FURTHER]},
 )
 async def signed_out(request: Request) -> Response:
-    """Where the provider sends the browser back to after signing out there."""
+    """Receives the redirect after the sign-out at the provider."""
     dependencies = dependencies_of(request)
     try:
         cookies = cookies_for(dependencies)
@@ -169,12 +170,12 @@ async def signed_out(request: Request) -> Response:
 @router.post(
     "/auth/backchannel-logout",
     response_class=Response,
-    responses={200: {"description": "They have ended"}, 404: {"description": "Nobody signs in here with a provider"}},
+    responses={200: {"description": "The sessions have ended"}, 404: {"description": "No identity provider"}},
     openapi_extra={"requestBody": {"required": True, "content": {_FORM: {"schema": _LOGOUT_TOKEN}}}},
 )
 async def backchannel_logout(request: Request) -> Response:
-    """A provider says that a session there is over: those that came out of it end here (OpenID Connect Back-Channel
-    Logout 1.0). Its logout token is the credential."""
+    """Ends the sessions that belong to an ended session at the provider (OpenID Connect Back-Channel Logout 1.0). The
+    logout token is the credential."""
     dependencies = dependencies_of(request)
     # One provider tells it of everybody who signs out there.
     verdict = await dependencies.rate_limiter.check(RateClass.WEBHOOKS, address_subject(request.scope))
@@ -191,7 +192,7 @@ async def backchannel_logout(request: Request) -> Response:
     openapi_extra={"parameters": [in_path("ticket", maxLength=512)]},
 )
 async def show_ticket(request: Request) -> Response:
-    """Whom the link signs in, or that it was used or has expired. GET does not spend it."""
+    """Shows the person whom a link signs in, or that the link was used or has expired. GET does not use the link."""
     dependencies = dependencies_of(request)
     try:
         cookies_for(dependencies)
@@ -207,7 +208,7 @@ async def show_ticket(request: Request) -> Response:
     openapi_extra={"parameters": [in_path("ticket", maxLength=512)]},
 )
 async def use_ticket(request: Request) -> Response:
-    """From that page's button: a session, once."""
+    """Creates a session from a sign-in link, once."""
     dependencies = dependencies_of(request)
     try:
         require_own_form(request)

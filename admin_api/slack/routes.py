@@ -23,7 +23,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["webhooks"])
     openapi_extra={"parameters": [id_in_path("connection_id", IdPrefix.CONNECTION), FURTHER]},
 )
 async def interact(request: Request) -> Response:
-    """Approves, or asks for the reason of a denial and denies, as the user who is behind the Slack account."""
+    """Handles a button of a Slack message. Approves an approval request, or asks for a reason and denies it, as the
+    user who belongs to the Slack account."""
     dependencies, connection_id = dependencies_of(request), str(request.path_params["connection_id"])
     verdict = await dependencies.rate_limiter.check(RateClass.WEBHOOKS, connection_id[:64])
     if verdict is not None:

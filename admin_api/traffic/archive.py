@@ -21,7 +21,7 @@ def archive_of(exchanges: list[dict[str, Any]]) -> dict[str, Any]:
     made["log"]["creator"] = {
         "name": "Headgate",
         "version": version("headgate"),
-        "comment": "masked before it was stored",
+        "comment": "masked before storage",
     }
     for entry, flow, exchange in zip(made["log"]["entries"], flows, exchanges, strict=True):
         entry["comment"] = flow.comment

@@ -32,9 +32,9 @@ class HeaderDifference(BaseModel):
 class MessageDifference(BaseModel):
     """Null, or empty: the same."""
 
-    head: tuple[str | None, str | None] | None = Field(description="Request line or status; null where there was none.")
+    head: tuple[str | None, str | None] | None = Field(description="Request line or status. Null if there was none.")
     headers: list[HeaderDifference]
-    body: str | None = Field(description="A unified diff; JSON line by line, members in order.")
+    body: str | None = Field(description="A unified diff. JSON is compared line by line, with sorted members.")
 
 
 class ExchangeDifferenceAnswer(BaseModel):
@@ -50,12 +50,12 @@ class StepAnswer(BaseModel):
     at: datetime
     exchange: ExchangeAnswer | None
     not_captured: LossAnswer | None
-    pause_seconds: float | None = Field(description="Since the exchange before had ended.")
+    pause_seconds: float | None = Field(description="Time since the previous exchange ended.")
 
 
 class TrafficTimelineAnswer(BaseModel):
     data: list[StepAnswer] = Field(description="Oldest first.")
-    next_cursor: str | None = Field(description="Goes on with what was before.")
+    next_cursor: str | None = Field(description="Continues with earlier exchanges.")
 
 
 @router.get("/admin/traffic/diff")
@@ -65,7 +65,7 @@ async def diff(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ExchangeDifferenceAnswer:
-    """What differs between two exchanges. Both are read by it, and that is recorded."""
+    """Compares two exchanges. The audit log records that both were read."""
     ids = [left, right]
     async with administer(principal, dependencies) as change:
         both = [opened(await get_exchange(change.connection, principal.org_id, one), dependencies) for one in ids]
@@ -86,7 +86,7 @@ async def timeline(
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> TrafficTimelineAnswer:
-    """An agent's exchanges as they followed each other, and where some are missing. Bodies are not read by it."""
+    """Lists an agent's exchanges in order, and marks missing ones. Does not read bodies."""
     start, end = range_of_time(start_date, end_date)
     wanted = TrafficFilter(agent_id=agent_id, start=start, end=end)
     async with dependencies.database.transaction(principal.org_id) as connection:

@@ -38,12 +38,13 @@ async def export(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     as_format: Annotated[Format, Query(alias="format")] = "har",
-    ids: Annotated[str | None, Query(max_length=16_384, description="Exactly these, separated by commas.")] = None,
+    ids: Annotated[str | None, Query(max_length=16_384, description="The exact ids, separated by commas.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = MAX_LIMIT,
 ) -> Response:
-    """HTTP Archive, mitmproxy's flow file (`mitmweb -r`), or curl commands with placeholders for what was masked.
+    """Exports exchanges as HAR, flow file or curl commands. A HAR is an HTTP Archive, a flow file opens with `mitmweb
+    -r`, and curl commands have placeholders for masked values.
 
-    Oldest first. Recorded before it is answered (`traffic.exported`).
+    Oldest first. The audit log records the export first (`traffic.exported`).
     """
     if ids is not None:
         chosen = await _these(principal, dependencies, ids)

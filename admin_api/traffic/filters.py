@@ -11,7 +11,7 @@ from admin_api.instants import InstantText, range_of_time
 from headgate.traffic.annotation import TAG_MAX_CHARACTERS
 from headgate.traffic.store import TrafficFilter
 
-_ISO_8601 = "ISO 8601; a date alone is the whole day (UTC)"
+_ISO_8601 = "ISO 8601. A date means the whole day (UTC)."
 
 type DecisionWord = Literal["allow", "approved", "deny", "approval_pending", "approval_denied"]
 
@@ -38,7 +38,7 @@ def wanted_traffic(
     status: Annotated[int | None, Query(ge=100, le=999)] = None,
     decision: Annotated[DecisionWord | None, Query()] = None,
     tag: Annotated[str | None, Query(max_length=TAG_MAX_CHARACTERS)] = None,
-    note: Annotated[str | None, Query(max_length=200, description="Words of its note.")] = None,
+    note: Annotated[str | None, Query(max_length=200, description="Text in its note.")] = None,
     start_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     end_date: Annotated[InstantText | None, Query(description=_ISO_8601)] = None,
     expression: Annotated[

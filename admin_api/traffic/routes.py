@@ -51,8 +51,8 @@ async def list_all(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> TrafficPageAnswer:
-    """Newest first, by their end. With `filter`, `total` is what was found in the exchanges that were looked at, and
-    only `cursor` goes on behind them."""
+    """Lists exchanges, newest end first. With `filter`, `total` counts the matches among the searched exchanges, and
+    only `cursor` continues after them."""
     if wanted.expression is not None:
         _require_cursor(request)
         searched = await search(principal, dependencies, wanted, limit=request.limit, cursor=request.cursor)
@@ -91,8 +91,8 @@ def _require_cursor(request: ListRequest) -> None:
     given = {"offset": request.offset > 0, "total": request.exact_total}
     if asked := next((name for name, is_given in given.items() if is_given), None):
         raise ValidationError(
-            f"{asked}: a search (filter) goes on by cursor, and counts what it has looked at; leave offset, page and"
-            " total out",
+            f"{asked}: not allowed with filter. A filtered search continues with cursor and counts the exchanges that"
+            " it searched.",
             details={"field": asked, "reason": "not with filter"},
         )
 
@@ -102,9 +102,9 @@ async def get(
     id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
-    view: Annotated[View, Query(description="A content view of mitmproxy; none: only as it was stored.")] = "auto",
+    view: Annotated[View, Query(description="A mitmproxy content view. None: the stored content only.")] = "auto",
 ) -> WholeExchangeAnswer:
-    """Heads and bodies. That somebody has read them is recorded before they are answered (`traffic.read`)."""
+    """Gets the heads and bodies of an exchange. The audit log records the read first (`traffic.read`)."""
     async with administer(principal, dependencies) as change:
         one = opened(await get_exchange(change.connection, principal.org_id, id), dependencies)
         await change.record(EventType.TRAFFIC_READ, {"exchange_id": id, "action_id": one.kept.action_id})
@@ -119,8 +119,8 @@ async def annotate(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ExchangeAnswer:
-    """A note and tags for other reviewers, in clear. They are recorded (`traffic.annotated`), and erased with the
-    exchange."""
+    """Sets the note and the tags of an exchange, for other reviewers, in plain text. The audit log records them
+    (`traffic.annotated`). They are erased with the exchange."""
     note, tags = body.note.strip() or None, sorted(set(body.tags))
     async with administer(principal, dependencies) as change:
         kept = await annotate_exchange(change.connection, principal.org_id, id, note, tags)
@@ -135,7 +135,7 @@ async def erase(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> DeletedAnswer:
-    """Deletes its key, and all text of it; that it was there, and that it was erased, stays."""
+    """Erases the key and the text of an exchange. The audit log still shows that it existed and that it was erased."""
     async with administer(principal, dependencies) as change:
         if await erase_exchange(change.connection, principal.org_id, id, change.at):
             await change.record(EventType.TRAFFIC_ERASED, {"exchange_id": id})

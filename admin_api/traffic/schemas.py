@@ -38,7 +38,7 @@ class ExchangeAnswer(BaseModel):
     duration_ms: float | None
     request_bytes: int
     response_bytes: int
-    masking: dict[str, PlacesAnswer] = Field(description="What was masked before it was stored, and where.")
+    masking: dict[str, PlacesAnswer] = Field(description="What was masked before storage, and where.")
     omitted: dict[str, str] = Field(description="What was not captured, and why.")
     error: str | None
     note: str | None = Field(description="What a reviewer has written about it.")

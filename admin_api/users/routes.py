@@ -24,27 +24,28 @@ router = APIRouter(route_class=GuardedRoute, tags=["users"])
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[UserAnswer]:
-    """In the order of their first sign-in."""
+    """Lists users in the order of their first sign-in."""
     return await members_of(dependencies, principal.org_id, page)
 
 
 @router.post("/admin/users/{id}/deactivate")
 async def deactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
-    """They sign in, vote and stand in no more, through whatever issuer; the keys that they made for programs stop."""
+    """Deactivates a user with every issuer. The user can no longer sign in, vote or act as a delegate. The program keys
+    that the user created stop working."""
     async with administer(principal, dependencies) as change:
         return standing_answer(await deactivate_user(change, id))
 
 
 @router.post("/admin/users/{id}/reactivate")
 async def reactivate(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> StandingAnswer:  # noqa: A002 - as everywhere
-    """Let a deactivated person in again, as this user; another one than oneself."""
+    """Reactivates a user. Nobody can reactivate themselves."""
     async with administer(principal, dependencies) as change:
         return standing_answer(await reactivate_user(change, id))
 
 
 @router.post("/admin/users/{id}/unlock")
 async def unlock(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UnlockedAnswer:  # noqa: A002 - as everywhere
-    """Let a person who was locked out by wrong codes of a second factor try again; another one than oneself."""
+    """Unlocks a user who entered too many wrong codes of a second factor. Nobody can unlock themselves."""
     async with administer(principal, dependencies) as change:
         forgotten = await unlock_codes(change, id)
     return UnlockedAnswer(unlocked=forgotten)

@@ -1,4 +1,4 @@
-"""/account/absences: who decides in a person's place, from when until when. An administrator names it for anybody."""
+"""/account/absences: names delegates who decide for absent people. Administrators name them for any person."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -49,7 +49,7 @@ async def announce(api: CurrentApi) -> Response:
 
 @router.post("/account/absences/{absence_id}", response_class=Response)
 async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
-    """Ends it now, or before it begins."""
+    """Ends an absence now, or cancels it before it begins."""
     await api.call(call_off, absence_id, api.principal, api.dependencies)
     return see_other(_PATH)
 
@@ -61,7 +61,7 @@ def _utc(form: Form, name: str) -> datetime | None:
         return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError as error:
         raise ValidationError(
-            f"{name}: expected a date and a time, such as 2026-12-24T18:00",
+            f"{name}: expected a date and time, for example 2026-12-24T18:00",
             details={"field": name, "reason": "not a time"},
         ) from error
 

@@ -1,4 +1,4 @@
-"""/account: who is signed in, their sessions, and their second factor."""
+"""/account: shows the signed-in person, their sessions and their second factor."""
 
 from collections.abc import Mapping
 
@@ -30,13 +30,13 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/account", response_class=Response)
 async def account(api: CurrentApi) -> Response:
-    """The signed-in person's own page."""
+    """Shows the page of the signed-in person."""
     return await _page(api)
 
 
 @router.post("/account/sessions", response_class=Response)
 async def end_sessions(api: CurrentApi) -> Response:
-    """End one session, or all others."""
+    """Ends one session, or all other sessions."""
     form = await form_of(api.request)
     try:
         session = form.text("session")
@@ -65,7 +65,7 @@ async def second_factor(api: CurrentApi) -> Response:
 
 @router.post("/account/passkeys", response_class=Response)
 async def passkeys(api: CurrentApi) -> Response:
-    """Add a passkey that the browser made, or remove one."""
+    """Adds a passkey that the browser created, or removes one."""
     form = await form_of(api.request)
     try:
         person = await person_of(api.request)
@@ -81,7 +81,7 @@ async def passkeys(api: CurrentApi) -> Response:
 
 
 async def _act(api: Api, person: Person, action: str, form: Form) -> Mapping[str, object] | None:
-    """What this one answer shows besides. Raises HeadgateError."""
+    """Additional content of this response. Raises HeadgateError."""
     match action:
         case "enrol":
             begun = await api.call(totp_routes.enrol, person, api.dependencies)
@@ -132,7 +132,7 @@ async def _page(api: Api, more: Mapping[str, object] | None = None, *, error: He
 
 
 async def _second_factor(api: Api, person: Person) -> dict[str, object]:
-    """``elsewhere``: why it is not kept here."""
+    """``elsewhere``: why the factor is not managed here."""
     factor: TotpStatus | None = None
     left: RecoveryCodeStatus | None = None
     elsewhere = ""

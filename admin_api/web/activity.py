@@ -1,4 +1,4 @@
-"""/activity: the calls as they come, newest first, filtered by a line of words."""
+"""/activity: lists calls as they arrive, newest first, with a filter line."""
 
 import re
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ async def activity(
     cursor: ActionId | None = None,
     call: ActionId | None = None,
 ) -> Response:
-    """An identifier goes to what it names. ``call`` is shown beside the list."""
+    """Lists calls. An identifier redirects to its object. ``call`` is shown beside the list."""
     if (named := _ID.fullmatch(q.strip())) is not None:
         return see_other(_IDS[named[1]] + named[0])
     wanted, found, refused = CallFilter(), None, None
@@ -66,7 +66,7 @@ async def activity(
 
 
 def _known(found: FoundActionsAnswer | None) -> Sequence[str]:
-    """What completes the filter: its names, their values, and what the calls shown have."""
+    """Completions of the filter: its names, their values, and the values of the listed calls."""
     seen = [
         f'{name}:"{value}"' if " " in value else f"{name}:{value}"
         for one in (found.data if found else ())

@@ -1,4 +1,4 @@
-"""/agents: the agents, connecting one in a minute, and one agent with its keys and what it did."""
+"""/agents: lists agents, connects new ones, and shows one agent with its keys and recent activity."""
 
 from typing import Annotated, Final
 
@@ -54,7 +54,7 @@ async def new(api: CurrentApi) -> Response:
 
 @router.post("/agents/new", response_class=Response)
 async def connect(api: CurrentApi) -> Response:
-    """Shows the key, this once: the answer is the page, as a redirect could not carry it."""
+    """Creates an agent and shows its key, once: the response is the page, because a redirect cannot carry the key."""
     form = await form_of(api.request)
     values = {name: form.optional(name) for name in ("name", "description", "owner")}
     try:
@@ -71,7 +71,7 @@ async def one(api: CurrentApi, agent_id: AgentId) -> Response:
 
 @router.post("/agents/{agent_id}", response_class=Response)
 async def change(api: CurrentApi, agent_id: AgentId) -> Response:
-    """What its forms do. A new key is shown by the answer, this once; else the page once more."""
+    """Handles the forms of an agent's page. A response with a new key shows it, once."""
     form = await form_of(api.request)
     try:
         issued = await _act(api, agent_id, form)

@@ -1,4 +1,4 @@
-"""The API as a page calls it: the routes' own functions, in this process, as the person who looks at the page.
+"""Calls the API's route functions in this process, as the person who views the page.
 
 So a page can do what the API can, and nothing else: the scope that ``admin_api.access`` asks for is checked before
 each call. A page counts against its own rate class; the calls behind it do not count again.
@@ -32,14 +32,14 @@ class Api:
     async def call[**Given, Answer](
         self, endpoint: Callable[Given, Awaitable[Answer]], *given: Given.args, **named: Given.kwargs
     ) -> Answer:
-        """The answer of a route's function. Raises ForbiddenError (its scope), and what the route raises."""
+        """Calls a route's function. Raises ForbiddenError (its scope), and the errors of the route."""
         access = access_of_endpoint(endpoint)
         if access.scope is not None:
             require_scope(self.principal.scopes, access.scope)
         return await endpoint(*given, **named)
 
     def sending(self, document: JsonValue) -> Request:
-        """This request with a document as its body, for a route that reads its body itself."""
+        """Returns this request with a document as its body, for a route that reads its body itself."""
         body = canonical_bytes(document)
 
         async def receive() -> Message:
@@ -48,7 +48,7 @@ class Api:
         return Request(self.request.scope, receive)
 
     def may(self, scope: Scope) -> bool:
-        """Whether a call that asks for this scope would be let in."""
+        """Whether the person has this scope."""
         try:
             require_scope(self.principal.scopes, scope)
         except ForbiddenError:
@@ -57,7 +57,7 @@ class Api:
 
 
 def document_in(answer: Response) -> JsonObject:
-    """The object that a route answered as JSON."""
+    """Parses the JSON object of a route's response."""
     document = parse_strict(bytes(answer.body))
     return document if isinstance(document, dict) else {}
 

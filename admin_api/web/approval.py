@@ -1,4 +1,4 @@
-"""One approval request as its page shows it."""
+"""Prepares one approval request for its page."""
 
 import difflib
 import json
@@ -88,7 +88,7 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
 
 
 async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[ActionAnswer]:
-    """What this agent did last before it asked; empty for who may not see calls."""
+    """Earlier calls of this agent. Empty for people who may not see calls."""
     if not api.may(Scope.ACTIONS_READ):
         return []
     wanted = ListRequest(_CALLS_BEFORE, cursor=answer.action_id)
@@ -97,21 +97,21 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:
-    """What the params tell beside the request line and the headers, which are shown by themselves."""
+    """The params without the request line and the headers, which are shown separately."""
     rest = {name: value for name, value in params.items() if not _is_told(value, http.get(name))}
     body = rest.get("body")
     return body if len(rest) == 1 and isinstance(body, dict) else rest
 
 
 def _is_told(value: JsonValue, elsewhere: JsonValue) -> bool:
-    """Whether it stands elsewhere too: as it is, or each member of it."""
+    """Whether the value is shown elsewhere: as a whole, or each of its members."""
     if isinstance(value, dict) and isinstance(elsewhere, dict):
         return value.items() <= elsewhere.items()
     return value == elsewhere
 
 
 def facts_of(params: JsonObject) -> list[tuple[str, str]]:
-    """Name and value of the params that a reviewer looks at first: what is moved, and to whom."""
+    """Names and values of the most important params: amounts and recipients."""
     plain = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in params.items()
@@ -123,6 +123,6 @@ def facts_of(params: JsonObject) -> list[tuple[str, str]]:
 
 
 def diff_of(before: JsonValue, after: JsonValue) -> list[DiffLine]:
-    """Line by line, of both as indented JSON; what is the same stays as context."""
+    """Compares both as indented JSON, line by line. Equal lines are kept as context."""
     old, new = (json.dumps(one, indent=2, ensure_ascii=False, sort_keys=True).split("\n") for one in (before, after))
     return [DiffLine(line[0], line[2:]) for line in difflib.ndiff(old, new) if line[0] != "?"]

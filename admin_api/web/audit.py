@@ -1,4 +1,4 @@
-"""/audit: the events of the log, one event with its proof, and the log held against its checkpoints."""
+"""/audit: lists the events of the log, shows one event with its proof, and verifies the log against its checkpoints."""
 
 from typing import Final
 
@@ -54,7 +54,7 @@ async def signed(api: CurrentApi) -> Response:
 
 @router.post("/audit/checkpoints", response_class=Response)
 async def verify_now(api: CurrentApi) -> Response:
-    """Starts to verify the events of a range; the page shows how far it is, and what came out."""
+    """Starts a verification of the events in a period. The page shows its progress and its result."""
     form = await form_of(api.request)
     kept = form.text("checkpoint")
     try:

@@ -1,4 +1,4 @@
-"""What a browser calls itself, in two words."""
+"""Names a browser in two words."""
 
 import re
 from typing import Final

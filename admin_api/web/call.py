@@ -1,4 +1,4 @@
-"""/calls/{action_id}: one call, from its submission to its outcome, and why it was decided so.
+"""/calls/{action_id}: shows one call, from its submission to its outcome, and the reason of its decision.
 
 The address is what a refusal carries as ``details.help_url``: whoever may read actions finds here what was denied, by
 which policy, and what to do.
@@ -48,7 +48,7 @@ async def call(api: CurrentApi, action_id: ActionId) -> Response:
 
 
 async def call_context(api: Api, action_id: str) -> dict[str, object]:
-    """What call_article.html shows."""
+    """Returns the context of call_article.html."""
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
     params, http = answer.request.params, answer.request.http
     return {
@@ -81,14 +81,14 @@ async def _agent_name(api: Api, agent_id: str) -> str:
 
 
 def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
-    """What happened, in the order of time."""
+    """Returns the events of the call in chronological order."""
     decided = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
     kind, word = decided.get(answer.decision.decision, ("failed", answer.decision.decision))
-    found = [Moment(answer.created_at, f"Submitted, and decided: {word}", kind, answer.decision.reason)]
+    found = [Moment(answer.created_at, f"Submitted. Decision: {word}", kind, answer.decision.reason)]
     approval, execution = answer.approval, answer.execution
     if approval is not None and approval.decided_at is not None:
         was_approved = approval.status == "approved"
-        who = approval.approver or approval.approver_id or "the clock"
+        who = approval.approver or approval.approver_id or "timeout"
         word = f"{'Approved' if was_approved else approval.status.capitalize()} by {who}"
         found.append(Moment(approval.decided_at, word, "allowed" if was_approved else "denied", approval.comment))
     if execution is not None:
@@ -101,22 +101,22 @@ def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
 
 
 def advice_of(answer: ActionDetailAnswer) -> str | None:
-    """What the agent's owner can do about a call that did not go through; None: it did, or it still may."""
+    """Advice for the agent's owner about a call that did not go through. None: it did, or it still can."""
     approval = answer.approval
     if answer.status == "pending_approval":
-        return "A person has to approve it. Ask an approver; the agent sends the same call again after the approval."
+        return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
     if approval is not None and approval.status == "denied":
-        return "A person denied it. Follow the reason, or talk to that person. The same call opens a new request."
+        return "A reviewer denied the call. Read the reason or ask the reviewer. A retry opens a new request."
     if approval is not None and approval.status == "expired":
-        return "Nobody decided in time. The agent can send the same call again, which opens a new request."
+        return "No reviewer decided in time. A retry opens a new request."
     if answer.status == "denied":
         if answer.decision.policy_id is not None:
             name = next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
             rule = f"The policy “{name}”" if name else "A policy"
-            return f"{rule} denies it. Change the call, or ask an administrator to change the policy."
-        return "No policy allows it, or a stop or the list of destinations refuses it. Ask an administrator."
+            return f"{rule} denies the call. Change the call, or ask an administrator to change the policy."
+        return "No policy allows the call, or a stop or the destination list refuses it. Ask an administrator."
     if answer.status == "failed":
-        return "It was allowed, and failed on its way or at its destination. The error names the cause."
+        return "The call was allowed but failed in transit or at its destination. The error names the cause."
     return None
 
 
@@ -130,7 +130,7 @@ def _address_of(http: JsonObject) -> str:
 
 
 def curl_of(http: JsonObject | None) -> str | None:
-    """The request line and the covered headers as a command; secrets are masked, and the body is not in it."""
+    """The request line and the covered headers as a curl command, without the body. Secrets are masked."""
     if http is None:
         return None
     headers = http.get("headers")

@@ -81,7 +81,7 @@ def parse_call_filter(query: str) -> CallFilter:
 
 
 def moment_of(text: str | None, now: datetime) -> str | None:
-    """As the API takes it: how long ago becomes the time that it was."""
+    """Converts a time or an age to the API's form."""
     ago = None if text is None else _AGO.fullmatch(text)
     return text if ago is None else (now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
 
@@ -89,17 +89,17 @@ def moment_of(text: str | None, now: datetime) -> str | None:
 def _require_known(name: str, sign: str, value: str, found: dict[str, str]) -> None:
     word = f"{name}{sign}{value}"[:64]
     if name not in NAMES:
-        raise _unknown(f"{word}: there is no filter {name[:32]!r}. Filters: {', '.join(NAMES)}.")
+        raise _unknown(f"{word}: unknown filter {name[:32]!r}. Filters: {', '.join(NAMES)}.")
     if name in found:
-        raise _unknown(f"{word}: {name} is there twice.")
+        raise _unknown(f"{word}: {name} is given twice.")
     if (name == "path") != (sign == "~"):
         raise _unknown(f"{word}: write {'path~part' if name == 'path' else f'{name}:value'}.")
     if name == "decision" and value not in _DECISIONS:
-        raise _unknown(f"{word}: a decision is allow, deny or hold.")
+        raise _unknown(f"{word}: decision must be allow, deny or hold.")
     if name in ("since", "until") and not (_AGO.fullmatch(value) or _TIME.fullmatch(value)):
-        raise _unknown(f"{word}: a time is 2026-11-24, 2026-11-24T09:30 (UTC), or how long ago: 15m, 2h, 7d.")
+        raise _unknown(f"{word}: expected a date (2026-11-24), a UTC time (2026-11-24T09:30) or an age (15m, 2h, 7d).")
     if name == "status" and value not in _STATUSES:
-        raise _unknown(f"{word}: a status is {', '.join(_STATUSES)}.")
+        raise _unknown(f"{word}: status must be one of {', '.join(_STATUSES)}.")
 
 
 def _unknown(message: str) -> ValidationError:

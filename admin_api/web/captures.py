@@ -1,4 +1,4 @@
-"""/settings/captures: whose calls are kept for review. The first rule that fits a call decides."""
+"""/settings/captures: sets which calls are captured. The first rule that matches a call applies."""
 
 from typing import Final
 
@@ -25,9 +25,9 @@ _RULE: Final[JsonObject] = {
     "properties": {
         "capture": {
             "enum": [level.value for level in reversed(CaptureLevel)],
-            "description": "bodies: requests and answers in full; heads: without bodies; off: nothing.",
+            "description": "bodies: complete requests and responses. heads: without bodies. off: nothing.",
         },
-        "hosts": {"type": "array", "items": _TEXTS, "description": "A name, or *.name. Empty: all."},
+        "hosts": {"type": "array", "items": _TEXTS, "description": "Host names, or *.name. Empty: all."},
         "tools": {"type": "array", "items": _TEXTS, "description": "Empty: all."},
         "operations": {"type": "array", "items": _TEXTS, "description": "Empty: all."},
         "agents": {"type": "array", "items": _TEXTS, "description": "IDs (agt_…). Empty: all."},
@@ -39,7 +39,7 @@ _LIMIT: Final[JsonObject] = {
             "type": "integer",
             "minimum": 1,
             "maximum": BODY_LIMIT_MOST_BYTES,
-            "description": "How much of each body is kept.",
+            "description": "Maximum number of bytes that Headgate keeps of each body.",
         }
     }
 }
@@ -52,7 +52,7 @@ async def captures(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Add a rule, move one up, remove one, or set how much of a body is kept."""
+    """Adds a rule, moves one up, removes one, or sets the size limit of bodies."""
     form = await form_of(api.request)
     try:
         document, _ = await _load(api)
@@ -76,7 +76,7 @@ async def change(api: CurrentApi) -> Response:
 
 
 async def _load(api: Api) -> tuple[JsonObject, str]:
-    """The document of now, and its version; empty: never set."""
+    """The current document and its version. Empty: never set."""
     answer = await api.call(get_captures, api.request)
     return document_in(answer), answer.headers.get("etag", "")
 
@@ -89,7 +89,7 @@ def _rules(document: JsonObject) -> list[JsonValue]:
 def _place(rules: list[JsonValue], form: Form) -> int:
     number = form.text("number")
     if (place := place_of(number, len(rules))) is None:
-        raise ValidationError(f"There is no rule {number[:16]!r}.", details={"field": "number"})
+        raise ValidationError(f"No rule {number[:16]!r}.", details={"field": "number"})
     return place
 
 

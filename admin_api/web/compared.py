@@ -1,4 +1,4 @@
-"""Two texts side by side, from the unified diff of them that the API answers."""
+"""Shows two texts side by side, from the API's unified diff."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

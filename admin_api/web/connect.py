@@ -1,4 +1,4 @@
-"""How an agent's program is sent through the gate: texts to copy, with its key where that is known.
+"""Snippets that route an agent's program through Headgate, with its key if it is known.
 
 docs/guides/clients.md says which client reads what, and how it was tried.
 """
@@ -38,7 +38,7 @@ def snippets(*, proxy_url: str, api_url: str, key: str | None) -> Sequence[Snipp
         Snippet("Shell", "In the shell of the agent", certificate + variables + "curl https://api.github.com/zen"),
         Snippet(
             "Docker",
-            "Start the agent's container so",
+            "Start the agent's container with these options",
             certificate
             + "docker run --rm \\\n"
             + f"  -e HTTPS_PROXY='{proxy}' -e HTTP_PROXY='{proxy}' -e NO_PROXY='{own}' \\\n"
@@ -49,7 +49,7 @@ def snippets(*, proxy_url: str, api_url: str, key: str | None) -> Sequence[Snipp
         ),
         Snippet(
             "Python",
-            "requests and httpx read the variables of the shell; in code",
+            "requests and httpx read the shell variables. To set the proxy in code:",
             f'import httpx, ssl\n\nclient = httpx.Client(\n    proxy="{proxy}",\n'
             f'    verify=ssl.create_default_context(cafile="{_BUNDLE}"),\n)\nprint(client.get("https://api.github.com/zen").text)',
         ),
@@ -70,7 +70,7 @@ def snippets(*, proxy_url: str, api_url: str, key: str | None) -> Sequence[Snipp
         Snippet("Codex", "Start Codex from a shell with the variables", certificate + variables + "codex"),
         Snippet(
             "Cursor",
-            "Settings (JSON); add headgate-ca.pem to the certificates that the system trusts",
+            "Settings (JSON). Add headgate-ca.pem to the trusted certificates of the system.",
             f'{{\n  "http.proxy": "{proxy}",\n  "http.proxyStrictSSL": true\n}}',
         ),
     )

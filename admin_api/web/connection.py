@@ -1,4 +1,4 @@
-"""/connections/{id}: one connection: its health, test, use by day and agent, whose calls it serves, and its removal."""
+"""/connections/{id}: shows the health, test, use, agents and tools of one connection, and deletes it."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ async def one(api: CurrentApi, connection_id: ConnectionId) -> Response:
 
 @router.post("/connections/{connection_id}", response_class=Response)
 async def change(api: CurrentApi, connection_id: ConnectionId) -> Response:
-    """Test, refresh, consent again, bind, give it another credential, or remove it."""
+    """Tests, refreshes, reconsents, bind, give it another credential, or deletes a connection."""
     form, principal, dependencies = await form_of(api.request), api.principal, api.dependencies
     try:
         match form.text("act"):

@@ -1,4 +1,4 @@
-"""/connections/callback: where a platform sends the browser back to after a consent.
+"""/connections/callback: receives the browser after a consent at a platform.
 
 The state is checked by the API: it is known, unused, less than ten minutes old, and this very person's.
 """
@@ -27,7 +27,7 @@ _PLATFORM_SAYS: Final[dict[str, Any]] = {
 
 @router.get("/connections/callback", response_class=Response, openapi_extra=_PLATFORM_SAYS)
 async def come_back(api: CurrentApi) -> Response:
-    """Parameters that are not known are ignored; one that is there twice is refused (RFC 6749, section 3.1)."""
+    """Completes a consent. Ignores unknown parameters and refuses repeated ones (RFC 6749, section 3.1)."""
     try:
         values = {name: _once(api.request.query_params.getlist(name), name) for name in _MEMBERS}
         made = await api.call(callback, checked(OAuthReturn, values), api.principal, api.dependencies)

@@ -1,4 +1,4 @@
-"""/connections/new: a connection to a platform: by its owner's consent (OAuth), or with a credential.
+"""/connections/new: connects a platform by OAuth consent, or with a credential.
 
 The consent begins with a page that shows the scopes and leads to the platform: a form here is sent nowhere else
 (``form-action 'self'``), and the person sees what will be asked for.
@@ -42,7 +42,7 @@ async def new(
     platform: str | None = Query(default=None, max_length=64),
     way: str = Query(default="", max_length=32),
 ) -> Response:
-    """Which platforms there are; or the form of one way to connect one."""
+    """Lists the platforms, or shows the form of one way to connect one."""
     if platform is None:
         context = {"platforms": (await api.call(list_platforms)).data}
         return await shell_page(api, "connection_platforms.html", _PATH, context)
@@ -56,7 +56,7 @@ async def connect(api: CurrentApi) -> Response:
     platform = await _platform(api, form.text("platform"))
     way = form.text("way")
     if way not in ways_of(platform):
-        raise ValidationError(f"{platform.title} is not connected by {way[:32]!r}.")
+        raise ValidationError(f"{platform.title} does not support the method {way[:32]!r}.")
     try:
         made = await _make(api, platform, way, form)
     except HeadgateError as error:
@@ -67,7 +67,7 @@ async def connect(api: CurrentApi) -> Response:
 
 
 async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Form) -> OAuthStartAnswer | str:
-    """The consent that has begun, or the identifier of a connection that works. Raises what the routes raise."""
+    """Starts a consent, or creates a connection and returns its id. Raises the errors of the routes."""
     principal, dependencies = api.principal, api.dependencies
     chosen = ways_of(platform)[way]
     values = binding_of(form) | document_of(chosen.schema, form) | {"name": form.text("name")}
@@ -96,7 +96,7 @@ async def _make(api: Api, platform: ConnectionPlatformAnswer, way: str, form: Fo
 async def _platform(api: Api, name: str) -> ConnectionPlatformAnswer:
     found = next((one for one in (await api.call(list_platforms)).data if one.name == name), None)
     if found is None:
-        raise NotFoundError(f"There is no platform {name[:64]!r}. Open /connections/new for the list.")
+        raise NotFoundError(f"Unknown platform {name[:64]!r}. /connections/new lists the platforms.")
     return found
 
 

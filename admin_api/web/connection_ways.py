@@ -40,29 +40,29 @@ def _lines(description: str) -> JsonObject:
     return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
-_HOSTS: Final = _lines("Exact hosts, such as api.example.com. The credential goes nowhere else.")
+_HOSTS: Final = _lines("Exact host names, such as api.example.com. Headgate sends the credential only to these hosts.")
 _HOST: Final[JsonObject] = {"hosts": _HOSTS}
 _OAUTH: Final[JsonObject] = {
-    "client_id": _text("Of the application that you registered at the platform."),
-    "client_secret": _secret("Of the same application. Empty for a public client."),
-    "scopes": _lines("What the application may do."),
+    "client_id": _text("The client ID of the application that you registered on the platform."),
+    "client_secret": _secret("The client secret of the application. Empty for a public client."),
+    "scopes": _lines("The scopes that the application requests."),
     "hosts": _HOSTS,
 }
 _OWN_OAUTH: Final[JsonObject] = {
     **_OAUTH,
-    "authorization_url": _text("Of the authorization server.", "https://login.example.com/authorize"),
-    "token_url": _text("Of the authorization server.", "https://login.example.com/token"),
+    "authorization_url": _text("The authorization endpoint.", "https://login.example.com/authorize"),
+    "token_url": _text("The token endpoint.", "https://login.example.com/token"),
 }
 _BLUESKY: Final[JsonObject] = {
     "identifier": _text("", "robot.bsky.social"),
-    "app_password": _secret("Made in the account's settings. Never the account's own password."),
+    "app_password": _secret("Create it in the account settings. Do not use the account password."),
     "service": _text("Empty: https://bsky.social", "https://bsky.social"),
 }
 _INSTANCE: Final[JsonObject] = {"instance": _text("", "mastodon.social")}
-_ONE_SECRET: Final[JsonObject] = {"secret": _secret("At least eight characters.")}
+_ONE_SECRET: Final[JsonObject] = {"secret": _secret("At least 8 characters.")}
 _KEY: Final[JsonObject] = {
-    "kind": {"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …; api_key: a header."},
-    "header": _text("For api_key. Empty: X-API-Key.", "X-API-Key"),
+    "kind": {"enum": ["bearer", "api_key"], "description": "bearer: Authorization: Bearer …. api_key: a header."},
+    "header": _text("The header name for api_key. Empty: X-API-Key.", "X-API-Key"),
     "hosts": _HOSTS,
 }
 
@@ -86,7 +86,7 @@ SECRETS: Final[Mapping[ConnectionKind, JsonObject]] = MappingProxyType(
 )
 _CLIENT: Final[JsonObject] = {
     "client_id": _text(),
-    "token_url": _text("Of the authorization server.", "https://login.example.com/token"),
+    "token_url": _text("The token endpoint.", "https://login.example.com/token"),
     "client_authentication": {
         "enum": ["header", "body"],
         "description": "How the client authenticates at the token endpoint (RFC 6749, section 2.3.1).",
@@ -110,7 +110,7 @@ def ways_of(platform: ConnectionPlatformAnswer) -> dict[str, Way]:
     if platform.name == "bluesky":
         return {"app-password": Way("App password", "Connect", _BLUESKY)}
     if platform.name == "mastodon":
-        token: JsonObject = {**_INSTANCE, "access_token": _secret("Of an application.")}
+        token: JsonObject = {**_INSTANCE, "access_token": _secret("An application's access token.")}
         return {
             "register": Way("Consent", "Start consent", _INSTANCE, by_consent=True),
             "token": Way("Token", "Connect", token),

@@ -1,4 +1,4 @@
-"""/connections: the credentials that calls carry and agents never see."""
+"""/connections: lists the credentials that calls carry and agents never see."""
 
 from typing import Final
 

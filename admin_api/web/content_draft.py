@@ -1,4 +1,4 @@
-"""A content policy as its form holds it: to and from what the API takes."""
+"""Converts a content policy between its form and the API."""
 
 from dataclasses import dataclass, fields
 
@@ -84,11 +84,11 @@ def content_draft_of_template(template: TemplateAnswer) -> ContentDraft:
 
 
 def body_of_draft(draft: ContentDraft) -> dict[str, object]:
-    """What POST takes; a PATCH takes the same, and the version. Raises ValidationError."""
+    """The body for POST. PATCH also takes the version. Raises ValidationError."""
     try:
         threshold = float(draft.threshold)
     except ValueError as error:
-        raise ValidationError("threshold: a number from 0 to 1 is required", details={"field": "threshold"}) from error
+        raise ValidationError("threshold: enter a number from 0 to 1", details={"field": "threshold"}) from error
     return {
         "name": draft.name,
         "type": draft.type,

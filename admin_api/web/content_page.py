@@ -1,4 +1,4 @@
-"""The page of one content policy, saved or not."""
+"""Renders the page of one content policy, saved or not."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError
 from headgate.nlp_policies.model import EMBEDDED, ONNX
 
-_LOCAL: Final = ((EMBEDDED, "Detectors of Headgate"), (ONNX, "Local classifier (ONNX)"))
+_LOCAL: Final = ((EMBEDDED, "Headgate's detectors"), (ONNX, "Local classifier (ONNX)"))
 
 
 async def content_page(
@@ -41,7 +41,7 @@ async def content_page(
 
 
 async def _providers(api: Api, chosen: str) -> Sequence[tuple[str, str]]:
-    """Those that are set, for who may see them; and the one that the policy names."""
+    """The configured providers, if the person may see them, and the provider of the policy."""
     names = []
     if api.may(Scope.ADMIN):
         names = list(await api.call(get_nlp_providers, Response(), api.principal, api.dependencies))

@@ -1,5 +1,4 @@
-"""/policies/content: the content policies, which detectors and language models evaluate after the rules; and a new
-one."""
+"""/policies/content: lists the content policies, which detectors and language models evaluate after the rules."""
 
 from typing import Final
 

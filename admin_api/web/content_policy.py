@@ -1,4 +1,4 @@
-"""/policies/content/{id}: one content policy: its settings, and a box to try it."""
+"""/policies/content/{id}: shows one content policy with its settings and a test box."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ async def one(api: CurrentApi, policy_id: NlpPolicyId) -> Response:
 
 @router.post("/policies/content/{policy_id}", response_class=Response)
 async def act(api: CurrentApi, policy_id: NlpPolicyId) -> Response:
-    """Save, try or delete. A form of an old version changes nothing."""
+    """Saves, tests or deletes a content policy. A form of an old version changes nothing."""
     form = await form_of(api.request)
     policy = await _policy(api, policy_id)
     if form.text("act") == "try":

@@ -1,4 +1,4 @@
-"""/settings/credentials: the values that catalogues name, which calls carry and nobody sees."""
+"""/settings/credentials: sets the values that catalogues name and calls carry. They are never shown."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ async def credentials(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Set one, or forget one."""
+    """Sets or removes a credential."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

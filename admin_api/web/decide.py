@@ -1,4 +1,4 @@
-"""The forms of the inbox: one request decided, or several at once."""
+"""Handles the forms of the inbox: decides one request, or several at once."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ _TYPED: Final = ("reason", "params", "assignees", "max_uses", "sum_at_most")
 
 @router.post("/inbox", response_class=Response)
 async def decide_several(api: CurrentApi) -> Response:
-    """The same decision on each marked request; what could not be decided is said."""
+    """Applies one decision to all selected requests, and names those that could not be decided."""
     form = await form_of(api.request)
     try:
         body = checked(
@@ -44,13 +44,13 @@ async def decide_several(api: CurrentApi) -> Response:
     if not failed:
         return see_other("/inbox")
     said = "; ".join(f"{one.id}: {one.error.message}" for one in failed if one.error is not None)
-    partly = ConflictError(f"{answer.voted} decided, {answer.failed} not. {said}")
+    partly = ConflictError(f"{answer.voted} requests decided, {answer.failed} failed. {said}")
     return await inbox_page(api, InboxFilter(), error=partly)
 
 
 @router.post("/inbox/{approval_id}", response_class=Response)
 async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
-    """Vote, edit, grant, escalate or reassign; then the page once more."""
+    """Votes, edits, grants, escalates or reassigns, then shows the page again."""
     form = await form_of(api.request)
     try:
         await _act(api, approval_id, form)
@@ -91,7 +91,7 @@ def _params(form: Form) -> JsonValue:
         return parse_strict(form.text("params").encode())
     except ValidationError as error:
         raise ValidationError(
-            f"The edited params are not JSON: {error.message}", details={"field": "params"}
+            f"The edited params are not valid JSON: {error.message}", details={"field": "params"}
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The rules behind what policies said of a call, with their lines, for whoever may read policies."""
+"""Finds the rules behind the results of policies, with their lines, for people who may read policies."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _DECISIONS: Final = frozenset(one.value for one in Verdict)
 
 
 class Said(Protocol):
-    """What one policy said, as calls and approvals show it."""
+    """The result of one policy, as calls and approvals show it."""
 
     @property
     def policy_id(self) -> str: ...
@@ -37,7 +37,7 @@ class ShownRule:
 
 
 async def rules_of(api: Api, said: Iterable[tuple[Said, int | None]]) -> Mapping[str, ShownRule]:
-    """By the policy's id. Each with the version that was asked; a policy about content has no rules."""
+    """Returns the rules by policy id, each with the evaluated version. Content policies have no rules."""
     if not api.may(Scope.POLICIES_READ):
         return {}
     asked = [

@@ -1,4 +1,4 @@
-"""/settings/destinations: the allowlist, as the document that policies see as ``data.allowlist``."""
+"""/settings/destinations: edits the allowlist, the document that policies read as ``data.allowlist``."""
 
 import json
 from typing import Final
@@ -27,7 +27,7 @@ async def destinations(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def save(api: CurrentApi) -> Response:
-    """Replaces the document, where it still is the one that was shown."""
+    """Replaces the document, if it is still the shown version."""
     form = await form_of(api.request)
     document = form.text("document")
     try:

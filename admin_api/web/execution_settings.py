@@ -1,4 +1,4 @@
-"""/settings/executions: how often and how fast calls are carried out."""
+"""/settings/executions: sets attempts, rates and timeouts of executions."""
 
 from typing import Final
 
@@ -20,16 +20,16 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/settings/executions"
 _HINTS: Final = {
-    "most_attempts": "Of one execution.",
-    "first_retry_seconds": "The pause before the second attempt. It doubles with each further attempt.",
-    "last_retry_seconds": "The longest pause.",
-    "timeout_seconds": "Of one attempt, with connecting and the whole answer.",
-    "agent_concurrency": "Calls of one agent at the same time.",
-    "destination_concurrency": "Calls to one destination at the same time.",
-    "destination_per_second": "Calls to one destination in a second.",
-    "breaker_failures": "After so many failures in a row, nothing is sent to a destination for a while.",
-    "breaker_seconds": "For so long, and twice as long each time it fails again.",
-    "result_max_bytes": "Of an answer's body that is kept.",
+    "most_attempts": "Maximum number of attempts of one execution.",
+    "first_retry_seconds": "Pause before the second attempt. It doubles with each further attempt.",
+    "last_retry_seconds": "Longest pause between two attempts.",
+    "timeout_seconds": "Time limit of one attempt, from connecting to the end of the response.",
+    "agent_concurrency": "Concurrent calls of one agent.",
+    "destination_concurrency": "Concurrent calls to one destination.",
+    "destination_per_second": "Calls per second to one destination.",
+    "breaker_failures": "Consecutive failures after which Headgate pauses a destination.",
+    "breaker_seconds": "First pause of a failing destination. It doubles each time the destination fails again.",
+    "result_max_bytes": "Maximum size of the stored response body.",
 }
 _SCHEMA: Final[JsonObject] = {
     "properties": {
@@ -46,7 +46,7 @@ async def limits(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def save(api: CurrentApi) -> Response:
-    """What is empty is the default."""
+    """Saves the limits. Empty fields get their defaults."""
     form = await form_of(api.request)
     try:
         version = form.optional("version")

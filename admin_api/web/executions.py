@@ -1,4 +1,4 @@
-"""/executions: what waits to be carried out, runs, has ended, and failed so that it can be tried again."""
+"""/executions: lists queued, running and completed executions, and retries failed ones."""
 
 from typing import Annotated, Final
 
@@ -46,13 +46,13 @@ async def executions(
     cursor: ExecutionId | None = None,
 ) -> Response:
     if view not in _VIEWS:
-        raise NotFoundError(f"There is no view {view!r}. There are {', '.join(_VIEWS)}.")
+        raise NotFoundError(f"Unknown view {view!r}. Views: {', '.join(_VIEWS)}.")
     return await _list_page(api, view, tool=tool, action_id=action_id, cursor=cursor)
 
 
 @router.post(_PATH, response_class=Response)
 async def run_all(api: CurrentApi) -> Response:
-    """Everything that waits for its next attempt is due now."""
+    """Makes all queued executions due now."""
     form = await form_of(api.request)
     if form.text("act") != "process-all":
         raise no_such_button(form.text("act"))
@@ -67,7 +67,7 @@ async def one(api: CurrentApi, execution_id: ExecutionId) -> Response:
 
 @router.post("/executions/{execution_id}", response_class=Response)
 async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
-    """Try a failed one again, or run a queued one now."""
+    """Retries a failed execution, or runs a queued one now."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -113,7 +113,7 @@ async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | 
 
 
 async def _broken(api: Api) -> list[DestinationItem]:
-    """Destinations to which nothing is sent now, or one call on trial."""
+    """Destinations with an open or half-open circuit breaker."""
     if not api.may(Scope.ADMIN):
         return []
     found = await api.call(destinations, api.principal, api.dependencies)

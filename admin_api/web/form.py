@@ -1,4 +1,4 @@
-"""What a form sends: names and texts, each name once unless it is asked for as a list."""
+"""Reads the fields of a form. Each name may occur once, unless it is read as a list."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ class Form:
     fields: Mapping[str, Sequence[str]]
 
     def text(self, name: str) -> str:
-        """Empty where it is not there. Raises ValidationError where it is there twice."""
+        """Returns a field, empty if missing. Raises ValidationError if it is repeated."""
         given = self.fields.get(name, [])
         if len(given) > 1:
             raise ValidationError(f"{name}: given {len(given)} times", details={"field": name, "reason": "repeated"})
         return given[0].strip() if given else ""
 
     def optional(self, name: str) -> str | None:
-        """None where it is empty or not there."""
+        """Returns a field. None if it is empty or missing."""
         return self.text(name) or None
 
     def several(self, name: str) -> Sequence[str]:
@@ -63,8 +63,8 @@ def place_of(number: str, count: int) -> int | None:
 
 
 def no_such_button(act: str) -> ValidationError:
-    """``act``: what the form asks for, which none of the page's forms does."""
-    return ValidationError(f"The form asks for {act[:32]!r}, which is none of its buttons.")
+    """``act``: the action that the form sent."""
+    return ValidationError(f"Unknown action {act[:32]!r}. Use a form button.")
 
 
 async def form_of(request: Request) -> Form:
@@ -72,9 +72,9 @@ async def form_of(request: Request) -> Form:
     try:
         found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise ValidationError("The form cannot be read: send UTF-8 text.", details={"field": "body"}) from error
+        raise ValidationError("The form cannot be read. Send UTF-8 text.", details={"field": "body"}) from error
     if any("\0" in value for values in found.values() for value in values):
-        raise ValidationError("The form holds a NUL character, which cannot be stored.", details={"field": "body"})
+        raise ValidationError("The form contains a NUL character. Remove it.", details={"field": "body"})
     return Form({name: [one.replace("\r\n", "\n") for one in values] for name, values in found.items()})
 
 

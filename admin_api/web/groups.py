@@ -1,4 +1,4 @@
-"""/settings/groups: the groups of approvers that policies name as ``group:NAME``, and their members."""
+"""/settings/groups: manages the approver groups that policies name as ``group:NAME``."""
 
 from typing import Final
 
@@ -46,7 +46,7 @@ async def one(api: CurrentApi, name: GroupName) -> Response:
 
 @router.post("/settings/groups/{name}", response_class=Response)
 async def change(api: CurrentApi, name: GroupName) -> Response:
-    """Save it, where it still is the version that was shown; or remove it."""
+    """Saves a group, if it is still at the shown version, or deletes it."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -66,7 +66,7 @@ async def change(api: CurrentApi, name: GroupName) -> Response:
 
 
 def _values(form: Form) -> dict[str, object]:
-    """Members are those that are marked, and those that are written, one a line."""
+    """Members are the selected people and the entered addresses, one per line."""
     return {"description": form.optional("description"), "members": [*form.several("members"), *form.lines("others")]}
 
 
@@ -84,7 +84,7 @@ async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | 
 
 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
-    """After a refused form: as it was typed, with the version that it was about."""
+    """Shows a group. After a refused form: as typed, with its version."""
     group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await active_people(api)
     marked = {one.id for one in people if {one.id, (one.email or "").casefold()} & set(group.members)}
     known = {text for one in people for text in (one.id, (one.email or "").casefold())}
@@ -108,7 +108,7 @@ async def _one_page(api: Api, name: str, form: Form | None = None, error: Headga
 
 
 def _names(people: list[UserAnswer]) -> dict[str, str]:
-    """What a member is called, by what a group may call them."""
+    """Names of members, by the ids and addresses that a group may use."""
     return {
         key: one.name or one.email or one.subject
         for one in people

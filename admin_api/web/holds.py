@@ -1,4 +1,4 @@
-"""/audit/holds: legal holds, placed and lifted."""
+"""/audit/holds: places and lifts legal holds."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ async def holds(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def place(api: CurrentApi) -> Response:
-    """In force from the answer on."""
+    """Places a hold. It is in force when the response is sent."""
     form = await form_of(api.request)
     given = {"scope": form.text("scope"), "target": form.optional("target"), "reason": form.text("reason")}
     try:
@@ -39,7 +39,7 @@ async def place(api: CurrentApi) -> Response:
 
 @router.post("/audit/holds/{hold_id}", response_class=Response)
 async def end(api: CurrentApi, hold_id: LegalHoldId) -> Response:
-    """Lifts it. It stays in the list, with both reasons."""
+    """Lifts a hold. It stays in the list, with both reasons."""
     form = await form_of(api.request)
     try:
         body = checked(LiftRequest, {"reason": form.text("reason")})

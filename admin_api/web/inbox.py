@@ -1,4 +1,4 @@
-"""/inbox: the approval requests that wait, and one of them beside the list. /inbox/{id}: that one."""
+"""/inbox: lists open approval requests with one of them beside the list. /inbox/{id}: shows one request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,13 +73,13 @@ type CurrentFilter = Annotated[InboxFilter, Depends(_filter)]
 
 @router.get("/inbox", response_class=Response)
 async def inbox(api: CurrentApi, wanted: CurrentFilter) -> Response:
-    """The list; beside it, where the window is wide, the first of it."""
+    """Shows the list and, in a wide window, its first request beside it."""
     return await inbox_page(api, wanted)
 
 
 @router.get("/inbox/{approval_id}", response_class=Response)
 async def one(api: CurrentApi, approval_id: ApprovalId, wanted: CurrentFilter) -> Response:
-    """One request, with the list beside where the window is wide."""
+    """Shows one request and, in a wide window, the list beside it."""
     return await inbox_page(api, wanted, approval_id=approval_id)
 
 
@@ -125,7 +125,7 @@ def _assignee(wanted: InboxFilter) -> str | None:
 
 
 async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprovalAnswer], str | None]:
-    """One page, newest first, and where the next begins: lists of one status each, as the API has them."""
+    """Returns one page, newest first, and the next cursor. The API lists one status at a time."""
     found = [
         await api.call(
             list_all,
@@ -154,7 +154,7 @@ async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprova
 def _by_waiting(
     listed: Sequence[ListedApprovalAnswer],
 ) -> tuple[list[ListedApprovalAnswer], list[ListedApprovalAnswer]]:
-    """Those for which an agent waits now, the one with the least time first; the others, newest first."""
+    """Requests with a waiting agent, least time left first; then the others, newest first."""
     waits = sorted((one for one in listed if one.held_until is not None), key=lambda one: str(one.held_until))
     return waits, [one for one in listed if one.held_until is None]
 
@@ -162,5 +162,5 @@ def _by_waiting(
 def _groups(
     view: View, waits: Sequence[ListedApprovalAnswer], others: Sequence[ListedApprovalAnswer]
 ) -> list[tuple[str, Sequence[ListedApprovalAnswer]]]:
-    rest = "Decided" if view == "decided" else "Open, the agent retries later"
-    return [(title, items) for title, items in (("Agent waits", waits), (rest, others)) if items]
+    rest = "Decided" if view == "decided" else "Open: the agent retries later"
+    return [(title, items) for title, items in (("Agent is waiting", waits), (rest, others)) if items]

@@ -1,4 +1,4 @@
-"""/settings/integrations/{name}: one platform's settings, its test, what was sent there and what came in."""
+"""/settings/integrations/{name}: shows the settings, test, outgoing and incoming messages of one platform."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ async def one(api: CurrentApi, name: str) -> Response:
 
 @router.post("/settings/integrations/{name}", response_class=Response)
 async def change(api: CurrentApi, name: str) -> Response:
-    """Save the settings, ask the platform who we are, or send something once more."""
+    """Saves the settings, tests the connection, or sends a message again."""
     form, integration = await form_of(api.request), _named(name)
     settings, history = ROUTES[integration]
     try:
@@ -56,7 +56,7 @@ async def change(api: CurrentApi, name: str) -> Response:
 
 def _named(name: str) -> Integration:
     if name not in tuple(Integration):
-        raise NotFoundError(f"There is no integration {name[:64]!r}. There are {', '.join(Integration)}.")
+        raise NotFoundError(f"Unknown integration {name[:64]!r}. Integrations: {', '.join(Integration)}.")
     return Integration(name)
 
 

@@ -1,4 +1,4 @@
-"""/settings/integrations: the platforms on which people see requests and decide, and which of them are set up."""
+"""/settings/integrations: lists the platforms on which reviewers decide, and which of them are set up."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -27,14 +27,14 @@ class Platform:
 
 
 PLATFORMS: Final = {
-    Integration.SLACK: Platform("Slack", "Posts requests to a channel. People decide with its buttons."),
-    Integration.TEAMS: Platform("Microsoft Teams", "Posts requests as cards. Their link leads to the decision."),
-    Integration.DISCORD: Platform("Discord", "Posts requests to a channel. People decide with its buttons."),
-    Integration.JIRA: Platform("Jira", "Opens a ticket for each request. Moving it decides."),
-    Integration.LINEAR: Platform("Linear", "Opens an issue for each request. Moving it decides."),
-    Integration.SERVICENOW: Platform("ServiceNow", "Opens a record for each request. Its approval field decides."),
-    Integration.GITHUB: Platform("GitHub", "Deployments and pull requests wait for an approval."),
-    Integration.GITHUB_ACTIONS: Platform("GitHub Actions", "Workflows get short-lived keys for their agent."),
+    Integration.SLACK: Platform("Slack", "Posts requests to a channel. Reviewers decide with buttons."),
+    Integration.TEAMS: Platform("Microsoft Teams", "Posts requests as cards. Each card links to the decision page."),
+    Integration.DISCORD: Platform("Discord", "Posts requests to a channel. Reviewers decide with buttons."),
+    Integration.JIRA: Platform("Jira", "Opens a ticket for each request. Reviewers decide by moving the ticket."),
+    Integration.LINEAR: Platform("Linear", "Opens an issue for each request. Reviewers decide by moving the issue."),
+    Integration.SERVICENOW: Platform("ServiceNow", "Opens a record for each request. Reviewers decide in the record."),
+    Integration.GITHUB: Platform("GitHub", "Holds deployments and pull requests for an approval."),
+    Integration.GITHUB_ACTIONS: Platform("GitHub Actions", "Gives workflows short-lived agent keys."),
 }
 
 

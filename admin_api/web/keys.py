@@ -1,4 +1,4 @@
-"""/settings/keys: the keys of programs, and of agents; revoke one, or all that a leaked text holds."""
+"""/settings/keys: lists the keys of programs and agents, and revokes one key or all keys in a leaked text."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ async def keys(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Create a key, which the answer shows this once; revoke one; revoke what a leaked text holds."""
+    """Creates a key and shows it, once; revokes one key or all keys in a leaked text."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

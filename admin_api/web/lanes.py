@@ -1,4 +1,4 @@
-"""The four status lanes: how many calls, and when."""
+"""The four status lanes: counts of calls over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

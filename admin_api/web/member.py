@@ -1,4 +1,4 @@
-"""/settings/members/{id}: one person: their roles, their state, and where they are signed in."""
+"""/settings/members/{id}: shows one person with their roles, state and sessions."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ async def one(api: CurrentApi, user_id: UserId) -> Response:
 
 @router.post("/settings/members/{user_id}/sessions", response_class=Response)
 async def end(api: CurrentApi, user_id: UserId) -> Response:
-    """End one session, or all of them with every token that was issued until now."""
+    """Ends one session, or all sessions and all tokens that were issued until now."""
     session, principal = (await form_of(api.request)).text("session"), api.principal
     if session == "all":
         await api.call(end_all_of_user, user_id, api.request, principal, api.dependencies)

@@ -1,4 +1,4 @@
-"""/settings/members: people, their roles, and invitations."""
+"""/settings/members: lists people, their roles and invitations."""
 
 from typing import Final
 
@@ -33,7 +33,7 @@ async def members(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change_invitations(api: CurrentApi) -> Response:
-    """Invite somebody, whose link the answer shows this once; or take an invitation back."""
+    """Creates an invitation and shows its link, once, or revokes one."""
     form = await form_of(api.request)
     try:
         if form.text("act") == "take-back":

@@ -1,4 +1,4 @@
-"""/settings/models: the language models that content policies may ask, each with a trial. Keys are never shown."""
+"""/settings/models: sets the language models for content policies, with a test. Keys are never shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ async def model_providers(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def act(api: CurrentApi) -> Response:
-    """Add, save, remove or test one. The others stay as they are, with their keys."""
+    """Adds, saves, removes or tests a provider. Others keep their settings and keys."""
     form = await form_of(api.request)
     try:
         if form.text("act") == "test":
@@ -62,12 +62,12 @@ async def act(api: CurrentApi) -> Response:
 
 
 def _changed(now: Mapping[str, ProviderAnswer], form: Form) -> JsonObject:
-    """The whole document; a key that is left out stays. Raises ValidationError, NotFoundError, ConflictError."""
+    """The whole document. An omitted key is kept. Raises ValidationError, NotFoundError, ConflictError."""
     document: JsonObject = {name: _document(one) for name, one in now.items()}
     name = form.text("provider")
     match form.text("act"):
         case "add" if name in document:
-            raise ConflictError(f"There is a provider {name[:64]} already. Choose another name.")
+            raise ConflictError(f"A provider named {name[:64]} already exists. Choose another name.")
         case "add":
             document[name] = _typed(form)
         case "save" | "remove" if name not in document:
@@ -113,7 +113,7 @@ def _price(form: Form, name: str) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError as error:
-        raise ValidationError(f"{name}: a number is required", details={"field": name}) from error
+        raise ValidationError(f"{name}: enter a number", details={"field": name}) from error
 
 
 async def _page(

@@ -1,4 +1,4 @@
-"""/more: the navigation as a page, for the bottom bar of a phone."""
+"""/more: shows the navigation as a page, for the bottom bar of a phone."""
 
 from fastapi import APIRouter
 from starlette.responses import Response

@@ -1,4 +1,4 @@
-"""/settings/notifications/channels/{name}: one channel, through which people are told; ``new`` adds one."""
+"""/settings/notifications/channels/{name}: edits one notification channel. ``new`` adds one."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ from headgate.notifications.model import ChannelKind
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_ENABLED: Final[JsonObject] = {"type": "boolean", "description": "Messages go there."}
+_ENABLED: Final[JsonObject] = {"type": "boolean", "description": "Headgate sends messages to this channel."}
 _SCHEMAS: Final[dict[ChannelKind, JsonObject]] = {
     ChannelKind.APPRISE: {
         "properties": {
@@ -31,13 +31,13 @@ _SCHEMAS: Final[dict[ChannelKind, JsonObject]] = {
             "url": {
                 "type": "string",
                 "writeOnly": True,
-                "description": "An address of Apprise, such as mailtos://user:password@mail.example.com?to=ana@example.com",
+                "description": "An Apprise URL, such as mailtos://user:password@mail.example.com?to=ana@example.com",
             },
             "recipient": {
                 "type": "string",
                 "maxLength": 320,
                 "examples": ["ana@example.com"],
-                "description": "The one person who reads it. Links in its messages let this person decide.",
+                "description": "The only reader of the channel. This person can decide with links in messages.",
             },
         }
     },
@@ -48,15 +48,15 @@ _SCHEMAS: Final[dict[ChannelKind, JsonObject]] = {
                 "type": "string",
                 "maxLength": 32,
                 "examples": ["C0123456789"],
-                "description": "The channel's ID. Slack shows it in the channel's details.",
+                "description": "The channel ID. Slack shows it in the channel details.",
             },
-            "token": {"type": "string", "writeOnly": True, "description": "The bot's token, xoxb-…"},
-            "signing_secret": {"type": "string", "writeOnly": True, "description": "The app's signing secret."},
+            "token": {"type": "string", "writeOnly": True, "description": "The bot token, xoxb-…"},
+            "signing_secret": {"type": "string", "writeOnly": True, "description": "The signing secret of the app."},
             "api_url": {
                 "type": "string",
                 "maxLength": 200,
                 "examples": ["https://slack.com/api"],
-                "description": "Only for a proxy of Slack's API.",
+                "description": "Only for a proxy in front of the Slack API.",
             },
         }
     },
@@ -70,7 +70,7 @@ async def one(api: CurrentApi, name: str, kind: ChannelKind = ChannelKind.APPRIS
 
 @router.post("/settings/notifications/channels/{name}", response_class=Response)
 async def change(api: CurrentApi, name: str) -> Response:
-    """Save it, or remove it. A new one's name is in the form."""
+    """Saves or deletes a channel. The form contains the name of a new one."""
     form = await form_of(api.request)
     kind = _kind(form.text("kind"))
     try:
@@ -96,12 +96,12 @@ def _kind(text: str) -> ChannelKind:
 def _put(now: NotificationDocument, path_name: str, new_name: str, channel: JsonObject) -> None:
     """Raises ConflictError, NotFoundError."""
     if path_name == "new" and new_name in now.channels:
-        raise ConflictError(f"There is a channel {new_name[:64]} already. Choose another name.")
+        raise ConflictError(f"A channel named {new_name[:64]} already exists. Choose another name.")
     now.channels[new_name if path_name == "new" else _there(now, path_name)] = channel
 
 
 def _remove(now: NotificationDocument, name: str) -> None:
-    """Also from the rules; a rule that named no other channel goes with it."""
+    """Removes a channel, also from rules. Deletes rules without another channel."""
     del now.channels[_there(now, name)]
     for rule in now.routes:
         named = rule["channels"]
@@ -111,7 +111,7 @@ def _remove(now: NotificationDocument, name: str) -> None:
 
 def _there(now: NotificationDocument, name: str) -> str:
     if name not in now.channels:
-        raise NotFoundError(f"there is no channel {name[:64]}")
+        raise NotFoundError(f"no channel {name[:64]}")
     return name
 
 

@@ -1,4 +1,4 @@
-"""/settings/notifications/messages: every message to people, how it went, and sending one again."""
+"""/settings/notifications/messages: lists the messages to people with their results, and sends one again."""
 
 from typing import Annotated, Final
 
@@ -56,7 +56,7 @@ async def one(api: CurrentApi, delivery_id: DeliveryId) -> Response:
 
 @router.post("/settings/notifications/messages/{delivery_id}", response_class=Response)
 async def repeat(api: CurrentApi, delivery_id: DeliveryId) -> Response:
-    """Send it again, with a new link."""
+    """Sends a message again, with a new link."""
     try:
         await api.call(send_again, delivery_id, api.principal, api.dependencies)
     except NotFoundError:

@@ -1,4 +1,4 @@
-"""/settings/notifications/rules/{number}: which events go to which channels, and when; ``new`` adds one."""
+"""/settings/notifications/rules/{number}: sets which events go to which channels, and when. ``new`` adds one."""
 
 from typing import Final
 
@@ -37,27 +37,27 @@ def _schema(channels: list[str]) -> JsonObject:
             "events": {
                 "type": "array",
                 "items": {"enum": list[JsonValue](NOTIFIED_EVENTS)},
-                "description": "none marked: those that need a person's action",
+                "description": "none selected: the events that need a person's action",
             },
             "risk_levels": {
                 "type": "array",
                 "items": {"enum": [level.value for level in RiskLevel]},
-                "description": "none marked: all",
+                "description": "none selected: all",
             },
-            "tools": {"type": "array", "items": texts, "description": "With * as a wildcard; empty: all."},
-            "agents": {"type": "array", "items": texts, "description": "IDs or names; empty: all."},
-            "assignees": {"type": "array", "items": texts, "description": "People or groups; empty: all."},
+            "tools": {"type": "array", "items": texts, "description": "* is a wildcard. Empty: all."},
+            "agents": {"type": "array", "items": texts, "description": "IDs or names. Empty: all."},
+            "assignees": {"type": "array", "items": texts, "description": "People or groups. Empty: all."},
             "from": {"type": "string", "maxLength": 5, "examples": ["18:00"], "description": "Empty: at any hour."},
             "until": {
                 "type": "string",
                 "maxLength": 5,
                 "examples": ["08:00"],
-                "description": "May be on the next day.",
+                "description": "An earlier time than the start means the next day.",
             },
             "days": {
                 "type": "array",
                 "items": {"enum": list[JsonValue](DAYS)},
-                "description": "none marked: every day",
+                "description": "none selected: every day",
             },
             "time_zone": {
                 "type": "string",
@@ -76,7 +76,7 @@ async def one(api: CurrentApi, number: str) -> Response:
 
 @router.post("/settings/notifications/rules/{number}", response_class=Response)
 async def change(api: CurrentApi, number: str) -> Response:
-    """Save it, or remove it."""
+    """Saves or deletes a rule."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -107,7 +107,7 @@ def _put(now: NotificationDocument, number: str, form: Form) -> None:
 def _there(now: NotificationDocument, number: str) -> int:
     """The place of a rule in the list; its address counts from 1."""
     if (place := place_of(number, len(now.routes))) is None:
-        raise NotFoundError(f"There is no rule {number[:16]}.")
+        raise NotFoundError(f"No rule {number[:16]}.")
     return place
 
 

@@ -1,4 +1,4 @@
-"""/settings/notifications: through which channels people are told what; each channel and rule has a page of its own."""
+"""/settings/notifications: lists channels and rules. Each channel and each rule has its own page."""
 
 from typing import Final
 
@@ -32,18 +32,18 @@ _LIMITS: Final[JsonObject] = {
             "type": "integer",
             "minimum": 1,
             "maximum": 1000,
-            "description": "At most so many messages go to a channel in one window. A digest tells the rest.",
+            "description": "Maximum number of single messages to a channel in one window. A digest contains the rest.",
         },
-        "window_seconds": {"type": "integer", "minimum": 10, "maximum": 86_400, "description": "Length of a window."},
+        "window_seconds": {"type": "integer", "minimum": 10, "maximum": 86_400, "description": "Length of the window."},
         "link_seconds": {
             "type": "integer",
             "minimum": 60,
             "maximum": 86_400,
-            "description": "How long the link in a message works.",
+            "description": "Validity of the link in a message.",
         },
         "people": {
             "type": "object",
-            "description": "Slack accounts without a matching e-mail address, and whose they are.",
+            "description": "Slack accounts without a matching email address, with the id of their user.",
         },
     }
 }
@@ -56,7 +56,7 @@ async def notifications(api: CurrentApi) -> Response:
 
 @router.post(NOTIFICATIONS_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Test a channel, whose message is the next page; or save the limits."""
+    """Tests a channel and shows its message, or saves the limits."""
     form = await form_of(api.request)
     try:
         match form.text("act"):

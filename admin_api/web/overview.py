@@ -1,4 +1,4 @@
-"""/overview: calls and decisions over a time, and whether the parts of this instance work."""
+"""/overview: shows calls and decisions over a period, and the health of this instance."""
 
 import json
 from datetime import datetime
@@ -43,7 +43,7 @@ async def overview(api: CurrentApi, period: Annotated[Period, Query(alias="range
 
 
 async def _ca_ends_at(api: Api) -> datetime | None:
-    """None: there is no proxy beside this API."""
+    """None: there is no proxy on this host."""
     try:
         answer: Any = await api.call(ca_certificate, api.request)
     except NotFoundError:

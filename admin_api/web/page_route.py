@@ -1,4 +1,4 @@
-"""The route of a page: refusals are pages too, and a person without a session is sent to sign in."""
+"""The route class of pages: shows errors as pages, and redirects a person without a session to the sign-in page."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

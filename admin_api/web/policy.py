@@ -1,4 +1,4 @@
-"""/policies/{id}: one rule policy with its source and versions, and its buttons."""
+"""/policies/{id}: shows one rule policy with its source, versions and buttons."""
 
 import json
 from typing import Annotated, Final
@@ -65,7 +65,7 @@ async def one(
 
 @router.post("/policies/{policy_id}", response_class=Response)
 async def change(api: CurrentApi, policy_id: PolicyId) -> Response:
-    """Save, check, test, replay, enable, disable, restore or delete."""
+    """Saves, checks, tests, replays, enables, disables, restores or deletes a policy."""
     form = await form_of(api.request)
     draft = draft_from(form)
     act = form.text("act")

@@ -1,4 +1,4 @@
-"""A policy as its editor holds it: from the version in force or a form to what the API takes."""
+"""Converts a policy between its editor and the API."""
 
 from dataclasses import dataclass
 from typing import Final

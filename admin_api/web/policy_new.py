@@ -1,4 +1,4 @@
-"""/policies/new: a policy from nothing, from an example, from one recorded call, or from what was allowed lately."""
+"""/policies/new: drafts a policy from nothing, an example, one recorded call, or recently allowed calls."""
 
 import json
 from typing import Annotated

@@ -67,7 +67,7 @@ def _moved(move: str) -> Sequence[dict[str, object]]:
     the policy gets a lower one. Raises ValidationError."""
     found = [_FIELD.fullmatch(name) for name in move.split()]
     if len(found) != len(("policy", "above")) or found[0] is None or found[1] is None:
-        raise ValidationError("move: name a policy and the one above it.", details={"field": "move"})
+        raise ValidationError("move: expected a policy and the policy above it.", details={"field": "move"})
     policy, above = found[0], found[1]
     own, other = int(policy[3]), int(above[3])
     if own != other:

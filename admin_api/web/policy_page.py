@@ -1,4 +1,4 @@
-"""The page of one policy, saved or not: its editor, versions, differences, and what was found when it was tried."""
+"""Renders the page of one policy, saved or not: its editor, versions, differences and test results."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,5 +1,4 @@
-"""What a draft of a policy would do: checked, run against its cases, and replayed over recorded calls. Nothing is
-stored."""
+"""Shows the effect of a policy draft: checks it, runs its cases, and replays recorded calls. Nothing is stored."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +37,7 @@ class Said:
 
 
 async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Said:
-    """What saving would say; with ``test`` the outcome of the cases, with ``replay`` what it would have changed."""
+    """Checks a draft; with ``test`` also runs its cases, with ``replay`` also counts changed decisions."""
     try:
         answer = await api.call(check, body_to_check(policy_id, draft), api.principal, api.dependencies)
         match form.text("act"):
@@ -75,5 +74,5 @@ def _cases_of(text: str) -> JsonValue:
         if any(isinstance(one, yaml.AliasToken) for one in yaml.scan(text)):
             raise ValidationError("cases: write YAML without aliases (*name).", details={"field": "cases"})
     except yaml.YAMLError as error:
-        raise ValidationError(f"cases: not acceptable YAML: {error}", details={"field": "cases"}) from error
+        raise ValidationError(f"cases: not valid YAML: {error}", details={"field": "cases"}) from error
     return parse_value(text, where="cases") or []

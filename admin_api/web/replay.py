@@ -1,4 +1,4 @@
-"""A draft of a policy against recorded calls, as its page shows it: how many would have been decided otherwise."""
+"""Replays recorded calls with a policy draft and counts the changed decisions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -70,9 +70,9 @@ async def effect_while_typing(api: Api, policy_id: str | None, rego_policy: str,
     except (ConflictError, UnavailableError):
         return None
     if not shown.changed:
-        return f"No other decision about the last {shown.replayed} calls."
+        return f"No decision changes for the last {shown.replayed} calls."
     kinds = ", ".join(f"{count} {_words(kind)}" for kind, count in shown.changes.items())
-    return f"{shown.changed} of the last {shown.replayed} calls would be decided otherwise: {kinds}."
+    return f"The decision changes for {shown.changed} of the last {shown.replayed} calls: {kinds}."
 
 
 def _words(change: str) -> str:

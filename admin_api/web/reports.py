@@ -1,4 +1,4 @@
-"""/reports: ask for a report, follow it, take it, remove it."""
+"""/reports: creates, follows, downloads and deletes reports."""
 
 from typing import Final
 
@@ -38,7 +38,7 @@ async def reports(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def ask(api: CurrentApi) -> Response:
-    """From the form; the worker makes the report."""
+    """Creates a report from the form. The worker makes the file."""
     form = await form_of(api.request)
     try:
         body = checked(
@@ -58,7 +58,7 @@ async def ask(api: CurrentApi) -> Response:
 
 @router.post("/reports/{report_id}/delete", response_class=Response)
 async def remove(api: CurrentApi, report_id: ReportId) -> Response:
-    """The file and the row; the record keeps that it was there."""
+    """Deletes a report with its file. The audit log still shows that it existed."""
     await api.call(delete, report_id, api.principal, api.dependencies)
     return see_other(_PATH)
 

@@ -1,4 +1,4 @@
-"""/settings/retention: how long what agents sent and got is kept, and erasing calls, in two steps."""
+"""/settings/retention: sets how long bodies, captures and reports are kept, and erases calls in two steps."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _PATH: Final = "/settings/retention"
 _NAMES: Final = {
-    "bodies": "requests, answers and messages of calls",
+    "bodies": "requests, responses and messages of calls",
     "captures": "captured traffic",
     "reports": "reports",
 }
@@ -34,7 +34,7 @@ async def retention(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """``act``: save the policy; review an erasure, which changes nothing; erase."""
+    """Saves the settings, reviews an erasure without changes, or erases (``act``)."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -101,7 +101,7 @@ def _fields(policy: Mapping[str, object], form: Form | None) -> Sequence[tuple[s
     drop = policy["drop_after_days"]
     stored = {"encrypt": policy["encrypt_after_days"], **(drop if isinstance(drop, dict) else {})}
     labels = {
-        "encrypt": "Encrypt bodies apart after",
+        "encrypt": "Encrypt bodies separately after",
         **{kind: f"Drop {_NAMES.get(kind, kind)} after" for kind in KINDS},
     }
     return [

@@ -175,7 +175,7 @@ def _value(name: str, kind: FieldKind, form: Form) -> JsonValue:
 def _pair(name: str, line: str) -> tuple[str, str]:
     left, equals, right = line.partition("=")
     if not equals:
-        raise ValidationError(f"{name}: write NAME = VALUE, one a line", details={"field": name, "reason": "no ="})
+        raise ValidationError(f"{name}: enter NAME = VALUE, one per line", details={"field": name, "reason": "no ="})
     return left.strip(), right.strip()
 
 

@@ -1,4 +1,4 @@
-"""/settings: what can be set, in groups, with a sentence about each page."""
+"""/settings: lists the settings pages in groups, with a sentence about each page."""
 
 from fastapi import APIRouter
 from starlette.responses import Response

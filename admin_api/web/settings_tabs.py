@@ -1,4 +1,4 @@
-"""What the pages of the settings have in common: the groups of their list."""
+"""The shared parts of the settings pages: the groups of their list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,35 +24,35 @@ _GROUPS: Final = (
     (
         "People",
         (
-            Tab("Members", "/settings/members", "Who may sign in here, with which roles. Invite people."),
+            Tab("Members", "/settings/members", "People who can sign in, their roles, and invitations."),
             Tab("Approver groups", "/settings/groups", "Groups of people that policies name as approvers."),
-            Tab("Keys", "/settings/keys", "Keys with which programs use the API."),
+            Tab("Keys", "/settings/keys", "API keys of programs and agents."),
         ),
     ),
     (
         "Calls",
         (
             Tab("Destinations", "/settings/destinations", "Hosts and tools that policies may allow."),
-            Tab("Model providers", "/settings/models", "Language models that content policies ask."),
-            Tab("Execution limits", "/settings/executions", "How often and how fast Headgate carries out calls."),
-            Tab("Credentials", "/settings/credentials", "Values that catalogues name and calls carry."),
+            Tab("Model providers", "/settings/models", "Language models for content policies."),
+            Tab("Execution limits", "/settings/executions", "Attempts, rates and timeouts of Headgate's executions."),
+            Tab("Credentials", "/settings/credentials", "Secrets that catalogues name and Headgate adds to calls."),
         ),
     ),
     (
         "Messages",
         (
-            Tab("Notifications", "/settings/notifications", "Mail, chat and telephones that tell people what waits."),
-            Tab("Integrations", "/settings/integrations", "Slack, Teams, Jira and others, where people decide."),
+            Tab("Notifications", "/settings/notifications", "Email, chat and phone messages about held calls."),
+            Tab("Integrations", "/settings/integrations", "Slack, Teams, Jira and other tools where reviewers decide."),
             Tab("Webhooks", "/settings/webhooks", "Signed messages about approvals and executions to your programs."),
         ),
     ),
     (
         "Record",
         (
-            Tab("Captures", "/settings/captures", "Which requests and answers are kept for review."),
-            Tab("Retention", "/settings/retention", "How long bodies, captures and reports are kept. Erase calls."),
-            Tab("Legal holds", "/audit/holds", "What is neither dropped nor erased while a hold is in force."),
-            Tab("SIEM export", "/settings/siem", "Where each recorded event is streamed to."),
+            Tab("Captures", "/settings/captures", "Requests and responses that Headgate keeps for review."),
+            Tab("Retention", "/settings/retention", "Storage times of bodies, captures and reports. Erasure of calls."),
+            Tab("Legal holds", "/audit/holds", "Data that Headgate does not drop or erase while a hold is in force."),
+            Tab("SIEM export", "/settings/siem", "Destinations that receive every recorded event."),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What stands around every page: navigation, the count of open requests, what is stopped, the person."""
+"""The frame of every page: navigation, count of open requests, active stops, the person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""/settings/siem: where recorded events are streamed to, and how far each destination is."""
+"""/settings/siem: sets the destinations of recorded events, and shows the lag of each."""
 
 from typing import Final
 
@@ -25,15 +25,15 @@ _SCHEMA: Final[JsonObject] = {
             "type": "string",
             "maxLength": 2048,
             "examples": ["https://siem.example.com/ingest"],
-            "description": "https:// or http:// (lines of JSON), syslog+tls:// or syslog+tcp:// (RFC 5424), or file:",
+            "description": "https:// or http:// (JSON Lines), syslog+tls:// or syslog+tcp:// (RFC 5424), or file:",
         },
         "authorization": {
             "type": "string",
             "writeOnly": True,
-            "description": "The header Authorization, for HTTP only. Another address needs it again.",
+            "description": "The Authorization header, for HTTP only. If you change the address, enter it again.",
         },
-        "from": {"enum": list(FROM), "description": "What a new destination gets first."},
-        "enabled": {"type": "boolean", "description": "Switched off, it keeps its place in the log."},
+        "from": {"enum": list(FROM), "description": "The first events that a new destination receives."},
+        "enabled": {"type": "boolean", "description": "A disabled destination keeps its position in the log."},
     }
 }
 
@@ -45,16 +45,16 @@ async def destinations(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Add a destination, save one or remove one."""
+    """Adds, saves or removes a destination."""
     form = await form_of(api.request)
     name = form.text("name")
     try:
         kept = {one: _written(stream) for one, stream in (await _load(api))[0].destinations.items()}
         match form.text("act"):
             case "add" if name in kept:
-                raise ConflictError(f"There is a destination {name[:64]} already. Choose another name.")
+                raise ConflictError(f"A destination named {name[:64]} already exists. Choose another name.")
             case "save" | "remove" if name not in kept:
-                raise NotFoundError(f"There is no destination {name[:64]}.")
+                raise NotFoundError(f"No destination {name[:64]}.")
             case "add" | "save":
                 kept[name] = document_of(_SCHEMA, form)
             case "remove":

@@ -1,4 +1,4 @@
-"""/stop: the kill switch. Everything, one agent or one tool, with a reason; and what is stopped now."""
+"""/stop: the kill switch. Stops everything, one agent or one tool, with a reason, and shows active stops."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ async def stop(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def change(api: CurrentApi) -> Response:
-    """Stop, or resume: calls are refused from the moment of the answer on."""
+    """Stops or resumes. Calls are refused when the response is sent."""
     form = await form_of(api.request)
     try:
         await api.call(set_kill_switch, _body(form), api.principal, api.dependencies)

@@ -1,4 +1,4 @@
-"""/traffic: captured exchanges, found, read, compared and written about. Reading is recorded, as the API records it."""
+"""/traffic: lists, shows, compares and annotates captured exchanges. The API records each read."""
 
 from typing import Annotated, Final
 
@@ -47,7 +47,7 @@ async def traffic(request: Request, api: CurrentApi, listed: _List, wanted: Curr
 
 @router.get("/traffic/compare", response_class=Response)
 async def compare(api: CurrentApi, a: ExchangeId, b: ExchangeId) -> Response:
-    """Two exchanges side by side, with what differs marked."""
+    """Shows two exchanges side by side, with differences marked."""
     found = await api.call(diff, a, b, api.principal, api.dependencies)
     context = {"left": found.left, "right": found.right, "parts_of_it": _differences(found.request, found.response)}
     return await shell_page(api, "exchanges_compared.html", _PLACE, context)
@@ -67,7 +67,7 @@ async def one(api: CurrentApi, exchange_id: ExchangeId) -> Response:
 
 @router.post("/traffic/{exchange_id}", response_class=Response)
 async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
-    """The note and the tags, in place of those before."""
+    """Replaces the note and the tags of an exchange."""
     form = await form_of(api.request)
     try:
         tags = form.text("tags").replace(",", " ").split()
@@ -80,7 +80,7 @@ async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
 
 @router.post("/traffic/{exchange_id}/erase", response_class=Response)
 async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
-    """Its text is gone; that it was there, and that it was erased, stays."""
+    """Erases an exchange. The audit log still shows that it existed and was erased."""
     await api.call(erase, exchange_id, api.principal, api.dependencies)
     return see_other("/traffic")
 

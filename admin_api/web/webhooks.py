@@ -1,4 +1,4 @@
-"""/settings/webhooks: endpoints, their deliveries, a test, and sending once more."""
+"""/settings/webhooks: manages endpoints, shows their deliveries, and sends tests and messages again."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ async def webhooks(api: CurrentApi) -> Response:
 
 @router.post(_PATH, response_class=Response)
 async def add(api: CurrentApi) -> Response:
-    """The answer shows the endpoint's secret, this once."""
+    """Adds an endpoint and shows its secret, once."""
     form = await form_of(api.request)
     values = {
         "url": form.text("url"),

@@ -45,7 +45,7 @@ _KIND: Final = TargetKind.WEBHOOK
 async def create(
     body: NewEndpoint, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> EndpointWithSecretAnswer:
-    """A new endpoint; its secret is shown in this answer and never again."""
+    """Creates a webhook endpoint. Only this response shows its secret."""
     draft = EndpointDraft(body.url, body.description, parse_events(body.events), body.enabled)
     async with administer(principal, dependencies) as change:
         endpoint, secret = await create_endpoint(change, draft, dependencies.vault)
@@ -56,7 +56,7 @@ async def create(
 async def list_all(
     page: CurrentPage, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> CountedPage[EndpointAnswer]:
-    """Newest first."""
+    """Lists webhook endpoints, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         endpoints = await list_endpoints(connection, principal.org_id)
     shown = endpoints[page.offset : page.offset + page.limit]
@@ -65,7 +65,7 @@ async def list_all(
 
 @router.get("/admin/webhooks/{webhook_id}")
 async def get(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> EndpointAnswer:
-    """One webhook endpoint, without its secret."""
+    """Gets one webhook endpoint, without its secret."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         return endpoint_answer(await get_endpoint(connection, principal.org_id, webhook_id))
 
@@ -74,7 +74,8 @@ async def get(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: 
 async def update(
     webhook_id: WebhookId, body: EndpointChange, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> EndpointAnswer:
-    """Enabling one that Headgate disabled forgets why. What happened while it was disabled is not told later."""
+    """Updates a webhook endpoint. Enabling an endpoint that Headgate disabled clears the reason. Events from the
+    disabled time are not sent later."""
     given = body.model_fields_set
     async with administer(principal, dependencies) as change:
         before = await get_endpoint(change.connection, principal.org_id, webhook_id)
@@ -91,7 +92,7 @@ async def update(
 async def delete(
     webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeletedAnswer:
-    """Nothing more is sent to it; what is pending is cancelled, and its secrets are forgotten."""
+    """Deletes a webhook endpoint, its pending deliveries and its secrets."""
     async with administer(principal, dependencies) as change:
         await remove_endpoint(change, webhook_id, dependencies.vault)
     return DeletedAnswer(id=webhook_id)
@@ -104,7 +105,7 @@ async def rotate(
     dependencies: CurrentDependencies,
     body: SecretRotation | None = None,
 ) -> EndpointWithSecretAnswer:
-    """A new secret, shown this once; messages carry both signatures for the time of the overlap."""
+    """Creates a new secret and shows it, once. During the overlap, messages carry both signatures."""
     overlap = timedelta(seconds=(body or SecretRotation()).overlap_seconds)
     async with administer(principal, dependencies) as change:
         endpoint, secret = await rotate_secret(change, webhook_id, overlap, dependencies.vault)
@@ -113,7 +114,7 @@ async def rotate(
 
 @router.post("/admin/webhooks/{webhook_id}/test", status_code=202)
 async def test(webhook_id: WebhookId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> DeliveryAnswer:
-    """Sends a ``webhook.test``, to a disabled endpoint too; how it went is the delivery's to say."""
+    """Sends a ``webhook.test``, also to a disabled endpoint. The delivery shows the result."""
     async with administer(principal, dependencies) as change:
         delivery = await send_test(change, webhook_id)
     return delivery_answer(delivery, [])
@@ -127,9 +128,9 @@ async def list_of_endpoint(
     dependencies: CurrentDependencies,
     status: DeliveryStatus | None = None,
     event: WebhookEvent | None = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="An approval's or action's id.")] = None,
+    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
 ) -> CountedPage[DeliveryAnswer]:
-    """Newest first, each with every attempt."""
+    """Lists the deliveries of an endpoint, newest first, with all attempts."""
     org_id = principal.org_id
     wanted = DeliveryFilter(_KIND, webhook_id, status, None if event is None else event.value, subject_id)
     async with dependencies.database.transaction(org_id) as connection:
@@ -147,13 +148,13 @@ async def list_of_endpoint(
 async def get_one(
     webhook_id: WebhookId, delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """One delivery, with every attempt and what was answered."""
+    """Gets one delivery, with all attempts and their responses."""
     org_id = principal.org_id
     async with dependencies.database.transaction(org_id) as connection:
         delivery = await get_delivery(connection, org_id, _KIND, delivery_id)
         attempts = await attempts_of(connection, org_id, [delivery.delivery_id])
     if delivery.target_id != webhook_id:
-        raise NotFoundError(f"there is no delivery {delivery.delivery_id}")
+        raise NotFoundError(f"no delivery {delivery.delivery_id}")
     return delivery_answer(delivery, attempts.get(delivery.delivery_id, []))
 
 
@@ -161,7 +162,7 @@ async def get_one(
 async def send_again(
     webhook_id: WebhookId, delivery_id: DeliveryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> DeliveryAnswer:
-    """The same message under the same id, for another day. 409 where it is pending already."""
+    """Sends the same message again with the same id; retries for one day. 409 if it is pending."""
     async with administer(principal, dependencies) as change:
         delivery = await redeliver(change, webhook_id, delivery_id)
         attempts = await attempts_of(change.connection, change.org_id, [delivery.delivery_id])

@@ -41,7 +41,7 @@ async def named_agent(connection: Connection, org_id: str, target: str) -> str:
         raise NotFoundError(f"there is no agent {target}")
     if len(found) > 1:
         raise ValidationError(
-            f"{len(found)} agents are called {target}; name one by its id: {', '.join(found[:20])}",
+            f"{len(found)} agents have the name {target}. Use an id: {', '.join(found[:20])}",
             details={"field": "target", "reason": "several agents have this name"},
         )
     return found[0]
@@ -66,7 +66,7 @@ async def lift(change: OrganizationChange, scope: StopScope, target: str | None,
         raise ConflictError(f"the {scope}{'' if target is None else f' {target}'} is not stopped")
     if reason.strip().casefold() == lifted.reason.strip().casefold():
         raise ValidationError(
-            "reason: give the reason for resuming; this is the reason of the stop",
+            "reason: give the reason to resume, not the reason of the stop",
             details={"field": "reason", "reason": "the same as the stop's"},
         )
     await put_setting(change.connection, change.org_id, SettingName.KILL_SWITCH, stops_text(stops), change.user_id)

@@ -45,8 +45,8 @@ def parse_leak(text: str) -> Leak:
         return Leak(agent_id=parse_id(IdPrefix.AGENT, given))
     except HeadgateError as error:
         raise ValidationError(
-            "matching: no key is in this text, and it is neither the beginning of one (hg_ and at least 3 characters)"
-            " nor an agent's id",
+            "matching: the text contains no key, and is neither the beginning of a key (hg_ and at least 3 characters)"
+            " nor an agent id",
             details={"field": "matching", "reason": "matches nothing that could be a key"},
         ) from error
 

@@ -32,11 +32,11 @@ class Absence:
 def checked_absence(absence: Absence) -> Absence:
     """Raises ValidationError."""
     if absence.user_id == absence.stand_in:
-        raise _invalid("stand_in", "must be somebody else")
+        raise _invalid("stand_in", "must be another person")
     if absence.ends_at <= absence.starts_at:
         raise _invalid("until", "must be after from")
     if absence.ends_at <= absence.created_at:
-        raise _invalid("until", f"is over: it is {rfc3339(absence.created_at)}")
+        raise _invalid("until", f"is in the past: it is {rfc3339(absence.created_at)} now")
     if absence.ends_at - absence.starts_at > ABSENCE_LONGEST:
         raise _invalid("until", f"is more than {ABSENCE_LONGEST.days} days after from")
     return absence

@@ -21,9 +21,9 @@ async def create_group(
     """Raises ValidationError or ConflictError (the name is taken, or there are too many groups)."""
     group = ApproverGroup(parse_group_name(name), description, parse_members(members), 1, change.at, change.at)
     if await count_groups(change.connection, change.org_id) >= GROUPS_MAX:
-        raise ConflictError(f"there are {GROUPS_MAX} groups already")
+        raise ConflictError(f"the organization already has {GROUPS_MAX} groups, the maximum")
     if not await insert_group(change.connection, change.org_id, group):
-        raise ConflictError(f"there is a group {name} already", details={"field": "name", "reason": "taken"})
+        raise ConflictError(f"a group named {name} already exists", details={"field": "name", "reason": "taken"})
     await _record(change, EventType.APPROVER_GROUP_CREATED, _data(group))
     return group
 
@@ -66,7 +66,7 @@ async def remove_group(change: OrganizationChange, name: str) -> ApproverGroup:
 async def _locked(change: OrganizationChange, name: str) -> ApproverGroup:
     group = await lock_group(change.connection, change.org_id, parse_group_name(name))
     if group is None:
-        raise NotFoundError(f"there is no group {name}")
+        raise NotFoundError(f"no group {name}")
     return group
 
 

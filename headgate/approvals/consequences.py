@@ -8,15 +8,15 @@ from typing import Final
 
 from headgate.protocols.names import CALL_TOOLS
 
-_UNKNOWN: Final = "Nothing is known of its consequences: no catalogue describes this operation."
-_UNLISTED: Final = "No catalogue lists this operation: Headgate tells this from the request alone."
+_UNKNOWN: Final = "No catalogue describes this operation, so its consequences are unknown."
+_UNLISTED: Final = "No catalogue lists this operation. Headgate infers this from the request alone."
 _EFFECTS: Final = {
     "read": "It reads data from {tool} and changes nothing there.",
     "write": "It creates or changes data in {tool}.",
     "destructive": "It deletes, overwrites or gives away data in {tool}. Headgate cannot undo it.",
 }
-_ONCE: Final = "Sent twice, it has the effect of one request."
-_EACH_TIME: Final = "Each time it is sent, it takes effect again."
+_ONCE: Final = "A repeated request has no further effect."
+_EACH_TIME: Final = "Each repeated request takes effect again."
 
 
 def consequences(tool: str, effect: str | None, *, is_repeatable: bool | None) -> Sequence[str]:

@@ -29,7 +29,7 @@ def parse_group_name(text: str) -> str:
     """Raises ValidationError."""
     if not GROUP_NAME.fullmatch(text):
         raise ValidationError(
-            "a group's name is lower-case letters, digits, - and _, begins with a letter and has at most 64 characters",
+            "a group name has at most 64 lowercase letters, digits, - and _, and begins with a letter",
             details={"field": "name", "reason": "not a group's name"},
         )
     return text

@@ -53,7 +53,7 @@ def parse_assignees(names: Sequence[str]) -> Assignees:
             emails[name] = None
         else:
             raise ValidationError(
-                f"assignees[{number}] must be a user's id, an e-mail address or group:name",
+                f"assignees[{number}] must be a user id, an email address or group:name",
                 details={"field": f"assignees[{number}]", "reason": "names nobody"},
             )
     return Assignees(tuple(users), tuple(emails), tuple(groups))
@@ -90,7 +90,7 @@ def _given_to(requirement: Requirement, assignees: Assignees) -> Requirement:
     needed = max(requirement.free_slots, requirement.denials_required if not requirement.roles else 1)
     if not assignees.groups and len(assignees.names) < needed:
         raise ValidationError(
-            f"{needed} people are needed, and {len(assignees.names)} are named",
+            f"{needed} assignees are required, but only {len(assignees.names)} are named",
             details={"field": "assignees", "reason": "too few", "required": needed},
         )
     return replace(requirement, reassigned=assignees.names)

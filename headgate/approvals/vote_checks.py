@@ -45,11 +45,11 @@ def check_first_vote(
         }
         if vote.voter_id in people:
             raise ConflictError(
-                f"you have voted on approval {approval.approval_id} already: {vote.decision}",
+                f"you have already voted on approval {approval.approval_id}: {vote.decision}",
                 details=details,
             )
         raise ConflictError(
-            f"{vote.voter_id} has voted on approval {approval.approval_id} in your place already: {vote.decision}",
+            f"{vote.voter_id} has already voted for you on approval {approval.approval_id}: {vote.decision}",
             details={**details, "voted_by": vote.voter_id},
         )
 
@@ -68,7 +68,7 @@ def check_seen(approval: Approval, seen_digest: bytes | None) -> None:
     if approval.edit is not None:
         details |= {"edited_by": approval.edit.by, "edited_at": rfc3339(approval.edit.at)}
         by = f": {approval.edit.by} edited it at {rfc3339(approval.edit.at)}"
-    raise ConflictError(f"The action has changed. Look at it again and send its digest {digest}{by}", details=details)
+    raise ConflictError(f"The action has changed. Review it again and send its digest {digest}{by}", details=details)
 
 
 def checked_reason(reason: str | None, *, is_required: bool) -> str | None:

@@ -160,7 +160,7 @@ def check_right(
 ) -> _Cast:
     """The standing of this voter's vote. Raises ForbiddenError if it is none or cannot be established."""
     if voter.agent_id is not None:
-        raise ForbiddenError("An agent's key cannot decide approvals.")
+        raise ForbiddenError("An agent key cannot decide approvals.")
     needed = max([approval.required_approvals, *(one.required_approvals for one in approval.requirements)])
     against = max([1, *(one.denials_required for one in approval.requirements)])
     if voter.user_id is None and max(needed, against) > 1:

@@ -37,7 +37,7 @@ class FaultReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """The first event that is not what was sealed. ``event_id`` is what its row says, where there is one."""
+    """The first event that differs from the sealed one. ``event_id`` is what its row says, where there is one."""
 
     seq: int
     event_id: str | None

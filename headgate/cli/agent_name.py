@@ -34,10 +34,10 @@ def agent_id_of(client: ApiClient, agent: str) -> str:
     if not called_so and is_short(IdPrefix.AGENT, agent):
         return the_one(agent, _with_part(client, agent), what="agent", listed_by="agents list")
     if not called_so:
-        raise NotFoundError(f"there is no agent {safe(agent)}: headgate agents list shows all")
+        raise NotFoundError(f"no agent {safe(agent)}. headgate agents list shows all agents")
     if len(called_so) > 1:
         ids = "\n".join(f"  {safe(one)}" for one in called_so)
-        raise ValidationError(f"{len(called_so)} agents are called {safe(agent)}; name one by its id:\n{ids}")
+        raise ValidationError(f"{len(called_so)} agents have the name {safe(agent)}. Use an id:\n{ids}")
     return str(called_so[0])
 
 

@@ -16,7 +16,7 @@ from headgate.client.types import AgentAnswer, ChangedAgent, LifetimeDays, Limit
 
 @click.group()
 def agents() -> None:
-    """List, create, change, suspend and end agents. AGENT is a name or an id."""
+    """List, create, change, suspend and deactivate agents. AGENT is a name or an id."""
 
 
 @agents.command("list")
@@ -36,7 +36,7 @@ def list_all(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List agents, newest first; with WORDS, those whose name, description or id has them all."""
+    """List agents, newest first. With WORDS, only agents whose name, description or id contains all words."""
     answer = client.send(
         operations.list_agents, q=" ".join(words) or None, status=status, tag=tag, owner=owner, limit=limit
     )
@@ -58,15 +58,19 @@ def list_all(
         ),
     )
     if due := sum(one["keys_due_for_rotation"] for one in answer["data"]):
-        click.echo(f"{due} keys of these are due for rotation: headgate keys list --due", err=True)
+        click.echo(f"{due} of these keys are due for rotation: headgate keys list --due", err=True)
 
 
 @agents.command()
 @click.argument("name")
 @click.option("--description")
-@click.option("--owner", help="Who answers for it.")
+@click.option("--owner", help="The person or team responsible for it.")
 @click.option("--tag", "tags", multiple=True, help="Repeatable.")
-@click.option("--expires", type=click.Choice(["30", "60", "90", "180", "365", "never"]), help="Days its key lasts: 90.")
+@click.option(
+    "--expires",
+    type=click.Choice(["30", "60", "90", "180", "365", "never"]),
+    help="Lifetime of its key in days, such as 90.",
+)
 @json_option
 @runtime_file_option
 def create(
@@ -78,7 +82,7 @@ def create(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Create an agent; its key is printed this once."""
+    """Create an agent and print its key, once."""
     body: NewAgent = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
     if expires is not None:
         body["expires_in_days"] = cast("LifetimeDays", expires if expires == "never" else int(expires))
@@ -86,18 +90,20 @@ def create(
     if as_json:
         show_json(answer)
         return
-    click.echo(f"created {answer['id']}; its key, which is not shown again:", err=True)
+    click.echo(f"created {answer['id']}. Its key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])
 
 
 @agents.command()
 @click.argument("agent")
 @click.option("--name")
-@click.option("--description", help="An empty one takes it away.")
-@click.option("--owner", help="An empty one takes it away.")
-@click.option("--tag", "tags", multiple=True, help="Repeatable; in the place of those that it has. Empty: none.")
-@click.option("--requests-per-minute", type=click.IntRange(0, 100_000), help="All of its keys together; 0: as all.")
-@click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: as everybody's.")
+@click.option("--description", help="An empty value removes it.")
+@click.option("--owner", help="An empty value removes it.")
+@click.option("--tag", "tags", multiple=True, help="Repeatable. Replaces all existing values. Empty: none.")
+@click.option(
+    "--requests-per-minute", type=click.IntRange(0, 100_000), help="For all of its keys together. 0: the default."
+)
+@click.option("--open-approvals", type=click.IntRange(0, 10_000), help="0: the default.")
 @json_option
 @client_option
 def update(
@@ -111,7 +117,7 @@ def update(
     open_approvals: int | None,
     as_json: bool,
 ) -> None:
-    """Change what is said of an agent, and its own limits; what is left out stays."""
+    """Change the description and the limits of an agent. Options that you omit keep their values."""
     agent_id = agent_id_of(client, agent)
     body: ChangedAgent = {} if name is None else {"name": name}
     if description is not None:
@@ -128,7 +134,7 @@ def update(
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{answer['id']} is changed")
+    click.echo(f"changed {answer['id']}")
 
 
 @agents.command()
@@ -137,7 +143,7 @@ def update(
 @json_option
 @client_option
 def show(client: ApiClient, agent: str, days: int, as_json: bool) -> None:
-    """Show one agent, and what it did in the last days."""
+    """Show one agent and its recent activity."""
     agent_id = agent_id_of(client, agent)
     found = client.send(operations.get_agent, agent_id)
     figures = client.send(operations.get_agent_figures, agent_id, days=days)
@@ -173,7 +179,7 @@ def show(client: ApiClient, agent: str, days: int, as_json: bool) -> None:
 @json_option
 @client_option
 def activity(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
-    """Show an agent's timeline: what it did and what was done to it, newest first."""
+    """Show an agent's timeline, newest first: its calls and the changes to it."""
     answer = client.send(operations.list_agent_activity, agent_id_of(client, agent), limit=limit)
     if as_json:
         show_json(answer)
@@ -187,7 +193,7 @@ def activity(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
 @json_option
 @client_option
 def suspend(client: ApiClient, agent: str, reason: str | None, as_json: bool) -> None:
-    """Refuse an agent's calls from now on, until it is resumed."""
+    """Refuse an agent's calls until it is resumed."""
     _show_status(client.send(operations.suspend_agent, agent_id_of(client, agent), {"reason": reason}), as_json=as_json)
 
 
@@ -197,7 +203,7 @@ def suspend(client: ApiClient, agent: str, reason: str | None, as_json: bool) ->
 @json_option
 @client_option
 def resume(client: ApiClient, agent: str, reason: str | None, as_json: bool) -> None:
-    """Let a suspended agent go on, with the keys that it has."""
+    """Resume a suspended agent with its existing keys."""
     _show_status(client.send(operations.resume_agent, agent_id_of(client, agent), {"reason": reason}), as_json=as_json)
 
 
@@ -206,22 +212,24 @@ def resume(client: ApiClient, agent: str, reason: str | None, as_json: bool) -> 
 @json_option
 @client_option
 def deactivate(client: ApiClient, agent: str, as_json: bool) -> None:
-    """End an agent for good: its keys stop now, its history stays."""
+    """Deactivate an agent permanently: its keys stop working now, its history is kept."""
     _show_status(client.send(operations.delete_agent, agent_id_of(client, agent)), as_json=as_json)
 
 
 @agents.command("rotate-key")
 @click.argument("agent")
-@click.option("--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds that old keys go on.")
+@click.option(
+    "--overlap", type=click.IntRange(0, 30 * 24 * 3600), default=0, help="Seconds for which the old keys keep working."
+)
 @json_option
 @client_option
 def rotate_key(client: ApiClient, agent: str, overlap: int, as_json: bool) -> None:
-    """Replace an agent's keys by a new one, which is printed this once."""
+    """Replace an agent's keys with a new key and print it, once."""
     answer = client.send(operations.rotate_agent_key, agent_id_of(client, agent), {"overlap_seconds": overlap})
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{len(answer['replaced'])} replaced; the new key, which is not shown again:", err=True)
+    click.echo(f"{len(answer['replaced'])} replaced. The new key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])
 
 

@@ -30,7 +30,7 @@ def show(client: ApiClient, as_json: bool) -> None:
     if as_json:
         show_json(document)
     elif not document["destinations"]:
-        click.echo("The allowlist is empty: agents reach no private address.")
+        click.echo("The allowlist is empty: agents cannot reach private addresses.")
     else:
         show_table(
             ("HOST", "PORTS", "PRIVATE", "NOTE"),
@@ -45,7 +45,7 @@ def show(client: ApiClient, as_json: bool) -> None:
 @click.argument("host")
 @click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Repeatable; default: every port.")
 @click.option(
-    "--private", is_flag=True, help="Allow private addresses of this destination, which the guard refuses otherwise."
+    "--private", is_flag=True, help="Allow private addresses of this destination. Headgate refuses them otherwise."
 )
 @click.option("--note", default="", help="Reason for the entry.")
 @json_option
@@ -53,7 +53,7 @@ def show(client: ApiClient, as_json: bool) -> None:
 def add(client: ApiClient, host: str, ports: tuple[int, ...], private: bool, note: str, as_json: bool) -> None:
     """Add a destination: a name, *.name, an address, or a network (10.0.0.0/8).
 
-    Replaces an entry of the same host and ports. Policies decide again on calls in flight.
+    Replaces an entry with the same host and ports. Policies decide again about calls in flight.
     """
     document, tag = read_allowlist(client)
     entry: dict[str, Any] = {"host": host, "ports": sorted(set(ports)), "private": private, "note": note}
@@ -69,12 +69,12 @@ def add(client: ApiClient, host: str, ports: tuple[int, ...], private: bool, not
 @allowlist.command()
 @click.argument("host")
 @click.option(
-    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry of these ports."
+    "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry with these ports."
 )
 @json_option
 @client_option
 def remove(client: ApiClient, host: str, ports: tuple[int, ...], as_json: bool) -> None:
-    """Remove every entry of a destination, or the entry of these ports."""
+    """Remove all entries of a destination, or only the entry with these ports."""
     document, tag = read_allowlist(client)
     kept = [
         one for one in document["destinations"] if not (_is_same(one, host, ports) if ports else _is_host(one, host))

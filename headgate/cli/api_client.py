@@ -162,7 +162,7 @@ def _told(refusal: Refusal) -> HeadgateError:
     message, details = refusal.message, refusal.details
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return UnauthorizedError(
-            f"{message}. Tokens are valid for a day: use the runtime file of a running instance, or a new"
+            f"{message}. Tokens are valid for one day: use the runtime file of a running instance, or create a new"
             " HEADGATE_TOKEN (headgate token)"
         )
     if refusal.status == HTTPStatus.NOT_FOUND:
@@ -170,9 +170,9 @@ def _told(refusal: Refusal) -> HeadgateError:
     if refusal.status == HTTPStatus.BAD_REQUEST and details:
         return ValidationError("\n".join([message, *_what_else(details, message)]))
     if (missing := details.get("missing_scope")) in list(Scope):
-        message += f"; the roles with it: {', '.join(roles_with(Scope(missing)))}"
+        message += f"; roles with this scope: {', '.join(roles_with(Scope(missing)))}"
     if "required_aal" in details:
-        message += ": headgate mfa step-up, or headgate mfa enrol where there is no authenticator yet"
+        message += ". Run headgate mfa step-up. Without an authenticator, run headgate mfa enrol first"
     after = refusal.retry_after_seconds
     return ApiError(message, retry_after_seconds=None if after is None else int(after))
 
@@ -187,7 +187,7 @@ def _what_else(details: Mapping[str, Any], message: str) -> Iterator[str]:
         yield f"  {safe(source.expandtabs(1))}"
         yield f"  {' ' * (column - 1)}^"
     if (command := _LISTED_BY.get(str(details.get("expected_prefix")))) is not None:
-        yield f"  headgate {command} shows them"
+        yield f"  headgate {command} lists them"
     # Where the message names the place, the field is the API's word for it, and the reason the message's in short.
     placed = "file" in details or message.startswith(f"{details.get('field')}: ")
     for name, value in details.items():

@@ -26,14 +26,14 @@ from headgate.client.types import (
 
 @click.command()
 @click.argument("approval_ids", nargs=-1, required=True)
-@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
-@click.option("--comment", help="Kept in the record.")
+@click.option("--identical", is_flag=True, help="Also decide all identical open requests.")
+@click.option("--comment", help="Recorded in the audit log.")
 @json_option
 @client_option
 def approve(
     client: ApiClient, approval_ids: tuple[str, ...], identical: bool, comment: str | None, as_json: bool
 ) -> None:
-    """Let the call through, once; several are each decided by themselves."""
+    """Approve the call, for one use. Several requests are decided one by one."""
     if identical or len(approval_ids) > 1:
         _decide_many(client, "approve", _whole(client, approval_ids), identical, comment, as_json)
         return
@@ -43,12 +43,12 @@ def approve(
 
 @click.command()
 @click.argument("approval_ids", nargs=-1, required=True)
-@click.option("--identical", is_flag=True, help="And those that ask for exactly the same.")
+@click.option("--identical", is_flag=True, help="Also decide all identical open requests.")
 @click.option("--reason", required=True, help="The agent sees it.")
 @json_option
 @client_option
 def deny(client: ApiClient, approval_ids: tuple[str, ...], identical: bool, reason: str, as_json: bool) -> None:
-    """Refuse the call; several are each decided by themselves."""
+    """Deny the call. Several requests are decided one by one."""
     if identical or len(approval_ids) > 1:
         _decide_many(client, "deny", _whole(client, approval_ids), identical, reason, as_json)
         return
@@ -59,7 +59,7 @@ def deny(client: ApiClient, approval_ids: tuple[str, ...], identical: bool, reas
 @click.command()
 @click.argument("approval_id")
 @bounds_options
-@click.option("--comment", help="Kept in the record, with the approval.")
+@click.option("--comment", help="Recorded in the audit log with the approval.")
 @json_option
 @runtime_file_option
 def grant(
@@ -73,7 +73,7 @@ def grant(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Let the call through, and calls like it; without --where, only exactly the same."""
+    """Approve the call and similar calls. Without --where, only identical calls."""
     body = bounds_body(uses, duration, reason, sum_bound)
     if conditions:
         body["conditions"] = conditions_body(conditions)
@@ -101,7 +101,7 @@ def _decide_many(
 ) -> None:
     """Exit status 1 where one or more could not be decided."""
     if identical and len(approval_ids) > 1:
-        raise click.UsageError("--identical goes with one approval")
+        raise click.UsageError("--identical requires exactly one approval")
     body: BulkDecisionRequest = {"decision": decision}
     if identical:
         body["identical_to"] = approval_ids[0]

@@ -61,7 +61,7 @@ class Desk:
 
     def _wait_for_one(self) -> bool:
         """False: the person leaves."""
-        self.screen.status("No request waits. New ones appear here.  [q] quit")
+        self.screen.status("No open requests. New requests appear here.  [q] quit")
         while not self.changed():
             if self.screen.key() == "q":
                 return False
@@ -140,5 +140,5 @@ def card(listed: ListedApprovalAnswer, shown: ApprovalDetailAnswer, count: int) 
         f"id       {shown['id']}",
     ]
     if context is not None and context["hidden_characters"]:
-        lines.append(f"hidden   characters written out below: {safe(', '.join(context['hidden_characters']))}")
+        lines.append(f"hidden   characters, shown as escapes below: {safe(', '.join(context['hidden_characters']))}")
     return [*lines, *json.dumps(request, indent=2).split("\n")]

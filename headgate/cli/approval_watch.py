@@ -36,17 +36,19 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 def _event_id(_context: click.Context, _parameter: click.Parameter, since: str | None) -> str | None:
     """The API would name its header, which nobody has typed."""
     if since and _EVENT_ID.fullmatch(since) is None:
-        raise click.BadParameter("an event's id is a number, as headgate approvals watch --json shows it")
+        raise click.BadParameter("an event id is a number, as shown by headgate approvals watch --json")
     return since
 
 
 @click.command()
-@click.option("--event", "wanted", multiple=True, help="Only this, such as approval.requested; may be repeated.")
-@click.option("--agent", metavar="NAME|ID", help="Only this agent's.")
+@click.option("--event", "wanted", multiple=True, help="Only this event type, such as approval.requested. Repeatable.")
+@click.option("--agent", metavar="NAME|ID", help="Only approval requests of this agent.")
 @click.option(
-    "--since", callback=_event_id, help="Go on behind this event's id, as an earlier watch showed it with --json."
+    "--since",
+    callback=_event_id,
+    help="Continue after the event with this id, as shown by an earlier watch with --json.",
 )
-@click.option("--count", type=click.IntRange(1), help="End after so many events.")
+@click.option("--count", type=click.IntRange(1), help="Exit after this number of events.")
 @json_option
 @runtime_file_option
 def watch(
@@ -59,10 +61,10 @@ def watch(
 ) -> None:
     """Decide open requests by key, or print events.
 
-    On a terminal it shows one request after the other, with the time left. Elsewhere, or with one of --event, --since,
-    --count and --json, it prints what happens to approvals, until you stop it.
+    On a terminal it shows one request at a time, with the time left. Without a terminal, or with --event, --since,
+    --count or --json, it prints approval events until you stop it.
 
-    Keys: a approves, d denies and asks for the reason, s skips, q quits. With --json one object a line.
+    Keys: a approves, d denies and asks for the reason, s skips, q quits. With --json, one object per line.
     """
     client = ApiClient(find_target(runtime_file))
     agent_id = None if agent is None else agent_id_of(client, agent)

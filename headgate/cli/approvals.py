@@ -40,9 +40,9 @@ def approvals() -> None:
     default="pending",
     show_default=True,
 )
-@click.option("--agent", metavar="NAME|ID", help="Of this agent.")
+@click.option("--agent", metavar="NAME|ID", help="Only this agent.")
 @click.option("--risk", "risk_level", type=click.Choice(["low", "medium", "high", "critical"]))
-@click.option("--tool", help="Of this tool.")
+@click.option("--tool", help="Only this tool.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
 @client_option
@@ -68,7 +68,9 @@ def list_all(
         show_json(answer)
         return
     if not answer["data"]:
-        click.echo("no pending approval requests (decided ones: --status all)" if status == "pending" else "none")
+        click.echo(
+            "no pending approval requests (for decided requests: --status all)" if status == "pending" else "none"
+        )
         return
     now = system_clock()
     show_table(
@@ -91,13 +93,15 @@ def list_all(
 
 @approvals.command()
 @click.argument("approval_id")
-@click.option("--wait", "wait_seconds", type=click.IntRange(0), help="Wait for the decision; the exit status tells it.")
+@click.option(
+    "--wait", "wait_seconds", type=click.IntRange(0), help="Wait for the decision. The exit status reports it."
+)
 @json_option
 @client_option
 def show(client: ApiClient, approval_id: str, wait_seconds: int | None, as_json: bool) -> None:
-    """Show one approval with the whole call that it would let through.
+    """Show one approval request with the complete call.
 
-    With --wait the exit status is 0 where it is approved, 3 denied, 4 expired, 5 still pending.
+    With --wait the exit status is 0 if it is approved, 3 if denied, 4 if expired, 5 if still pending.
     """
     answer = _decided_within(client, approval_id_of(client, approval_id), wait_seconds or 0)
     if as_json:
@@ -147,7 +151,7 @@ def _show(answer: ApprovalDetailAnswer, people: People) -> None:
         counted = ", ".join(f"{similar[name]} {name}" for name in ("approved", "denied", "expired") if similar[name])
         click.echo(f"similar before: {counted or 'none'}")
         if context["hidden_characters"]:
-            click.echo(f"hidden characters, written out below: {safe(', '.join(context['hidden_characters']))}")
+            click.echo(f"hidden characters, shown as escapes below: {safe(', '.join(context['hidden_characters']))}")
     show_json(context["request"] if context else answer["action"]["params"])
 
 

@@ -37,7 +37,9 @@ audit.add_command(key)
 
 @audit.command("pack")
 @click.argument("action_id")
-@click.option("--output", type=click.Path(path_type=Path), help="Where to write it; default: ACTION_ID.zip here.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Output file. Default: ACTION_ID.zip in the current folder."
+)
 @result_option
 @client_option
 def proof_pack(client: ApiClient, action_id: str, output: Path | None, as_json: bool) -> None:
@@ -49,19 +51,19 @@ def proof_pack(client: ApiClient, action_id: str, output: Path | None, as_json: 
     if as_json:
         show_json({"file": str(path), "bytes": len(content)})
         return
-    click.echo(f"{safe(path)}: {len(content)} bytes. Check it: headgate verify {safe(path)} --key KEY")
-    click.echo("headgate audit key show prints KEY. Give it to the verifier in advance.", err=True)
+    click.echo(f"{safe(path)}: {len(content)} bytes. Verify it: headgate verify {safe(path)} --key KEY")
+    click.echo("headgate audit key show prints KEY. Give KEY to the verifier in advance.", err=True)
 
 
 @audit.command()
-@click.option("--start", "start_date", help="Events sealed from then on (ISO 8601).")
-@click.option("--end", "end_date", help="Events sealed until then (ISO 8601).")
+@click.option("--start", "start_date", help="Only events sealed at or after this time (ISO 8601).")
+@click.option("--end", "end_date", help="Only events sealed up to this time (ISO 8601).")
 @click.option(
     "--checkpoints",
     "kept",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="A file or folder of checkpoints that were exported: what they were signed over must be there unchanged.",
+    help="A file or folder of exported checkpoints. The log must still contain the events that they cover, unchanged.",
 )
 @click.option(
     "--database-url",
@@ -69,8 +71,8 @@ def proof_pack(client: ApiClient, action_id: str, output: Path | None, as_json: 
     help="Read this database instead of the API (HEADGATE_AUDITOR_DATABASE_URL).",
 )
 @click.option("--key", "keys", multiple=True, help="With --database-url: a verifier key, or a file of them.")
-@click.option("--organization", help="With --database-url: whose record; default: the first organization.")
-@click.option("--segments", default=1, type=click.IntRange(1, 64), help="With --database-url: so many processes.")
+@click.option("--organization", help="With --database-url: the organization of the log. Default: the first one.")
+@click.option("--segments", default=1, type=click.IntRange(1, 64), help="With --database-url: the number of processes.")
 @json_option
 @runtime_file_option
 def verify(
@@ -84,8 +86,8 @@ def verify(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Verify the record: hash chain, signed checkpoints and tables. Status 1: invalid; 2: not verified, because it was
-    unreadable or no event was sealed between --start and --end.
+    """Verify the audit log: hash chain, signed checkpoints and tables. Exit status 1: invalid. 2: not verified, because
+    the log was unreadable or no event was sealed between --start and --end.
 
     By default the API verifies, with the keys of the instance. For an independent check, read the database:
     --database-url (the role headgate_auditor is sufficient) with --key and --checkpoints that you stored elsewhere.
@@ -109,8 +111,8 @@ def verify(
 
 
 @audit.command("export")
-@click.option("--from", "start_date", help="Actions submitted from then on (ISO 8601).")
-@click.option("--to", "end_date", help="Actions submitted until then (ISO 8601).")
+@click.option("--from", "start_date", help="Only actions submitted at or after this time (ISO 8601).")
+@click.option("--to", "end_date", help="Only actions submitted up to this time (ISO 8601).")
 @click.option("--output", required=True, type=click.Path(path_type=Path), help="A folder, or a file for --bundle.")
 @click.option("--bundle", is_flag=True, help="One ZIP of all packs instead of a folder.")
 @result_option
@@ -118,7 +120,7 @@ def verify(
 def export(
     start_date: str | None, end_date: str | None, output: Path, bundle: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Take the proof packs of many actions, with a manifest."""
+    """Export the proof packs of many actions, with a manifest."""
     from headgate.cli.audit_export import actions_between, fetch_packs, write_bundle, write_folder  # noqa: PLC0415
 
     client = ApiClient(find_target(runtime_file), is_patient=True)
@@ -130,15 +132,15 @@ def export(
     if as_json:
         show_json({"file": str(output), "packs": count})
         return
-    click.echo(f"{safe(output)}: {count} proof packs. Check them: headgate audit inspect {safe(output)} --key KEY")
+    click.echo(f"{safe(output)}: {count} proof packs. Verify them: headgate audit inspect {safe(output)} --key KEY")
 
 
 @audit.command("inspect")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON, a line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, one object per line.")
 def inspect_export(path: Path, keys: tuple[str, ...], as_json: bool) -> None:
-    """Check and list the packs of an export; status 1 where one is not what was recorded. Needs no instance."""
+    """Verify and list the proof packs of an export. Exit status 1 if one is invalid. Needs no instance."""
     from headgate.cli.audit_export import inspect  # noqa: PLC0415 - loaded by this command only
     from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys  # noqa: PLC0415
 
@@ -167,13 +169,13 @@ def inspect_export(path: Path, keys: tuple[str, ...], as_json: bool) -> None:
     "--database-url",
     envvar="HEADGATE_OWNER_DATABASE_URL",
     required=True,
-    help="An empty database, as its owner (HEADGATE_OWNER_DATABASE_URL).",
+    help="URL of an empty database, for its owner role (HEADGATE_OWNER_DATABASE_URL).",
 )
 @result_option
 def import_packs(path: Path, keys: tuple[str, ...], database_url: str, as_json: bool) -> None:
-    """Put an export into an empty database, to be looked at with an API of its own. Nothing can be changed there.
+    """Import an export into an empty database, to read it with a separate API. The data is read-only.
 
-    Every pack is verified first; where one is not valid, or the database holds anything, nothing is imported.
+    Verifies all packs first. Imports nothing if a pack is invalid or the database is not empty.
     """
     from headgate.cli.audit_import import import_export  # noqa: PLC0415 - loads the database's driver
     from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys  # noqa: PLC0415
@@ -187,23 +189,25 @@ def import_packs(path: Path, keys: tuple[str, ...], database_url: str, as_json: 
         show_json({"org_id": record.org_id, "actions": len(record.actions), "events": len(record.events)})
         return
     click.echo(
-        f"{len(record.actions)} actions and {len(record.events)} events of {safe(record.org_id)}, to be looked at"
+        f"{len(record.actions)} actions and {len(record.events)} events of {safe(record.org_id)} imported, read-only"
     )
 
 
 @audit.command()
 @click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
-@click.option("--keep", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to keep them.")
-@click.option("--interval", default=10, show_default=True, type=click.IntRange(1), help="Seconds between two looks.")
-@click.option("--once", is_flag=True, help="Look once, for a scheduler.")
-@click.option("--json", "as_json", is_flag=True, help="Print each new checkpoint as a line of JSON.")
+@click.option(
+    "--keep", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder for the checkpoints."
+)
+@click.option("--interval", default=10, show_default=True, type=click.IntRange(1), help="Seconds between two checks.")
+@click.option("--once", is_flag=True, help="Check once and exit, for a scheduler.")
+@click.option("--json", "as_json", is_flag=True, help="Print each new checkpoint as one line of JSON.")
 @runtime_file_option
 def monitor(
     keys: tuple[str, ...], keep: Path, interval: int, once: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Follow a service's checkpoints and keep them; status 1, and the reason, where it takes back what it signed.
+    """Follow and store a service's checkpoints. Exit status 1, with the reason, if one contradicts an earlier one.
 
-    Run it where the service's administrators have no say.
+    Run it on a machine that the service's administrators do not control.
     """
     from headgate.cli.audit_monitor import Monitor  # noqa: PLC0415 - loaded by this command only
 
@@ -220,7 +224,11 @@ def monitor(
         if once and as_json:
             return
         if once:
-            click.echo("nothing was signed yet" if seen is None else f"{seen.size} events, consistent with all before")
+            click.echo(
+                "no checkpoint is signed yet"
+                if seen is None
+                else f"{seen.size} events, consistent with all earlier checkpoints"
+            )
             return
         time.sleep(interval)
 
@@ -236,6 +244,6 @@ def read_checkpoints(paths: Iterable[Path]) -> list[str]:
     for path in paths:
         files = sorted(path.rglob("*.checkpoint")) if path.is_dir() else [path]
         if not files:
-            raise ValidationError(f"{path} holds no checkpoint: files called *.checkpoint are read")
+            raise ValidationError(f"{path} contains no checkpoint. Checkpoint files have names that end in .checkpoint")
         texts += [one.read_text("utf-8") for one in files]
     return texts

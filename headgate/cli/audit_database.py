@@ -63,7 +63,7 @@ def verify_database(
     org_id = organization or DEFAULT_ORGANIZATION_ID
     trusted = _trusted(keys)
     if texts and not trusted:
-        raise ValidationError("--key is required: it verifies the signatures of the checkpoints")
+        raise ValidationError("--key is required to verify the signatures of the checkpoints")
     found = asyncio.run(_settled(partial(_verify, dsn, org_id, texts, trusted, start, end, segments)))
     return verification_answer(found).model_dump(mode="json")
 

@@ -20,16 +20,16 @@ from headgate.client.types import EventPages
 _SEARCHED_PAGES: Final = 20
 """Below the rate limit of administrators' routes: 40,000 events at a time."""
 _FILTERS: Final = (
-    ("--from", "start_date", "Happened from then on (ISO 8601; a date alone is the whole day)."),
-    ("--to", "end_date", "Happened until then."),
-    ("--type", "event_type", "Such as approval.denied."),
-    ("--action", "action_id", "Of this action."),
-    ("--agent", "agent", "Of this agent: its name or its id."),
-    ("--risk", "risk_level", "Of actions of this risk: low, medium, high, critical."),
-    ("--tool", "tool", "Of actions of this tool."),
-    ("--operation", "operation", "Of actions of this operation."),
-    ("--decision", "decision", "Of actions so decided: allow, deny, require_approval."),
-    ("--search", "search", "With this text in the actor or the data, in either case."),
+    ("--from", "start_date", "Only events at or after this time (ISO 8601; a date means the whole day)."),
+    ("--to", "end_date", "Only events up to this time."),
+    ("--type", "event_type", "Event type, such as approval.denied."),
+    ("--action", "action_id", "Only this action."),
+    ("--agent", "agent", "Only this agent (name or id)."),
+    ("--risk", "risk_level", "Only actions with this risk: low, medium, high, critical."),
+    ("--tool", "tool", "Only actions of this tool."),
+    ("--operation", "operation", "Only actions of this operation."),
+    ("--decision", "decision", "Only actions with this decision: allow, deny, require_approval."),
+    ("--search", "search", "Only events with this text in the actor or the data (case-insensitive)."),
 )
 
 
@@ -43,11 +43,11 @@ def filter_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 @click.command("list")
 @filter_options
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
-@click.option("--cursor", help="Go on behind an earlier page.")
+@click.option("--cursor", help="Continue after an earlier page.")
 @json_option
 @runtime_file_option
 def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
-    """Show what happened, newest first."""
+    """List audit events, newest first."""
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.list_audit_events, **filters, limit=limit, cursor=cursor)
     if as_json:
@@ -75,15 +75,15 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
         )
     for one in answer["data"]:
         if one["problem"] is not None:
-            click.echo(f"{safe(one['id'])} is not as it was sealed: {safe(one['problem'])}", err=True)
+            click.echo(f"{safe(one['id'])} differs from the sealed event: {safe(one['problem'])}", err=True)
     if filters["search"] is None:
         more = "or more " if pagination.get("total_is_minimum") else ""
         click.echo(f"{pagination['total']} {more}found", err=True)
     else:
-        end = "at the end of the record" if pagination["next_cursor"] is None else "and the search goes on"
+        end = "at the end of the log" if pagination["next_cursor"] is None else "and the search continues"
         click.echo(f"{len(answer['data'])} found, {end}", err=True)
     if pagination["next_cursor"] is not None:
-        click.echo(f"go on: --cursor {safe(pagination['next_cursor'])}", err=True)
+        click.echo(f"continue with: --cursor {safe(pagination['next_cursor'])}", err=True)
 
 
 def _searched(client: ApiClient, filters: Mapping[str, Any], limit: int, answer: EventPages) -> EventPages:
@@ -103,7 +103,7 @@ def _searched(client: ApiClient, filters: Mapping[str, Any], limit: int, answer:
 @json_option
 @client_option
 def show_event(client: ApiClient, event_id: str, as_json: bool) -> None:
-    """Show one event, the text that its hash is of, and its place in the signed tree."""
+    """Show one event, its hashed text, and its place in the signed tree."""
     event = client.send(operations.get_audit_event, id_of(client, EVENT, event_id))
     if as_json:
         show_json(event)
@@ -136,15 +136,17 @@ def show_event(client: ApiClient, event_id: str, as_json: bool) -> None:
 @click.command("export-events")
 @filter_options
 @click.option("--format", "file_format", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Output file. Default: standard output."
+)
 @result_option
 @runtime_file_option
 def export_events(
     file_format: str, output: Path | None, as_json: bool, runtime_file: Path | None, **filters: Any
 ) -> None:
-    """Take everything that the filters find, newest first, as lines of JSON or as CSV. Taking it is recorded."""
+    """Export all matching events, newest first, as JSON Lines or CSV. The audit log records the export."""
     if as_json and output is None:
-        raise click.UsageError("--json says what was written into a file: name one with --output")
+        raise click.UsageError("--json requires --output")
     client = ApiClient(find_target(runtime_file))
     pieces = client.pieces(operations.get_audit_export, **filters, format=file_format)
     if output is None:

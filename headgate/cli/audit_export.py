@@ -60,7 +60,7 @@ def fetch_packs(client: ApiClient, action_ids: Sequence[str], progress: Progress
         try:
             content = client.send(operations.get_audit_action_proof_pack, action_id)
         except HeadgateError as error:
-            message = f"no proof pack of {action_id}, so this is no whole export: {error.message}"
+            message = f"no proof pack of {action_id}, so the export is incomplete: {error.message}"
             raise UnavailableError(message) from error
         yield f"{action_id}.zip", content
 
@@ -116,11 +116,11 @@ def _read(packs: "_Folder | _Bundle", name: str, expected: str | None) -> tuple[
     try:
         content = packs.read(name)
     except (OSError, KeyError, zipfile.BadZipFile):
-        return None, "the manifest names it, and it is not there"
+        return None, "the manifest names it, but it is missing"
     if expected is None:
         return None, "the manifest does not name it"
     if _digest(content) != expected:
-        return None, "it is not the pack that the manifest names"
+        return None, "it differs from the pack that the manifest names"
     return content, None
 
 
@@ -148,7 +148,7 @@ class _Folder:
         try:
             return _read_manifest((self._path / _MANIFEST).read_bytes())
         except OSError as error:
-            raise ValidationError(f"{self._path} holds no {_MANIFEST}: it is no export of proof packs") from error
+            raise ValidationError(f"{self._path} has no {_MANIFEST}: it is not an export of proof packs") from error
 
 
 class _Bundle:
@@ -156,7 +156,7 @@ class _Bundle:
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
         except (OSError, zipfile.BadZipFile) as error:
-            raise ValidationError(f"{path} is no bundle of proof packs") from error
+            raise ValidationError(f"{path} is not a bundle of proof packs") from error
 
     def names(self) -> list[str]:
         return [one for one in self._archive.namelist() if one != _MANIFEST]
@@ -170,7 +170,7 @@ class _Bundle:
             with self._archive.open(_MANIFEST) as member:
                 return _read_manifest(member.read(_MOST_MANIFEST_BYTES))
         except KeyError as error:
-            raise ValidationError(f"there is no {_MANIFEST} in it: it is no bundle of proof packs") from error
+            raise ValidationError(f"it has no {_MANIFEST}: it is not a bundle of proof packs") from error
 
 
 def _read_manifest(content: bytes) -> dict[str, Any]:

@@ -14,19 +14,19 @@ from headgate.kernel.errors import UnavailableError
 @click.group(invoke_without_command=True)
 @click.pass_context
 def key(context: click.Context) -> None:
-    """The keys that sign checkpoints of the record: show (the default), rotate, retire."""
+    """The keys that sign the checkpoints of the audit log: show (the default), rotate, retire."""
     if context.invoked_subcommand is None:
         context.invoke(key_show, organization=None, as_json=False, runtime_file=None)
 
 
 @key.command("show")
-@click.option("--organization", help="Whose log; default: your own.")
+@click.option("--organization", help="The organization of the log. Default: your own.")
 @json_option
 @client_option
 def key_show(client: ApiClient, organization: str | None, as_json: bool) -> None:
-    """Print the verifier keys of a log: hand them to those who check its checkpoints and proof packs.
+    """Print the verifier keys of a log, for people who verify its checkpoints and proof packs.
 
-    Each organization has a log of its own, whose keys bear its name (C2SP signed-note).
+    Each organization has its own log. The names of its keys contain the name of the log (C2SP signed-note).
     """
     if organization is None:
         answer = client.send(operations.get_audit_keys)
@@ -40,10 +40,12 @@ def key_show(client: ApiClient, organization: str | None, as_json: bool) -> None
 
 
 @key.command("rotate")
-@click.option("--signer", metavar="SIGNER+…", help="The new key is in a device: SIGNER+name+id+material+https://…")
+@click.option(
+    "--signer", metavar="SIGNER+…", help="The new key is in a hardware device: SIGNER+name+id+material+https://…"
+)
 @result_option
 def key_rotate(signer: str | None, as_json: bool) -> None:
-    """Create a new key on this machine. The old key continues to sign too, until you retire it.
+    """Create a new key on this machine. The old key also continues to sign until you retire it.
 
     Settings: HEADGATE_SIGNING_KEYS_FILE, HEADGATE_DATA_DIR. No restart is needed.
     """
@@ -54,9 +56,9 @@ def key_rotate(signer: str | None, as_json: bool) -> None:
 @click.argument("verifier_key")
 @result_option
 def key_retire(verifier_key: str, as_json: bool) -> None:
-    """Stop signing with a key and forget its private part; what it signed stays verifiable.
+    """Stop signing with a key and delete its private part. Its signatures stay verifiable.
 
-    VERIFIER_KEY is what headgate audit key show prints of it, or its identifier as rotate prints it.
+    VERIFIER_KEY is the key as printed by headgate audit key show, or its id as printed by rotate.
     """
     _show_keys(_source().retire(verifier_key), as_json=as_json)
 
@@ -69,7 +71,7 @@ def _source() -> SigningKeySource:
     source = signing_key_source(read_settings())
     if source.is_missing:
         raise UnavailableError(
-            f"No signing keys at {source.file}. Name those of the workers: set"
+            f"No signing keys at {source.file}. To use the workers' keys, set"
             " HEADGATE_SIGNING_KEYS_FILE or HEADGATE_DATA_DIR (after make up: HEADGATE_DATA_DIR=.headgate)"
         )
     return source

@@ -44,11 +44,11 @@ class Monitor:
             return None
         self._unreachable_since = None
         if listed.get("problem") is not None:
-            raise AlarmError(f"the service signs no checkpoints any more: {listed['problem']}")
+            raise AlarmError(f"the service no longer signs checkpoints: {listed['problem']}")
         known = self._known()
         if not listed["data"]:
             if known is not None:
-                raise AlarmError(f"the service has no checkpoint any more, and {known.size} events were signed")
+                raise AlarmError(f"the service no longer has a checkpoint, but {known.size} events were signed")
             return None
         note = str(listed["data"][0]["note"])
         newest = self._read(note)
@@ -84,14 +84,14 @@ class Monitor:
             ]
             verify_note(note, named)
         except ValidationError as error:
-            raise AlarmError(f"a checkpoint cannot be believed: {error.message}") from error
+            raise AlarmError(f"a checkpoint cannot be verified: {error.message}") from error
         return checkpoint
 
     def _require_continuation(self, known: Checkpoint, newest: Checkpoint) -> None:
         if newest.origin != known.origin:
-            raise AlarmError(f"this is another log: {newest.origin}, and {known.origin} was followed")
+            raise AlarmError(f"this is a different log: {newest.origin} instead of {known.origin}")
         if newest.size < known.size:
-            raise AlarmError(f"the log has shrunk: {newest.size} events, and {known.size} were signed")
+            raise AlarmError(f"the log has shrunk: {newest.size} events, but {known.size} were signed")
         path: tuple[bytes, ...] = ()
         if newest.size > known.size:
             path = self._proof(known, newest)

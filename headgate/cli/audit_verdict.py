@@ -20,7 +20,7 @@ class NotLookedAtError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """As every other error of a command."""
-        click.echo(f"headgate: the record was NOT verified: {self.message}", err=True, file=file)
+        click.echo(f"headgate: the audit log was NOT verified: {self.message}", err=True, file=file)
 
 
 def show_verification(answer: Mapping[str, Any], as_json: bool) -> None:
@@ -38,11 +38,11 @@ def show_verification(answer: Mapping[str, Any], as_json: bool) -> None:
     if not answer["valid"]:
         sys.exit(1)
     if not answer["events_verified"]:
-        raise NotLookedAtError("no event was sealed in this range; widen --start and --end")
+        raise NotLookedAtError("no event was sealed in this period; change --start or --end")
 
 
 def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
-    verified = f"the record is valid: {answer['events_verified']} events, up to {safe(answer['chain_end_hash'])}"
+    verified = f"the audit log is valid: {answer['events_verified']} events, up to {safe(answer['chain_end_hash'])}"
     if answer["checkpoints_verified"]:
         agreed = f"{answer['checkpoints_verified']} signed checkpoints agree, up to event {answer['signed_up_to']}"
         yield f"{verified}; {agreed}"
@@ -51,19 +51,19 @@ def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["payloads_erased"]:
         yield f"{answer['payloads_erased']} payloads are erased; an event (body.erased) records each erasure"
     if answer["actions_reconciled"]:
-        yield f"{answer['actions_reconciled']} actions match the record, with their approvals, votes and executions"
+        yield f"{answer['actions_reconciled']} actions match the audit log, with their approvals, votes and executions"
 
 
 def _differing(found: Sequence[Mapping[str, Any]]) -> list[str]:
     if not found:
         return []
     rows = [Difference(one["table"], one["id"], one["column"], one["expected"], one["found"]) for one in found]
-    return ["THE TABLES DIFFER FROM THE RECORD:", *(f"  {safe(one.describe())}" for one in rows)]
+    return ["THE TABLES DIFFER FROM THE AUDIT LOG:", *(f"  {safe(one.describe())}" for one in rows)]
 
 
 def _broken(fault: Mapping[str, Any]) -> str:
     told = f"{safe(fault['reason'])}: {safe(fault['message'])}"
     if not fault["seq"] and fault["event_id"] is None:
-        return f"THE RECORD CANNOT BE VERIFIED, {told}"
+        return f"THE AUDIT LOG CANNOT BE VERIFIED, {told}"
     event = "" if fault["event_id"] is None else f" ({safe(fault['event_id'])})"
-    return f"THE RECORD IS BROKEN at event number {fault['seq']}{event}, {told}"
+    return f"THE AUDIT LOG IS BROKEN at event number {fault['seq']}{event}, {told}"

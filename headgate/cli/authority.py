@@ -21,7 +21,7 @@ _CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*
 
 @click.group()
 def ca() -> None:
-    """Show, export and rotate the gate's certificate authority."""
+    """Show, export and rotate Headgate's certificate authority."""
 
 
 @ca.command()
@@ -29,18 +29,20 @@ def ca() -> None:
 @data_dir_option
 @runtime_file_option
 def show(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Show the certificate: what to compare before trusting it."""
+    """Show the certificate, to compare it before you trust it."""
     authority = _authority(find_data(data_dir, runtime_file))
     _show(authority.open(system_clock()), authority, as_json=as_json)
 
 
 @ca.command()
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; default: standard output.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Output file. Default: standard output."
+)
 @result_option
 @data_dir_option
 @runtime_file_option
 def export(output: Path | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Write the certificates that agents should trust, as PEM. The key never leaves the data directory."""
+    """Write the certificates that agents must trust, as PEM. The private key stays in the data directory."""
     pem = b"".join(_authority(find_data(data_dir, runtime_file)).trusted())
     if output is None and not as_json:
         sys.stdout.buffer.write(pem)
@@ -56,21 +58,21 @@ def export(output: Path | None, as_json: bool, data_dir: Path | None, runtime_fi
 
 
 @ca.command()
-@click.confirmation_option(prompt="Every agent will have to trust a new certificate. Go on?")
+@click.confirmation_option(prompt="Every agent must trust a new certificate. Continue?")
 @result_option
 @data_dir_option
 @runtime_file_option
 def rotate(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Make a new authority; the old certificate stays among those that agents are given."""
+    """Create a new authority. Agents continue to receive the old certificate too."""
     authority = _authority(find_data(data_dir, runtime_file))
     _show(authority.rotate(system_clock()), authority, as_json=as_json)
-    restart = "Restart the proxies (or the instance) to sign with it, and run headgate env again in agents' shells."
+    restart = "Restart the proxies (or the instance) to use it, then run headgate env again in the agents' shells."
     click.echo(restart, err=as_json)
 
 
 def _authority(data: DataDirectory) -> Authority:
     if not data.authority.exists():
-        raise NotFoundError(f"{data.root} has no certificate authority yet: headgate up makes one")
+        raise NotFoundError(f"{data.root} has no certificate authority yet: headgate up creates one")
     return Authority(data.authority, data.public)
 
 
@@ -81,7 +83,7 @@ def _refuse_other_than_certificates(path: Path) -> None:
         content = path.read_bytes()
         is_made_of_certificates = not content.strip() or not _CERTIFICATE.sub(b"", content).strip()
     if not is_made_of_certificates:
-        raise ConflictError(f"{path} is there and holds something else than certificates: remove it, or name another")
+        raise ConflictError(f"{path} exists and is not a certificate file. Remove it or choose another file")
 
 
 def _show(certificate: AuthorityCertificate, authority: Authority, *, as_json: bool) -> None:

@@ -21,8 +21,8 @@ def break_glass() -> None:
 
 @break_glass.command("open")
 @click.argument("action_id")
-@click.option("--reason", required=True, help="The log records it; the reviewer reads it.")
-@click.option("--seconds", type=click.IntRange(1, 3600), default=900, show_default=True, help="How long.")
+@click.option("--reason", required=True, help="Recorded in the audit log. The reviewer sees it.")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=900, show_default=True, help="Validity.")
 @json_option
 @client_option
 def open_glass(client: ApiClient, action_id: str, reason: str, seconds: int, as_json: bool) -> None:
@@ -34,18 +34,18 @@ def open_glass(client: ApiClient, action_id: str, reason: str, seconds: int, as_
         show_json(answer)
         return
     click.echo(
-        f"broken: the next identical call of {safe(answer['agent_id'])} goes through once, until"
+        f"break-glass use opened: the next identical call of {safe(answer['agent_id'])} goes through once, until"
         f" {safe(answer['expires_at'])} ({safe(answer['id'])})"
     )
 
 
 @break_glass.command("list")
-@click.option("--open", "open_only", is_flag=True, help="Those whose review is not done.")
+@click.option("--open", "open_only", is_flag=True, help="Only uses whose review is open.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @client_option
 def list_all(client: ApiClient, open_only: bool, limit: int, as_json: bool) -> None:
-    """List broken glasses, newest first."""
+    """List break-glass uses, newest first."""
     answer = client.send(operations.list_break_glass, open=open_only, limit=limit)
     if as_json:
         show_json(answer)
@@ -73,7 +73,7 @@ def list_all(client: ApiClient, open_only: bool, limit: int, as_json: bool) -> N
 @break_glass.command()
 @click.argument("glass_id")
 @click.option("--outcome", type=click.Choice(["justified", "not_justified"]), required=True)
-@click.option("--note", help="Needed where it was not justified.")
+@click.option("--note", help="Required if the use was not justified.")
 @json_option
 @runtime_file_option
 def review(glass_id: str, outcome: ReviewOutcome, note: str | None, as_json: bool, runtime_file: Path | None) -> None:

@@ -19,16 +19,16 @@ _LISTS: Final = ("agents", "tools", "operations", "hosts")
 @json_option
 @client_option
 def rules(client: ApiClient, as_json: bool) -> None:
-    """Show what is captured: the first rule that fits a call decides; none fits: nothing is kept of it."""
+    """Show the capture rules. The first rule that matches a call applies. Without a match, nothing is captured."""
     _show(client.send(get_settings_captures), as_json=as_json)
 
 
 @click.command()
 @click.argument("level", type=click.Choice(["off", "heads", "bodies"]))
-@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="Only calls of this agent; repeatable.")
-@click.option("--tool", "tools", multiple=True, help="Only calls of this tool; repeatable.")
-@click.option("--operation", "operations", multiple=True, help="Only calls of this operation; repeatable.")
-@click.option("--host", "hosts", multiple=True, help="Only calls to this host, or *.name; repeatable.")
+@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="Only calls of this agent. Repeatable.")
+@click.option("--tool", "tools", multiple=True, help="Only calls of this tool. Repeatable.")
+@click.option("--operation", "operations", multiple=True, help="Only calls of this operation. Repeatable.")
+@click.option("--host", "hosts", multiple=True, help="Only calls to this host, or *.name. Repeatable.")
 @json_option
 @client_option
 def capture(
@@ -40,9 +40,9 @@ def capture(
     hosts: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say what is kept of calls from now on: nothing (off), heads, or bodies too.
+    """Set what is captured of calls from now on: nothing (off), heads, or bodies too.
 
-    A rule about some calls goes before the others, one about all calls behind them; one about the same calls is
+    A rule for some calls goes before the other rules, a rule for all calls goes last. A rule for the same calls is
     replaced.
     """
     before = client.send(get_settings_captures)
@@ -67,7 +67,7 @@ def _show(answer: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         show_json(answer)
     elif not answer["rules"]:
-        click.echo("nothing is captured: headgate traffic capture bodies")
+        click.echo("no capture rules. To capture all calls: headgate traffic capture bodies")
     else:
         names = ("AGENTS", "TOOLS", "OPERATIONS", "HOSTS")
         rows = [[", ".join(one[name]) or "all" for name in _LISTS] + [one["capture"]] for one in answer["rules"]]

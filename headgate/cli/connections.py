@@ -22,7 +22,7 @@ _RETURN: Final = "http://127.0.0.1:8478/connections/callback"
 
 @click.group()
 def connections() -> None:
-    """List, make, test and remove connections to other platforms."""
+    """List, create, test and delete connections to other platforms."""
 
 
 @connections.command("list")
@@ -38,7 +38,7 @@ def list_all(client: ApiClient, platform: str | None, status: str | None, limit:
         show_json(answer)
         return
     if not answer["data"]:
-        click.echo("none: headgate connections add NAME makes one")
+        click.echo("no connections. Create one with headgate connections add NAME")
         return
     show_table(
         ("CONNECTION", "NAME", "PLATFORM", "KIND", "STATUS", "HOSTS", "EXPIRES"),
@@ -62,7 +62,7 @@ def list_all(client: ApiClient, platform: str | None, status: str | None, limit:
 @json_option
 @client_option
 def show(client: ApiClient, connection: str, as_json: bool) -> None:
-    """Show one connection, by name or id: whether it works, and who used it in the last 30 days. No secret is shown."""
+    """Show the state of one connection, by name or id, and its use in the last 30 days. Secrets are not shown."""
     connection_id = id_of(client, CONNECTION, connection)
     one = client.send(operations.get_connection, connection_id)
     used = client.send(operations.get_connection_usage, connection_id)
@@ -86,7 +86,7 @@ def show(client: ApiClient, connection: str, as_json: bool) -> None:
             ("scopes", " ".join(one["scopes"]) or None),
             ("expires", one["expires_at"]),
             ("last checked", one["checked_at"]),
-            ("uses in 30 days", f"{used['uses']}, {used['rejected']} of them answered with 401"),
+            ("uses in 30 days", f"{used['uses']}, {used['rejected']} answered with 401"),
             ("last used", used["last_used_at"]),
         ]
     )
@@ -94,19 +94,25 @@ def show(client: ApiClient, connection: str, as_json: bool) -> None:
 
 @connections.command()
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), help="Of a credential that you have.")
-@click.option("--platform", help="To consent at: github, gitlab, google, slack, atlassian, linear, notion.")
-@click.option("--host", "hosts", multiple=True, help="host or host:port; the credential goes nowhere else.")
-@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="An agent that may use it, or '*': all.")
-@click.option("--tool", "tools", multiple=True, help="A tool whose calls use it; all, if none is named.")
-@click.option("--in", "location", type=click.Choice(["header", "query", "body"]), help="Where an API key goes.")
-@click.option("--field", help="The header, or member of the query or body, that carries an API key.")
-@click.option("--prefix", default="", help="What stands before an API key.")
+@click.option("--kind", type=click.Choice(_KINDS), help="The kind of an existing credential.")
+@click.option(
+    "--platform", help="The platform for OAuth consent: github, gitlab, google, slack, atlassian, linear, notion."
+)
+@click.option("--host", "hosts", multiple=True, help="host or host:port. The credential is sent only to these hosts.")
+@click.option("--agent", "agents", metavar="NAME|ID", multiple=True, help="An agent that may use it. '*': all agents.")
+@click.option("--tool", "tools", multiple=True, help="A tool whose calls use it. Default: all tools.")
+@click.option(
+    "--in", "location", type=click.Choice(["header", "query", "body"]), help="Position of an API key in the call."
+)
+@click.option("--field", help="The header, query parameter or body member with the API key.")
+@click.option("--prefix", default="", help="Prefix of the API key.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="region, service, client_id …")
-@click.option("--needs-placeholder", is_flag=True, help="Only calls that carry its placeholder use it.")
-@click.option("--client-id", help="With --platform: of your application there.")
-@click.option("--scope", "scopes", multiple=True, help="With --platform: what to ask for.")
-@click.option("--redirect-uri", default=_RETURN, show_default=True, help="With --platform: as registered there.")
+@click.option("--needs-placeholder", is_flag=True, help="Only calls with its placeholder use it.")
+@click.option("--client-id", help="With --platform: the client ID of your application.")
+@click.option("--scope", "scopes", multiple=True, help="With --platform: a scope to request.")
+@click.option(
+    "--redirect-uri", default=_RETURN, show_default=True, help="With --platform: the registered redirect URI."
+)
 @json_option
 @runtime_file_option
 def add(
@@ -127,12 +133,12 @@ def add(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Make a connection. Secrets are asked for, or read from standard input as lines of NAME=VALUE: never given on
-    the command line, where other users of the machine would see them."""
+    """Create a connection. Asks for secrets, or reads them from standard input as lines of NAME=VALUE. Secrets are not
+    options, because other users of the machine can see the command line."""
     if (kind is None) == (platform is None):
-        raise click.UsageError("name --kind, of a credential that you have, or --platform, to consent at")
+        raise click.UsageError("give --kind for an existing credential, or --platform for OAuth consent")
     if kind is not None and not hosts:
-        raise click.UsageError("--host is needed: the only host that the credential goes to")
+        raise click.UsageError("--host is required. The credential is sent only to this host")
     client = ApiClient(find_target(runtime_file))
     body: dict[str, object] = {
         "name": name,
@@ -170,17 +176,17 @@ def _consent(
     redirect_uri: str,
 ) -> None:
     if client_id is None:
-        raise click.UsageError("--client-id is needed: the platform gives it to your application")
+        raise click.UsageError("--client-id is required: the platform issues it to your application")
     body |= {"platform": platform, "client_id": client_id, "redirect_uri": redirect_uri, **_secrets("oauth2")}
     if scopes:
         body["scopes"] = list(scopes)
     if hosts:
         body["hosts"] = list(hosts)
     begun = client.send(operations.initiate_connections_oauth, cast("OAuthStart", body))
-    click.echo(f"It asks for: {' '.join(begun['scopes']) or 'what the application has'}", err=True)
-    click.echo("Open this address, and consent:", err=True)
+    click.echo(f"Requested scopes: {' '.join(begun['scopes']) or 'the scopes of the application'}", err=True)
+    click.echo("Open this address and give consent:", err=True)
     click.echo(begun["authorization_url"])
-    returned = click.prompt("Then paste the address that the browser ended at", err=True)
+    returned = click.prompt("Then paste the final address of the browser", err=True)
     found = dict(parse_qsl(urlsplit(returned).query))
     wanted = ("state", "code", "error", "error_description", "iss")
     given = {one: found[one] for one in wanted if one in found}
@@ -192,7 +198,7 @@ def _consent(
 @json_option
 @client_option
 def test(client: ApiClient, connection: str, as_json: bool) -> None:
-    """Ask the platform for something that only reads, with the credential. Status 1 where it is refused."""
+    """Test the credential with a read-only request to the platform. Exit status 1 if the platform refuses it."""
     answer = client.send(operations.test_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)
@@ -207,12 +213,12 @@ def test(client: ApiClient, connection: str, as_json: bool) -> None:
 @json_option
 @client_option
 def delete(client: ApiClient, connection: str, as_json: bool) -> None:
-    """Remove a connection: its secret is forgotten, and no call carries it from now on."""
+    """Delete a connection and its secret. Calls no longer carry the credential."""
     answer = client.send(operations.delete_connection, id_of(client, CONNECTION, connection))
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{connection} is removed")
+    click.echo(f"removed {connection}")
 
 
 _ASKED: Final = {
@@ -243,7 +249,7 @@ def _pairs(texts: tuple[str, ...], where: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.UsageError(f"{where}: NAME=VALUE is expected")
+            raise click.UsageError(f"{where}: expected NAME=VALUE")
         found[name.strip()] = value
     return found
 
@@ -252,6 +258,6 @@ def _tell(answer: ConnectionAnswer) -> None:
     click.echo(
         f"{answer['id']} is {answer['status']}" + (f": {answer['status_reason']}" if answer["status_reason"] else "")
     )
-    click.echo(f"agents send {answer['placeholder']}, or nothing, where the secret belongs", err=True)
+    click.echo(f"in place of the secret, agents send {answer['placeholder']} or nothing", err=True)
     if not answer["agents"]:
-        click.echo("no agent may use it yet: name some with PATCH, or make it with --agent", err=True)
+        click.echo("no agent may use it yet. Add agents with PATCH, or create it with --agent", err=True)

@@ -28,7 +28,7 @@ def follow_test(
     else:
         click.echo(_told(delivery))
     if delivery["status"] != "delivered":
-        raise ApiError("the test message has not arrived")
+        raise ApiError("the test message was not delivered")
 
 
 def last_attempt(delivery: DeliveryAnswer) -> str:
@@ -36,7 +36,7 @@ def last_attempt(delivery: DeliveryAnswer) -> str:
     if not delivery["attempts"]:
         return ""
     attempt = delivery["attempts"][-1]
-    return str(attempt["status_code"] or attempt["failure"] or ("ok" if attempt["succeeded"] else "under way"))
+    return str(attempt["status_code"] or attempt["failure"] or ("ok" if attempt["succeeded"] else "in progress"))
 
 
 def _has_ended(delivery: DeliveryAnswer) -> bool:
@@ -46,7 +46,7 @@ def _has_ended(delivery: DeliveryAnswer) -> bool:
 
 def _told(delivery: DeliveryAnswer) -> str:
     if not delivery["attempts"]:
-        return f"{safe(delivery['id'])}: {safe(delivery['status'])}, nobody has tried yet (is a worker running?)"
+        return f"{safe(delivery['id'])}: {safe(delivery['status'])}, not attempted yet (is a worker running?)"
     attempt = delivery["attempts"][-1]
     said = attempt["message"] or _outcome(attempt)
     took = "" if attempt["latency_ms"] is None else f" in {attempt['latency_ms']:.0f} ms"
@@ -56,4 +56,4 @@ def _told(delivery: DeliveryAnswer) -> str:
 def _outcome(attempt: AttemptAnswer) -> str:
     if attempt["status_code"] is not None:
         return f"answered {attempt['status_code']}"
-    return str(attempt["failure"] or ("accepted" if attempt["succeeded"] else "under way"))
+    return str(attempt["failure"] or ("accepted" if attempt["succeeded"] else "in progress"))

@@ -67,7 +67,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Settings that cannot be read, and names that look like settings and are none."""
     try:
         read_settings(environment)
-        yield Finding(Verdict.OK, "the settings can be read")
+        yield Finding(Verdict.OK, "the settings are readable")
     except HeadgateError as error:
         yield Finding(Verdict.WRONG, error.message)
     known = {one.name for one in all_variables()} | _CLIENT_VARIABLES
@@ -75,7 +75,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
         if name.startswith("HEADGATE_"):
             near = difflib.get_close_matches(name, known, n=1)
             meant = f": did you mean {near[0]}?" if near else ""
-            yield Finding(Verdict.NOTE, f"{name} is set, and is no setting{meant}")
+            yield Finding(Verdict.NOTE, f"{name} is set but is not a setting{meant}")
 
 
 def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:
@@ -83,12 +83,14 @@ def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:
     everyone = [pid for part in instance.pids.values() for pid in part]
     if everyone and not any(Path(f"/proc/{pid}").exists() for pid in everyone):
         # An instance that is stopped takes its runtime file along; the file of one that was killed stays.
-        yield Finding(Verdict.WRONG, "no process of this instance is left: it was killed; start it again (headgate up)")
+        yield Finding(
+            Verdict.WRONG, "no process of this instance is running: it was killed. Start it again (headgate up)"
+        )
         return
     for name, pids in instance.pids.items():
         gone = [pid for pid in pids if not Path(f"/proc/{pid}").exists()]
         if gone:
-            yield Finding(Verdict.WRONG, f"{name}: process {gone[0]} is gone; see the log of headgate up")
+            yield Finding(Verdict.WRONG, f"{name}: process {gone[0]} has ended. See the log of headgate up")
         elif pids:
             yield Finding(Verdict.OK, f"{name} runs ({len(pids)})")
 
@@ -130,9 +132,11 @@ def check_proxy(instance: RuntimeInformation) -> Finding:
             connection.sendall(b"CONNECT headgate.invalid:443 HTTP/1.1\r\nHost: headgate.invalid:443\r\n\r\n")
             answer = connection.recv(64)
     except OSError as error:
-        return Finding(Verdict.WRONG, f"the proxy at {instance.proxy_url} cannot be reached ({error})")
+        return Finding(Verdict.WRONG, f"the proxy at {instance.proxy_url} is unreachable ({error})")
     if b" 407 " not in answer:
-        return Finding(Verdict.WRONG, f"what listens at {instance.proxy_url} did not ask for a key: is it this proxy?")
+        return Finding(
+            Verdict.WRONG, f"the server at {instance.proxy_url} did not ask for a key. Is it the Headgate proxy?"
+        )
     return Finding(Verdict.OK, f"the proxy listens at {instance.proxy_url} and asks for a key")
 
 
@@ -144,7 +148,7 @@ def check_certificate(file: Path, now: datetime) -> Finding:
         return Finding(Verdict.WRONG, f"the authority's certificate {file} cannot be read ({error})")
     ends = certificate.not_valid_after_utc
     if ends - now < _RENEWAL:
-        return Finding(Verdict.WRONG, f"the authority's certificate ends on {ends.date()}: run headgate ca rotate")
+        return Finding(Verdict.WRONG, f"the authority's certificate expires on {ends.date()}: run headgate ca rotate")
     return Finding(Verdict.OK, f"the authority's certificate is valid until {ends.date()}")
 
 
@@ -152,9 +156,12 @@ def check_disk(somewhere: Path) -> Finding:
     try:
         free = shutil.disk_usage(somewhere).free // 1024**2
     except OSError as error:
-        return Finding(Verdict.WRONG, f"the disk of {somewhere} cannot be asked ({error})")
+        return Finding(Verdict.WRONG, f"the free space of {somewhere} is unknown ({error})")
     if free < _LEAST_FREE_MIB:
-        return Finding(Verdict.WRONG, f"{free} MiB are free for the data: a full disk refuses every call; make room")
+        return Finding(
+            Verdict.WRONG,
+            f"{free} MiB are free for the data. Free some space: with a full disk Headgate refuses every call",
+        )
     return Finding(Verdict.OK, f"{free // 1024} GiB are free for the data")
 
 
@@ -163,7 +170,7 @@ def check_shell(instance: RuntimeInformation, environment: Mapping[str, str]) ->
     proxy = environment.get("HTTPS_PROXY") or environment.get("https_proxy")
     if not proxy:
         remedy = f'eval "$({command_name()} env)"'
-        return Finding(Verdict.NOTE, f"this shell's programs do not go through the gate: {remedy}")
+        return Finding(Verdict.NOTE, f"this shell's programs do not use the proxy: {remedy}")
     if urlsplit(proxy).netloc.rpartition("@")[2] != urlsplit(instance.proxy_url).netloc:
-        return Finding(Verdict.NOTE, "this shell's HTTPS_PROXY is not this gate: run headgate env again")
-    return Finding(Verdict.OK, "this shell's programs go through the gate")
+        return Finding(Verdict.NOTE, "this shell's HTTPS_PROXY is not this proxy: run headgate env again")
+    return Finding(Verdict.OK, "this shell's programs use the proxy")

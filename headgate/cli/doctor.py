@@ -11,11 +11,11 @@ from headgate.cli.target import result_option, runtime_file_option
 
 
 @click.command()
-@click.option("--quiet", is_flag=True, help="Only what is wrong; for health checks.")
+@click.option("--quiet", is_flag=True, help="Show problems only, for health checks.")
 @result_option
 @runtime_file_option
 def doctor(quiet: bool, as_json: bool, runtime_file: Path | None) -> None:
-    """Say what is wrong with this set-up, in plain words; status 1 where something is."""
+    """Diagnose the configuration and the running instance. Exit status 1 if there is a problem."""
     is_wrong = False
     shown: list[dict[str, str]] = []
     for finding in diagnose(runtime_file):

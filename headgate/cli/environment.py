@@ -19,9 +19,9 @@ from headgate.kernel.errors import NotFoundError
 @result_option
 @runtime_file_option
 def env(form: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Print the variables that make a program's HTTP calls go through the gate.
+    """Print the variables that route a program's HTTP calls through Headgate.
 
-    For a shell: eval "$(headgate env)". They hold the agent's key: treat the output as a secret.
+    For a shell: eval "$(headgate env)". The output contains the agent's key: treat it as a secret.
     """
     variables = _variables(runtime_file)
     if as_json:

@@ -16,16 +16,16 @@ _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def bounds_options(command: Any) -> Any:
     """The options that every grant has."""
     for option in (
-        click.option("--sum", "sum_bound", help="PARAM<=NUMBER: all uses together add up to no more."),
+        click.option("--sum", "sum_bound", help="PARAM<=NUMBER: limit for the sum over all uses."),
         click.option(
             "--where",
             "conditions",
             multiple=True,
-            help="PARAM=VALUE, PARAM^=PREFIX, PARAM~=RE2, PARAM<=NUMBER or PARAM>=NUMBER; may be repeated: all hold.",
+            help="PARAM=VALUE, PARAM^=PREFIX, PARAM~=RE2, PARAM<=NUMBER or PARAM>=NUMBER. Repeatable: all must match.",
         ),
-        click.option("--reason", required=True, help="Kept in the record."),
-        click.option("--for", "duration", required=True, help="How long: 90s, 30m, 8h, 2d."),
-        click.option("--uses", type=click.IntRange(1), required=True, help="How many calls at most."),
+        click.option("--reason", required=True, help="Recorded in the audit log."),
+        click.option("--for", "duration", required=True, help="Validity: 90s, 30m, 8h, 2d."),
+        click.option("--uses", type=click.IntRange(1), required=True, help="Maximum number of calls."),
     ):
         command = option(command)
     return command
@@ -37,7 +37,7 @@ def bounds_body(uses: int, duration: str, reason: str, sum_bound: str | None) ->
     if sum_bound is not None:
         param, sign, value = _split(sum_bound)
         if sign != "<=":
-            raise click.UsageError("--sum is PARAM<=NUMBER")
+            raise click.UsageError("--sum must have the form PARAM<=NUMBER")
         body["sum"] = {"param": param, "at_most": _number(value)}
     return body
 

@@ -20,7 +20,7 @@ from headgate.client.types import GrantAnswer, GrantDetailAnswer, NewGrant
 
 @click.group()
 def grants() -> None:
-    """List, show, give and revoke standing permissions."""
+    """Approvals in advance: list, show, create, revoke."""
 
 
 @grants.command("list")
@@ -30,8 +30,8 @@ def grants() -> None:
     default="active",
     show_default=True,
 )
-@click.option("--agent", metavar="NAME|ID", help="Of this agent.")
-@click.option("--tool", help="Of this tool.")
+@click.option("--agent", metavar="NAME|ID", help="Only this agent.")
+@click.option("--tool", help="Only this tool.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @client_option
@@ -94,16 +94,16 @@ def show(client: ApiClient, grant_id: str, as_json: bool) -> None:
         ]
     )
     for use in answer["newest_uses"]:
-        given_back = " (given back: nothing was sent)" if use["given_back_at"] else ""
+        given_back = " (released: nothing was sent)" if use["given_back_at"] else ""
         click.echo(f"  {safe(use['used_at'])}  {safe(use['action_id'])}{given_back}")
 
 
 @grants.command()
-@click.option("--agent", metavar="NAME|ID", required=True, help="Whose calls.")
+@click.option("--agent", metavar="NAME|ID", required=True, help="The agent of the calls.")
 @click.option("--tool", required=True)
 @click.option("--operation", required=True)
 @bounds_options
-@click.option("--any-params", is_flag=True, help="Whatever the params are, instead of --where.")
+@click.option("--any-params", is_flag=True, help="Any params, instead of --where.")
 @json_option
 @runtime_file_option
 def create(
@@ -119,9 +119,9 @@ def create(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Permit one agent's calls of one operation beforehand."""
+    """Approve one agent's calls of one operation in advance."""
     if bool(conditions) == any_params:
-        raise click.UsageError("Name the calls with --where, or grant all of this operation with --any-params.")
+        raise click.UsageError("Limit the calls with --where, or grant all calls of this operation with --any-params.")
     bounds = bounds_body(uses, duration, reason, sum_bound)
     client = ApiClient(find_target(runtime_file))
     body = {
@@ -140,11 +140,11 @@ def create(
 
 @grants.command()
 @click.argument("grant_id")
-@click.option("--reason", required=True, help="Kept in the record.")
+@click.option("--reason", required=True, help="Recorded in the audit log.")
 @json_option
 @client_option
 def revoke(client: ApiClient, grant_id: str, reason: str, as_json: bool) -> None:
-    """Take a grant back: it lets nothing through any more."""
+    """Revoke a grant: it no longer approves calls."""
     answer = client.send(operations.delete_grant, id_of(client, GRANT, grant_id), reason=reason)
     if as_json:
         show_json(answer)
@@ -166,8 +166,8 @@ def said(grant: GrantAnswer | GrantDetailAnswer) -> str:
 def where(grant: GrantAnswer | GrantDetailAnswer) -> str:
     """The conditions as they are given to ``--where``."""
     if grant["conditions"] is None:
-        return "exactly the approved call"
-    return "; ".join(_condition(one) for one in grant["conditions"]) or "whatever the params are"
+        return "only the approved call"
+    return "; ".join(_condition(one) for one in grant["conditions"]) or "any params"
 
 
 def _condition(condition: Mapping[str, Any]) -> str:

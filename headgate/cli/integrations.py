@@ -21,7 +21,7 @@ _name: Final = click.argument("name", type=click.Choice([one.value for one in In
 
 @click.group()
 def integrations() -> None:
-    """Show, set and test integrations; look at what came in. INTEGRATION is one of those that list names.
+    """Show, set and test integrations; list incoming messages. INTEGRATION is a name as shown by list.
 
     \b
     headgate integrations set jira settings.json && headgate integrations test jira
@@ -32,7 +32,7 @@ def integrations() -> None:
 @json_option
 @client_option
 def list_all(client: ApiClient, as_json: bool) -> None:
-    """List them all: which are set, since when, and by whom."""
+    """List all integrations with their state, and who set them and when."""
     found = {one.value: client.send(operation("get", one)) for one in Integration}
     if as_json:
         show_json(found)
@@ -55,10 +55,10 @@ def list_all(client: ApiClient, as_json: bool) -> None:
 
 @integrations.command()
 @_name
-@click.option("--json", "as_json", is_flag=True, expose_value=False, help="As without it: JSON is the only form.")
+@click.option("--json", "as_json", is_flag=True, expose_value=False, help="No effect: the output is always JSON.")
 @client_option
 def show(client: ApiClient, name: str) -> None:
-    """Print what is set, without secrets."""
+    """Print the settings, without secrets."""
     show_json(client.send(operation("get", name)))
 
 
@@ -68,20 +68,21 @@ def show(client: ApiClient, name: str) -> None:
 @json_option
 @runtime_file_option
 def put(name: str, document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
-    """Set it from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets).
+    """Set an integration from a JSON DOCUMENT (- reads it from standard input, which keeps secrets out of the shell
+    history).
 
-    docs/guides/integrations.md shows one for each.
+    docs/guides/integrations.md has an example for each.
     """
     try:
         body = json.load(document)
     except ValueError as error:
-        raise ApiError(f"the document is not JSON: {error}") from error
+        raise ApiError(f"the document is not valid JSON: {error}") from error
     answer = ApiClient(find_target(runtime_file)).send(operation("put", name), body)
     if as_json:
         show_json(answer)
         return
     show_fields([("version", str(answer["version"])), ("webhooks go to", safe(str(answer["webhook_path"])))])
-    click.echo(f"headgate integrations test {name} says whether it can be reached")
+    click.echo(f"to test the connection: headgate integrations test {name}")
 
 
 @integrations.command()
@@ -89,7 +90,7 @@ def put(name: str, document: TextIO, as_json: bool, runtime_file: Path | None) -
 @json_option
 @client_option
 def test(client: ApiClient, name: str, as_json: bool) -> None:
-    """Ask the platform who we are. Exit status 1 where it does not say."""
+    """Ask the platform for the account name. Exit status 1 if the test fails."""
     answer = client.send(operation("test", name))
     if not answer["ok"]:
         status = "" if answer["status_code"] is None else f" {answer['status_code']}"
@@ -105,7 +106,7 @@ def test(client: ApiClient, name: str, as_json: bool) -> None:
 @json_option
 @client_option
 def receipts(client: ApiClient, name: str, as_json: bool) -> None:
-    """List what came in and what became of it, newest first."""
+    """List incoming messages and their outcomes, newest first."""
     answer = client.send(operation("get", name, "_receipts"), limit=200)
     if as_json:
         show_json(answer)

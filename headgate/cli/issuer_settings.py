@@ -57,7 +57,7 @@ def _of_section(section: Section, folder: Path) -> OidcSettings:
     section.only(*_MEMBERS)
     organizations = section.strings("organizations")
     if "organizations" in section.members and not organizations:
-        raise section.fail("organizations", "empty: leave it out for all organizations")
+        raise section.fail("organizations", "must not be empty: omit it for all organizations")
     return OidcSettings(
         issuer=_address(section, "issuer"),
         audience=section.text("audience", "headgate"),
@@ -83,7 +83,7 @@ def _login(section: Section, folder: Path) -> LoginClient:
     )
     scopes = section.strings("scopes") or ("openid", "email", "profile")
     if "openid" not in scopes:
-        raise section.fail("scopes", "openid is one of them: without it there is no ID token")
+        raise section.fail("scopes", "must include openid: without it there is no ID token")
     return LoginClient(
         client_id=section.text("client_id"),
         client_secret=_secret(section, folder),
@@ -97,7 +97,9 @@ def _login(section: Section, folder: Path) -> LoginClient:
 def _redirect_name(section: Section) -> str | None:
     name = _optional(section, "redirect_name")
     if name is not None and _REDIRECT_NAME.fullmatch(name) is None:
-        raise section.fail("redirect_name", "lower-case letters, digits, hyphens, at most 32: it is part of an address")
+        raise section.fail(
+            "redirect_name", "must have at most 32 lowercase letters, digits and hyphens: it is part of an address"
+        )
     return name
 
 

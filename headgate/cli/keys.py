@@ -18,18 +18,18 @@ from headgate.kernel.errors import ValidationError
 
 @click.group()
 def keys() -> None:
-    """List keys, take them over, and revoke those that have leaked."""
+    """List, adopt and revoke API keys, including leaked keys."""
 
 
 @keys.command("list")
 @click.option("--status", type=click.Choice(["active", "expired", "revoked", "stopped"]))
 @click.option("--kind", type=click.Choice(["agent", "admin", "webhook"]))
-@click.option("--due", is_flag=True, help="Only those that work and are 90 days old or older.")
+@click.option("--due", is_flag=True, help="Only active keys that are at least 90 days old.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @client_option
 def list_all(client: ApiClient, status: str | None, kind: str | None, due: bool, limit: int, as_json: bool) -> None:
-    """List keys, newest first, and warn of those that are due for rotation."""
+    """List keys, newest first, and warn of keys that are due for rotation."""
     answer = client.send(
         operations.list_keys, status=status, kind=kind, limit=limit, rotation_due=True if due else None
     )
@@ -40,7 +40,7 @@ def list_all(client: ApiClient, status: str | None, kind: str | None, due: bool,
     old = sum(one["rotation_due"] for one in answer["data"])
     if old:
         click.echo(
-            f"{old} of these work and are 90 days old or older: replace them (headgate agents rotate-key)", err=True
+            f"{old} of these active keys are at least 90 days old: replace them (headgate agents rotate-key)", err=True
         )
 
 
@@ -49,14 +49,14 @@ def list_all(client: ApiClient, status: str | None, kind: str | None, due: bool,
 @click.option(
     "--matching",
     metavar="TEXT",
-    help="All that match: a text with keys in it, the beginning of a key, or an agent's id. - reads standard input,"
-    " which keeps a key out of the list of processes.",
+    help="All matching keys. TEXT contains keys, or is the beginning of a key or an agent id. - reads standard input,"
+    " which keeps a key out of the process list.",
 )
 @click.option("--only-show", is_flag=True, help="Change nothing.")
 @json_option
 @runtime_file_option
 def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: bool, runtime_file: Path | None) -> None:
-    """Revoke one key by its id, or every key that matches what has leaked; they stop working at once."""
+    """Revoke one key by its id, or all keys that match a leaked text. They stop working immediately."""
     if key_id is not None and matching is None:
         if only_show:
             raise click.UsageError("--only-show requires --matching")
@@ -68,7 +68,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
         body: Leaked = {"matching": _known(sys.stdin.read() if matching == "-" else matching), "only_show": only_show}
         answer = client.send(operations.revoke_matching_keys, body)
     else:
-        raise click.UsageError("Name one key, or give --matching TEXT.")
+        raise click.UsageError("Give one key, or --matching TEXT.")
     if as_json:
         show_json(answer)
         return
@@ -81,7 +81,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
 @json_option
 @client_option
 def take_over(client: ApiClient, key_id: str, as_json: bool) -> None:
-    """Answer for a program's key oneself: one that stopped with the person who made it goes on."""
+    """Adopt a program's key. A key that stopped when its creator was deactivated works again."""
     answer = client.send(operations.take_over_key, id_of(client, KEY, key_id))
     if as_json:
         show_json(answer)

@@ -15,13 +15,13 @@ from headgate.kernel.errors import HeadgateError
 @click.command()
 @click.option("--agent", metavar="NAME|ID", help="Stop this agent only.")
 @click.option("--tool", metavar="NAME", help="Stop this tool only, for every agent.")
-@click.option("--reason", required=True, help="Agents see it; the log records it.")
+@click.option("--reason", required=True, help="Recorded in the audit log. Agents see it.")
 @json_option
 @runtime_file_option
 def stop(agent: str | None, tool: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Kill switch: refuse all calls at once, held calls included, or those of one agent or one tool.
+    """Kill switch: immediately refuse all calls, including held calls, or the calls of one agent or one tool.
 
-    The instance goes on running. To end an instance, press Ctrl-C in the shell of headgate up.
+    The instance continues to run. To end an instance, press Ctrl-C in the shell of headgate up.
     """
     _set(agent, tool, reason, is_stopped=True, as_json=as_json, runtime_file=runtime_file)
 
@@ -29,11 +29,11 @@ def stop(agent: str | None, tool: str | None, reason: str, as_json: bool, runtim
 @click.command()
 @click.option("--agent", metavar="NAME|ID", help="Resume this agent.")
 @click.option("--tool", metavar="NAME", help="Resume this tool.")
-@click.option("--reason", required=True, help="Why calls may resume; the log records it.")
+@click.option("--reason", required=True, help="Why calls may resume. Recorded in the audit log.")
 @json_option
 @runtime_file_option
 def start(agent: str | None, tool: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Resume all calls, or those of one agent or one tool, after headgate stop."""
+    """Resume all calls, or the calls of one agent or one tool, after headgate stop."""
     _set(agent, tool, reason, is_stopped=False, as_json=as_json, runtime_file=runtime_file)
 
 
@@ -47,7 +47,7 @@ def _set(
     agent: str | None, tool: str | None, reason: str, *, is_stopped: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
     if agent is not None and tool is not None:
-        raise click.UsageError("--agent or --tool, not both")
+        raise click.UsageError("give either --agent or --tool")
     scope: StopScope = "agent" if agent is not None else "tool" if tool is not None else "organization"
     client = ApiClient(find_target(runtime_file))
     body: KillSwitch = {"scope": scope, "target": agent or tool, "reason": reason, "stopped": is_stopped}
@@ -82,7 +82,7 @@ def _warn_of_a_name_never_seen(client: ApiClient, tool: str) -> None:
         return  # the stop stands, whatever this person may read
     if not is_known:
         click.echo(
-            f"warning: no call of a tool {safe(tool)} was ever recorded: is the name right?"
-            " headgate agents show AGENT names the tools that an agent uses",
+            f"warning: no recorded call of a tool {safe(tool)}. Check the name:"
+            " headgate agents show AGENT lists the tools of an agent",
             err=True,
         )

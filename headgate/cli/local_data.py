@@ -33,7 +33,7 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
         if data.is_used:
             return data
     raise UnavailableError(
-        f"there is no data of an instance in {' or '.join(map(str, folders))}: name it with --data-dir, or start one"
+        f"no instance data in {' or '.join(map(str, folders))}. Name the folder with --data-dir, or start an instance"
         " with headgate up"
     )
 

@@ -16,7 +16,7 @@ from headgate.organizations.sign_in_address import sign_in_address
 
 
 @click.command()
-@click.option("--user", default="administrator", show_default=True, help="A name, or an e-mail address.")
+@click.option("--user", default="administrator", show_default=True, help="A name or an email address.")
 @click.option(
     "--role",
     "roles",
@@ -27,8 +27,8 @@ from headgate.organizations.sign_in_address import sign_in_address
     help="Repeatable.",
 )
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
-@click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="How long it is valid.")
-@click.option("--print-url", "only_url", is_flag=True, help="Print the link and nothing else, for scripts.")
+@click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="Validity.")
+@click.option("--print-url", "only_url", is_flag=True, help="Print only the link, for scripts.")
 @result_option
 @data_dir_option
 @runtime_file_option

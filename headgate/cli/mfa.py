@@ -20,24 +20,24 @@ def mfa() -> None:
 @json_option
 @client_option
 def enrol(client: ApiClient, as_json: bool) -> None:
-    """Add an authenticator (TOTP). Prints its secret, asks for a first code, and prints a token that says aal2."""
+    """Add an authenticator (TOTP). Prints its secret, asks for a code, and prints a token with aal2."""
     begun = client.send(operations.enrol_mfa_totp)
     click.echo(f"Secret for the authenticator: {begun['secret']}", err=True)
-    click.echo(f"The same as an address, for a QR code: {begun['otpauth_uri']}", err=True)
-    code = click.prompt("Its six digits", err=True)
+    click.echo(f"The same as a URI, for a QR code: {begun['otpauth_uri']}", err=True)
+    code = click.prompt("Six digits of the authenticator", err=True)
     answer = client.send(operations.activate_mfa_totp, {"code": code})
     if as_json:
         show_json(answer)
         return
     click.echo(answer["token"])
-    click.echo("Enrolled. Make recovery codes with that token: headgate mfa codes", err=True)
+    click.echo("Enrolled. Create recovery codes with this token: headgate mfa codes", err=True)
 
 
 @mfa.command("step-up")
 @json_option
 @client_option
 def step_up(client: ApiClient, as_json: bool) -> None:
-    """Print a token that says aal2, for this one and a code of the authenticator."""
+    """Exchange the current token and a code of the authenticator for a token with aal2, and print it."""
     code = click.prompt("Six digits of the authenticator", err=True)
     answer = client.send(operations.step_up_mfa_totp, {"code": code})
     if as_json:
@@ -50,21 +50,23 @@ def step_up(client: ApiClient, as_json: bool) -> None:
 @json_option
 @client_option
 def codes(client: ApiClient, as_json: bool) -> None:
-    """Make ten recovery codes and print them, once; earlier ones are void. Needs a token that says aal2."""
+    """Create ten recovery codes and print them, once. Earlier codes no longer work. Needs a token with aal2."""
     answer = client.send(operations.generate_mfa_recovery_codes)
     if as_json:
         show_json(answer)
         return
     for one in answer["codes"]:
         click.echo(safe(one))
-    click.echo("Each works once. They are not shown again: keep them away from the authenticator.", err=True)
+    click.echo(
+        "Each code works once. The codes are shown only once. Store them apart from the authenticator.", err=True
+    )
 
 
 @mfa.command()
 @json_option
 @client_option
 def status(client: ApiClient, as_json: bool) -> None:
-    """Say how many recovery codes are left. Needs a token that says aal2."""
+    """Show how many recovery codes are left. Needs a token with aal2."""
     answer = client.send(operations.get_mfa_recovery_codes_status)
     if as_json:
         show_json(answer)
@@ -76,7 +78,7 @@ def status(client: ApiClient, as_json: bool) -> None:
 @json_option
 @runtime_file_option
 def recover(as_json: bool, runtime_file: Path | None) -> None:
-    """Use a recovery code: the authenticator is removed, and other sessions are closed."""
+    """Use a recovery code. Removes the authenticator and closes other sessions."""
     code = click.prompt("Recovery code", err=True, hide_input=True)
     answer = ApiClient(find_target(runtime_file)).send(operations.verify_mfa_recovery_codes, {"code": code})
     if as_json:
@@ -92,7 +94,7 @@ def recover(as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @client_option
 def unenrol(client: ApiClient, as_json: bool) -> None:
-    """Remove the authenticator and all recovery codes. Needs a token that says aal2."""
+    """Remove the authenticator and all recovery codes. Needs a token with aal2."""
     answer = client.send(operations.delete_mfa_totp)
     if as_json:
         show_json(answer)

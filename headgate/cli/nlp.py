@@ -31,11 +31,11 @@ for command in (list_policies, create, test):
 
 @nlp.command("eval")
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@click.option("--policy", help="Ask this policy of the instance, as calls are judged.")
+@click.option("--policy", help="Evaluate this policy of the instance, as for calls.")
 @click.option(
     "--model",
     type=click.Choice([one.value for one in EmbeddedModel if one is not EmbeddedModel.KEYWORDS]),
-    help="Or ask this model of the embedded provider, here and without an instance.",
+    help="Evaluate this model of the embedded provider locally, without an instance.",
 )
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True), default=DEFAULT_THRESHOLD, show_default=True)
 @json_option
@@ -43,9 +43,9 @@ for command in (list_policies, create, test):
 def evaluate(
     file: TextIO, policy: str | None, model: str | None, threshold: float, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Ask about each content in FILE, JSON Lines of {"content": "…", "expected": "match" | "clear"}, and count.
+    """Evaluate each content in FILE, JSON Lines of {"content": "…", "expected": "match" | "clear"}, and count.
 
-    With --policy the API's limit of requests is kept to: a long file takes its time. --threshold is for --model.
+    With --policy, the API's rate limit applies, so a long file takes time. --threshold requires --model.
     """
     if (policy is None) == (model is None):
         raise click.UsageError("Give --policy or --model.")

@@ -29,7 +29,7 @@ def list_policies(client: ApiClient, as_json: bool) -> None:
         show_json({"data": found})
         return
     if not found:
-        click.echo("none: headgate nlp create NAME --template pii_hold makes one")
+        click.echo("no content policies. Create one with headgate nlp create NAME --template pii_hold")
         return
     show_table(
         ("POLICY", "STATE", "TYPE", "MODEL", "THRESHOLD", "ON MATCH", "NAME"),
@@ -50,15 +50,15 @@ def list_policies(client: ApiClient, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--template", metavar="ID", help="Begin with this ready-made policy; a wrong ID lists them.")
+@click.option("--template", metavar="ID", help="Start from this template. An unknown ID lists the templates.")
 @click.option("--type", "policy_type", type=click.Choice(get_args(NlpPolicyType.__value__)), help="Without --template.")
-@click.option("--provider", help="Who is asked; default: the embedded models.")
+@click.option("--provider", help="The provider. Default: the embedded models.")
 @click.option("--model", help="The provider's model.")
-@click.option("--prompt", help="What a language model is asked.")
+@click.option("--prompt", help="The prompt for a language model.")
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True))
 @click.option("--on-match", type=click.Choice(["deny", "require_approval"]))
-@click.option("--tool", "tools", multiple=True, help="Only calls of this tool; repeatable.")
-@click.option("--disabled", is_flag=True, help="Make it, and ask it about no call yet.")
+@click.option("--tool", "tools", multiple=True, help="Only calls of this tool. Repeatable.")
+@click.option("--disabled", is_flag=True, help="Create it disabled.")
 @json_option
 @runtime_file_option
 def create(
@@ -77,7 +77,7 @@ def create(
 ) -> None:
     """Create a content policy. It applies to calls from now on."""
     if (template is None) == (policy_type is None):
-        raise click.UsageError("name --template or --type")
+        raise click.UsageError("give --template or --type")
     client = ApiClient(find_target(runtime_file))
     body: dict[str, object] = {"type": policy_type} if template is None else _from(client, template)
     given = {
@@ -103,7 +103,7 @@ def create(
 @json_option
 @client_option
 def test(client: ApiClient, policy: str, file: TextIO, as_json: bool) -> None:
-    """Ask POLICY, a name or an id, about the text in FILE, or of standard input. It decides about no call."""
+    """Test POLICY, a name or an id, on the text in FILE or standard input. No call is affected."""
     answer = client.send(operations.test_nlp_policy, nlp_policy_id_of(client, policy), {"content": file.read()})
     if as_json:
         show_json(answer)
@@ -148,7 +148,7 @@ def _from(client: ApiClient, template: str) -> dict[str, object]:
     known = {one["id"]: one for one in client.send(operations.get_nlp_policies_templates)["data"]}
     if template not in known:
         lines = "\n".join(f"  {safe(one['id'])}  {safe(one['description'])}" for one in known.values())
-        raise NotFoundError(f"there is no template {safe(template)}; there are:\n{lines}")
+        raise NotFoundError(f"no template {safe(template)}. Templates:\n{lines}")
     return body_of_template(known[template])
 
 

@@ -44,14 +44,15 @@ def show(client: ApiClient, as_json: bool) -> None:
 @json_option
 @runtime_file_option
 def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
-    """Set channels and routes from a JSON DOCUMENT (- reads it from standard input, where no shell keeps the secrets).
+    """Set channels and routes from a JSON DOCUMENT (- reads it from standard input, which keeps secrets out of the
+    shell history).
 
-    Secrets that it leaves out stay as they were; everything else is replaced. docs/guides/notifications.md shows one.
+    Secrets that it omits keep their values; everything else is replaced. docs/guides/notifications.md has an example.
     """
     try:
         body = json.load(document)
     except ValueError as error:
-        raise ApiError(f"the document is not JSON: {error}") from error
+        raise ApiError(f"the document is not valid JSON: {error}") from error
     answer = ApiClient(find_target(runtime_file)).send(operations.put_settings_notifications, body)
     if as_json:
         show_json(answer)
@@ -61,11 +62,13 @@ def put(document: TextIO, as_json: bool, runtime_file: Path | None) -> None:
 
 @notifications.command()
 @click.argument("channel")
-@click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
+@click.option(
+    "--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for the delivery."
+)
 @json_option
 @client_option
 def test(client: ApiClient, channel: str, wait: int, as_json: bool) -> None:
-    """Send a test message to a channel, enabled or not, and say how it went. Exit status 1 where it did not arrive."""
+    """Send a test message to a channel, enabled or not, and show the result. Exit status 1 if it was not delivered."""
     delivery = client.send(operations.test_settings_notifications, {"channel": channel})
     follow_test(
         lambda delivery_id: client.send(operations.get_notification, delivery_id), delivery, wait, as_json=as_json
@@ -73,10 +76,10 @@ def test(client: ApiClient, channel: str, wait: int, as_json: bool) -> None:
 
 
 @notifications.command()
-@click.option("--channel", help="Deliveries to this channel; nobody: events that reached none.")
+@click.option("--channel", help="Only deliveries to this channel. nobody: events that reached no channel.")
 @click.option("--status", type=click.Choice(["pending", "collected", "delivered", "parked", "cancelled"]))
-@click.option("--event", help="Such as approval.requested.")
-@click.option("--about", metavar="ID", help="About this approval or action.")
+@click.option("--event", help="Event type, such as approval.requested.")
+@click.option("--about", metavar="ID", help="Only messages about this approval or action.")
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
 @json_option
 @client_option
@@ -121,7 +124,7 @@ def deliveries(
 @json_option
 @client_option
 def redeliver(client: ApiClient, delivery_id: str, as_json: bool) -> None:
-    """Send a message once more, with a new link."""
+    """Send a message again, with a new link."""
     delivery = client.send(operations.redeliver_notification, id_of(client, NOTIFICATION, delivery_id))
     if as_json:
         show_json(delivery)
@@ -131,7 +134,7 @@ def redeliver(client: ApiClient, delivery_id: str, as_json: bool) -> None:
 
 def _show(answer: dict[str, Any]) -> None:
     if not answer["channels"]:
-        click.echo("no channels: headgate notifications set DOCUMENT makes some")
+        click.echo("no channels. Create channels with headgate notifications set DOCUMENT")
     else:
         show_table(
             ("CHANNEL", "KIND", "STATE", "TO", "REQUEST URL"),
@@ -153,7 +156,7 @@ def _show(answer: dict[str, Any]) -> None:
             (
                 (
                     ", ".join(one["channels"]),
-                    ", ".join(one.get("events", [])) or "what needs somebody",
+                    ", ".join(one.get("events", [])) or "events that need action",
                     "; ".join(_conditions(one)) or "always",
                 )
                 for one in answer["routes"]

@@ -17,12 +17,12 @@ _ROLES = click.Choice(sorted(role.value for role in GRANTABLE_ROLES))
 
 @click.group()
 def org() -> None:
-    """List and make organizations; invite people into them, and give them roles."""
+    """Organizations: list, create, invite members, assign roles."""
 
 
 @org.command("list")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
-@click.option("--cursor", help="Go on after this organization.")
+@click.option("--cursor", help="Continue after this organization.")
 @json_option
 @client_option
 def list_all(client: ApiClient, limit: int, cursor: str | None, as_json: bool) -> None:
@@ -42,7 +42,7 @@ def list_all(client: ApiClient, limit: int, cursor: str | None, as_json: bool) -
 @json_option
 @client_option
 def create(client: ApiClient, name: str, as_json: bool) -> None:
-    """Make an organization with the default policies; invite an administrator next."""
+    """Create an organization with the default policies. Then invite an administrator."""
     answer = client.send(operations.create_organization, {"name": name})
     if as_json:
         show_json(answer)
@@ -84,7 +84,7 @@ def members(client: ApiClient, org_id: str, limit: int, as_json: bool) -> None:
 @json_option
 @runtime_file_option
 def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], as_json: bool, runtime_file: Path | None) -> None:
-    """Set the ROLES that a user has in addition to those of the token; no ROLES removes them."""
+    """Set the ROLES that a user has in addition to the roles of the token. Without ROLES, remove them."""
     body: GrantedRoles = {"roles": list(roles)}
     answer = ApiClient(find_target(runtime_file)).send(operations.put_organization_member_roles, org_id, user_id, body)
     if as_json:
@@ -97,13 +97,13 @@ def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], as_json: boo
 @click.argument("org_id")
 @click.argument("email")
 @click.option("--role", "roles", type=_ROLES, multiple=True, required=True, help="Repeatable.")
-@click.option("--hours", type=click.IntRange(1, 24 * 30), default=72, show_default=True, help="How long it is valid.")
+@click.option("--hours", type=click.IntRange(1, 24 * 30), default=72, show_default=True, help="Validity.")
 @json_option
 @runtime_file_option
 def invite(
     org_id: str, email: str, roles: tuple[MemberRole, ...], hours: int, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Invite the person with this e-mail address; the address to send them is printed this once."""
+    """Invite a person by email address. Prints the invitation link, once."""
     body: NewInvitation = {"email": email, "roles": list(roles), "expires_in_hours": hours}
     answer = ApiClient(find_target(runtime_file)).send(operations.create_organization_invitation, org_id, body)
     if as_json:
@@ -111,7 +111,7 @@ def invite(
         return
     click.echo(answer["address"])
     if answer["mailed_by"] is not None:
-        click.echo(f"it is mailed as well, by the channel {answer['mailed_by']}", err=True)
+        click.echo(f"also sent by email, by the channel {answer['mailed_by']}", err=True)
 
 
 @org.command()
@@ -135,8 +135,8 @@ def invitations(client: ApiClient, org_id: str, as_json: bool) -> None:
 
 @org.command("private-destinations")
 @click.argument("org_id")
-@click.option("--allow", "allowed", metavar="HOST[:PORT]", multiple=True, help="Repeatable; replaces the list.")
-@click.option("--none", "is_none", is_flag=True, help="Allow none: an empty list.")
+@click.option("--allow", "allowed", metavar="HOST[:PORT]", multiple=True, help="Repeatable. Replaces the list.")
+@click.option("--none", "is_none", is_flag=True, help="Allow none.")
 @json_option
 @runtime_file_option
 def private_destinations(
@@ -144,10 +144,10 @@ def private_destinations(
 ) -> None:
     """Show or replace the private addresses that an organization's allowlist may open.
 
-    HOST is an address, a network (10.1.0.0/16) or a name; IPv6 with a port in brackets: [fd00::1]:8443.
+    HOST is an address, a network (10.1.0.0/16) or a name. Write IPv6 with a port in brackets: [fd00::1]:8443.
     """
     if allowed and is_none:
-        raise click.UsageError("--allow or --none, not both")
+        raise click.UsageError("give either --allow or --none")
     client = ApiClient(find_target(runtime_file))
     if allowed or is_none:
         body: PrivateDestinations = {"destinations": [_destination(one) for one in allowed]}

@@ -122,8 +122,8 @@ def _serve_proxy(settings: Settings) -> None:
 
 @click.command()
 def worker() -> None:
-    """Run one worker process until SIGTERM or SIGINT: it seals the record, expires approvals, carries
-    actions out, closes what is left."""
+    """Run one worker process until SIGTERM or SIGINT. It seals the audit log, expires approvals, executes
+    actions and cleans up orphans."""
     with loading():
         from headgate.cli.evidence_settings import evidence_settings  # noqa: PLC0415 - loaded by this part only
         from headgate.cli.report_fonts import usable_report_fonts  # noqa: PLC0415
@@ -149,9 +149,9 @@ def worker() -> None:
 @click.command()
 @click.option("--beside", type=int, metavar="PID", help="Exit when this process ends.")
 def masker(beside: int | None) -> None:
-    """Mask and store what the proxies of this machine have captured, until SIGTERM or SIGINT.
+    """Mask and store the captured traffic of the proxies of this machine, until SIGTERM or SIGINT.
 
-    A proxy starts one by itself when it captures; there is one for each data directory.
+    A proxy starts this process itself when it captures. There is one process for each data directory.
     """
     settings = _begin()
     with loading():
@@ -166,10 +166,10 @@ def masker(beside: int | None) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def migrate(as_json: bool) -> None:
-    """Bring the database to this version, as its owner, and make the first organization with the default policies.
+    """Migrate the database to this version, as its owner, and create the first organization with the default policies.
 
-    Can be run again at any time, and by several at once. The roles of the parts are made without a right to log
-    in: give them one (ALTER ROLE headgate_api LOGIN PASSWORD …), or give every part the owner's address.
+    You can run it again at any time, also concurrently. The roles of the parts are created without the right to log
+    in. Grant it (ALTER ROLE headgate_api LOGIN PASSWORD …), or give every part the owner's database URL.
     """
     from headgate.db.migrate import migrate as apply_migrations  # noqa: PLC0415 - loaded by this command only
     from headgate.kernel.clock import system_clock  # noqa: PLC0415

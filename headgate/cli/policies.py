@@ -36,7 +36,7 @@ def policy() -> None:
 @json_option
 @client_option
 def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
-    """List policies in the order in which they are asked."""
+    """List policies in the order in which they run."""
     answer = client.send(operations.list_policies, limit=limit)
     if as_json:
         show_json(answer)
@@ -50,12 +50,12 @@ def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
 
 @policy.command()
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@click.option("--name", help="Default: the file's name; needed with -.")
+@click.option("--name", help="Default: the file name. Required with -.")
 @click.option("--description")
-@click.option("--priority", type=click.IntRange(0, 1000), help="A lower number is asked first; default 100.")
-@click.option("--disabled", is_flag=True, help="Store it, and do not ask it.")
-@click.option("--shadow", is_flag=True, help="Ask it and record what it says, but let it decide nothing.")
-@click.option("--note", help="Why, for those who read the versions.")
+@click.option("--priority", type=click.IntRange(0, 1000), help="A lower number runs first. Default: 100.")
+@click.option("--disabled", is_flag=True, help="Store the policy disabled.")
+@click.option("--shadow", is_flag=True, help="Evaluate it and record its decisions, but do not enforce them.")
+@click.option("--note", help="Note for the version history.")
 @json_option
 @runtime_file_option
 def add(
@@ -69,9 +69,9 @@ def add(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Add the Rego policy in FILE (- for standard input); it decides from the next call on."""
+    """Add the Rego policy in FILE (- for standard input). It applies from the next call on."""
     if name is None and file.name == _STANDARD_INPUT:
-        raise click.UsageError("a policy from standard input needs a --name")
+        raise click.UsageError("a policy from standard input requires --name")
     body: dict[str, Any] = {
         "name": name or Path(file.name).stem,
         "rego_policy": file.read(),
@@ -95,7 +95,7 @@ def add(
 @json_option
 @client_option
 def show(client: ApiClient, policy: str, as_json: bool) -> None:
-    """Show one policy with its text."""
+    """Show one policy with its source."""
     answer = client.send(operations.get_policy, policy_id_of(client, policy))
     if as_json:
         show_json(answer)
@@ -110,7 +110,7 @@ def show(client: ApiClient, policy: str, as_json: bool) -> None:
             ("state", _state(answer)),
             ("version", answer["version"]),
             ("quarantine", answer["quarantine"]),
-            ("to let it go", f"headgate policy update {answer['id']} --release" if answer["quarantine"] else None),
+            ("to release it", f"headgate policy update {answer['id']} --release" if answer["quarantine"] else None),
             *_shadow(answer.get("shadow")),
         ]
     )
@@ -121,11 +121,11 @@ def show(client: ApiClient, policy: str, as_json: bool) -> None:
 
 @policy.command()
 @click.argument("policy")
-@click.option("--note", help="Why, for those who read the versions.")
+@click.option("--note", help="Note for the version history.")
 @json_option
 @client_option
 def delete(client: ApiClient, policy: str, note: str | None, as_json: bool) -> None:
-    """Delete a policy; its versions stay, and restore brings it back."""
+    """Delete a policy. Its versions are kept, and restore recovers it."""
     policy_id = policy_id_of(client, policy)
     answer = client.send(operations.delete_policy, policy_id, change_note=note)
     if as_json:
@@ -139,7 +139,7 @@ def _shadow(tally: ShadowAnswer | None) -> list[tuple[str, object]]:
         return []
     said = ", ".join(f"{count} {verdict}" for verdict, count in tally["said"].items())
     changes = ", ".join(f"{count} {change}" for change, count in tally["changes"].items())
-    return [("asked about", tally["asked"]), ("said", said), ("would change", changes or "nothing")]
+    return [("evaluated for", tally["asked"]), ("said", said), ("would change", changes or "nothing")]
 
 
 def _state(one: PolicyAnswer | PolicyDetailAnswer) -> str:

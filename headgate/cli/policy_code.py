@@ -27,12 +27,12 @@ _FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path, file_o
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
-@click.option("--delete", is_flag=True, help="Remove files of what the organization does not have.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
+@click.option("--delete", is_flag=True, help="Remove files of objects that the organization does not have.")
 @result_option
 @runtime_file_option
 def pull(folder: Path, dry_run: bool, delete: bool, as_json: bool, runtime_file: Path | None) -> None:
-    """Write the organization's policies, data documents and modules into FOLDER. Tests and cases are left alone."""
+    """Write the organization's policies, data documents and modules to FOLDER. Does not change tests and cases."""
     remote = read_remote(ApiClient(find_target(runtime_file), is_patient=True))
     changes = list(write_folder(folder, remote, delete=delete, dry_run=dry_run))
     if as_json:
@@ -46,10 +46,10 @@ def pull(folder: Path, dry_run: bool, delete: bool, as_json: bool, runtime_file:
 
 @click.command()
 @_FOLDER
-@click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
 @click.option("--delete", is_flag=True, help="Delete policies, documents and modules that are not in FOLDER.")
-@click.option("--note", help="Why, for those who read the versions.")
-@click.option("--one-by-one", is_flag=True, help="Each change by itself, where all are too much for one request.")
+@click.option("--note", help="Note for the version history.")
+@click.option("--one-by-one", is_flag=True, help="Send each change separately, if all are too large for one request.")
 @result_option
 @runtime_file_option
 def push(
@@ -61,11 +61,10 @@ def push(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Make the organization's policies, data documents and modules what they are in FOLDER.
+    """Change the organization's policies, data documents and modules to match FOLDER.
 
-    Policies are recognised by their names. What is the same already is left alone, so that pushing twice is pushing
-    once. All of it is in force at the same moment, or nothing is: the first change that is refused refuses all. A dry
-    run is checked by the API as well.
+    Matches policies by name. Does not change objects that are already the same. All changes take effect at the same
+    time or not at all: if the API refuses one change, it refuses all. The API also checks a dry run.
     """
     client = ApiClient(find_target(runtime_file), is_patient=True)
     local, remote = read_folder(folder), read_remote(client)
@@ -91,15 +90,15 @@ def show_folder_diff(folder: Path, *, delete: bool, runtime_file: Path | None) -
 
 @click.command("import")
 @click.argument("bundle", type=click.File("rb"))
-@click.option("--dry-run", is_flag=True, help="Only say what would be changed.")
-@click.option("--note", help="Why, for those who read the versions.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
+@click.option("--note", help="Note for the version history.")
 @result_option
 @runtime_file_option
 def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
     """Add the policies, data and lib.* modules of an OPA bundle (bundle.tar.gz).
 
-    Each file becomes a policy, named after its package; a policy reads no other policy's rules, so what a bundle
-    shares between packages must be in packages lib.…. Nothing is added unless all of it compiles.
+    Each file becomes a policy, named after its package. A policy cannot read the rules of another policy, so shared
+    rules of a bundle must be in packages lib.…. Adds nothing unless everything compiles.
     """
     suite = read_bundle(bundle.read())
     errors, _ = asyncio.run(_lint(suite))
@@ -111,13 +110,15 @@ def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, as_json: bo
 
 @click.command()
 @_FOLDER
-@click.option("--strict", is_flag=True, help="Fail for warnings too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @result_option
 def lint(folder: Path, strict: bool, as_json: bool) -> None:
-    """Compile and try the policies in FOLDER here, and say what is probably not meant."""
+    """Compile and check the policies in FOLDER locally, and warn of probable mistakes."""
     suite = read_folder(folder)
     if not suite.policies and not suite.modules and not suite.documents:
-        raise ValidationError(f"{safe(folder)} holds no policy: NAME.rego, or the files that policies.yaml names")
+        raise ValidationError(
+            f"{safe(folder)} contains no policy: expected NAME.rego, or the files that policies.yaml names"
+        )
     errors, warnings = asyncio.run(_lint(suite))
     if as_json:
         show_json({"errors": errors, "warnings": warnings})
@@ -182,7 +183,7 @@ def _show_left_alone(local: Suite, remote: Remote, *, delete: bool) -> None:
     """What the organization has beyond the folder, which nobody sees in what was changed."""
     if not delete:
         for step in gone(local, remote):
-            click.echo(f"not in the folder, left as it is (--delete): {step.kind} {safe(step.name)}", err=True)
+            click.echo(f"not in the folder, kept (delete with --delete): {step.kind} {safe(step.name)}", err=True)
 
 
 def _show_step_as_json(step: Step, warnings: list[str], *, dry_run: bool) -> None:

@@ -21,12 +21,12 @@ def _call_options(command: Any) -> Any:
     """How a call is named, the same for both commands."""
     for option in (
         click.option("--trace", is_flag=True, help="Show every rule's value."),
-        click.option("--judges/--no-judges", default=True, help="Whether language models are asked (default: yes)."),
-        click.option("--agent", metavar="NAME|ID", help="Whose call it would be; default: an unknown agent's."),
-        click.option("--body", type=click.File("r", encoding="utf-8"), help="The request's body, with --url."),
-        click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url; may be repeated."),
+        click.option("--judges/--no-judges", default=True, help="Call language models (default: yes)."),
+        click.option("--agent", metavar="NAME|ID", help="The agent of the call. Default: an unknown agent."),
+        click.option("--body", type=click.File("r", encoding="utf-8"), help="The request body, with --url."),
+        click.option("--header", "headers", multiple=True, help="NAME: VALUE, with --url. Repeatable."),
         click.option("--method", default="GET", show_default=True, help="With --url."),
-        click.option("--url", help="A request through the gate, instead of an action."),
+        click.option("--url", help="A request through the proxy, instead of an action."),
         click.option("--params", default="{}", help="The action's params, as JSON."),
         click.option("--operation", help="The action's operation."),
         click.option("--tool", help="The action's tool."),
@@ -52,7 +52,7 @@ def _call(
         http: dict[str, object] = {"method": method, "url": url, "headers": {one: two.strip() for one, _, two in split}}
         return call | {"http": http | ({} if body is None else {"body": body.read()})}
     if tool is None or operation is None:
-        raise click.UsageError("name an action with --tool and --operation, or a request with --url")
+        raise click.UsageError("give an action with --tool and --operation, or a request with --url")
     try:
         document = json.loads(params)
     except ValueError as error:
@@ -69,7 +69,7 @@ def _whose(client: ApiClient, agent: str | None) -> dict[str, object]:
 @json_option
 @runtime_file_option
 def dry_run(agent: str | None, as_json: bool, runtime_file: Path | None, **call: Any) -> None:
-    """Say what all policies would decide of a call, and what each of them says."""
+    """Show what all policies together, and each policy alone, would decide about a call."""
     body = _call(**call)
     client = ApiClient(find_target(runtime_file))
     answer = client.send(operations.dry_run, cast("DryRunBody", body | _whose(client, agent)))
@@ -99,8 +99,10 @@ def dry_run(agent: str | None, as_json: bool, runtime_file: Path | None, **call:
 
 @click.command()
 @click.argument("policy")
-@click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft to ask instead; - for standard input.")
-@click.option("--version", type=click.IntRange(1), help="A version to ask instead.")
+@click.option(
+    "--file", type=click.File("r", encoding="utf-8"), help="A draft to evaluate instead; - for standard input."
+)
+@click.option("--version", type=click.IntRange(1), help="A version to evaluate instead.")
 @_call_options
 @json_option
 @runtime_file_option
@@ -113,7 +115,7 @@ def simulate(
     runtime_file: Path | None,
     **call: Any,
 ) -> None:
-    """Say what one policy, a version of it, or a draft of its next one would say of a call."""
+    """Show what one policy, one of its versions, or a draft would decide about a call."""
     body = _call(**call)
     if file is not None:
         body["rego_policy"] = file.read()
@@ -152,12 +154,12 @@ def _show_nlp(words: Sequence[Mapping[str, Any]]) -> None:
         return
     click.echo()
     show_table(
-        ("NLP POLICY", "MODEL", "SAYS", "SCORE", "WHY"),
+        ("CONTENT POLICY", "MODEL", "SAYS", "SCORE", "WHY"),
         (
             (
                 one["name"],
                 f"{one['provider']} {one['model']}",
-                (one["decision"] or "not waited for") if one["asked"] else "left out",
+                (one["decision"] or "not waited for") if one["asked"] else "skipped",
                 "" if one["score"] is None else one["score"],
                 one["reasoning"],
             )

@@ -19,8 +19,8 @@ from headgate.kernel.errors import NotFoundError
 @json_option
 @client_option
 def enable(client: ApiClient, profile: str, as_json: bool) -> None:
-    """Enable the content policies of PROFILE, balanced or strict: create those that are missing. Run again, it changes
-    nothing; a policy that you changed keeps your changes."""
+    """Enable the content policies of PROFILE, balanced or strict, and create missing ones. A second run changes
+    nothing. Policies that you changed keep your changes."""
     existing = {one["name"]: one for one in all_policies(client)}
     done = [_enabled(client, one, existing.get(one["name"])) for one in _templates_of(client, profile)]
     if as_json:
@@ -49,7 +49,7 @@ def _templates_of(client: ApiClient, profile: str) -> list[TemplateAnswer]:
     found = [one for one in known if profile in one["profiles"]]
     if not found:
         names = sorted({name for one in known for name in one["profiles"]})
-        raise NotFoundError(f"there is no profile {safe(profile)}; there are: {', '.join(names)}")
+        raise NotFoundError(f"no profile {safe(profile)}. Profiles: {', '.join(names)}")
     return found
 
 

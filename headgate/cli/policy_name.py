@@ -26,11 +26,11 @@ def policy_id_of(client: ApiClient, policy: str) -> str:
         return the_one(policy, list(_with_part(client, policy)), what="policy", listed_by="policy list")
     if not called_so:
         raise NotFoundError(
-            f"there is no policy {safe(policy)}: headgate policy list shows all; a deleted one is named by its id"
+            f"no policy {safe(policy)}. headgate policy list shows all policies. Use the id for a deleted policy"
         )
     if len(called_so) > 1:
         ids = "\n".join(f"  {safe(one)}" for one in called_so)
-        raise ValidationError(f"{len(called_so)} policies are called {safe(policy)}; name one by its id:\n{ids}")
+        raise ValidationError(f"{len(called_so)} policies have the name {safe(policy)}. Use an id:\n{ids}")
     return called_so[0]
 
 

@@ -20,14 +20,14 @@ from headgate.client.types import ReplayBody
 @click.argument("policy", required=False)
 @click.option("--file", type=click.File("r", encoding="utf-8"), help="A draft; - for standard input.")
 @click.option("--priority", type=click.IntRange(0, 1000))
-@click.option("--disabled", is_flag=True, help="As if the policy were disabled.")
-@click.option("--from", "start_date", help="ISO 8601; default: a day before --to.")
-@click.option("--to", "end_date", help="ISO 8601; default: now.")
-@click.option("--agent", metavar="NAME|ID", help="This agent's actions only.")
+@click.option("--disabled", is_flag=True, help="Evaluate as if the policy were disabled.")
+@click.option("--from", "start_date", help="ISO 8601. Default: one day before --to.")
+@click.option("--to", "end_date", help="ISO 8601. Default: now.")
+@click.option("--agent", metavar="NAME|ID", help="Only actions of this agent.")
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=100_000, show_default=True)
 @click.option("--examples", type=click.IntRange(0, 20), default=3, show_default=True)
-@click.option("--detectors", is_flag=True, help="Ask NLP policies that need no language model, too.")
-@click.option("--keep", is_flag=True, help="Keep the report in the organization.")
+@click.option("--detectors", is_flag=True, help="Also evaluate content policies that need no language model.")
+@click.option("--keep", is_flag=True, help="Store the report in the organization.")
 @json_option
 @runtime_file_option
 def replay(
@@ -39,12 +39,12 @@ def replay(
     runtime_file: Path | None,
     **fields: Any,
 ) -> None:
-    """Decide recorded actions again, with POLICY as it is, with --file in its place, or with a new draft.
+    """Evaluate recorded actions again with the current POLICY, with --file instead of it, or with a new draft.
 
-    Interrupt it to cancel it.
+    Interrupt to cancel.
     """
     if policy is None and file is None:
-        raise click.UsageError("Name a POLICY to replay, or give a draft with --file.")
+        raise click.UsageError("Give a POLICY to replay, or a draft with --file.")
     client = ApiClient(find_target(runtime_file))
     fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None} | {"enabled": not disabled}
@@ -83,11 +83,11 @@ def _show(report: dict[str, Any]) -> None:
             ("changed", report["changed"]),
             ("left out", report["left_out"] or None),
             ("policies failed on", report["failed"] or None),
-            ("people decided", f"{humans['decided']}: it agrees with {humans['agrees']}, asks about {humans['asks']},"
+            ("reviewers decided", f"{humans['decided']}: it agrees with {humans['agrees']}, holds {humans['asks']},"
              f" contradicts {humans['contradicts']}"),
-            ("NLP policies", ", ".join(one["name"] for one in report["nlp"]["asked"]) or None),
-            ("not asked", ", ".join(f"{one['name']} ({one['why']})" for one in report["nlp"]["left_out"]) or None),
-            ("kept as", report.get("id")),
+            ("content policies", ", ".join(one["name"] for one in report["nlp"]["asked"]) or None),
+            ("not evaluated", ", ".join(f"{one['name']} ({one['why']})" for one in report["nlp"]["left_out"]) or None),
+            ("stored as", report.get("id")),
         ]
     )  # fmt: skip
     if report["by_operation"]:

@@ -17,15 +17,15 @@ from headgate.client.types import SuggestBody
 @click.command()
 @click.option("--agent", metavar="NAME|ID", help="Default: each agent separately.")
 @click.option("--name", default="Suggested", show_default=True)
-@click.option("--from", "start_date", help="ISO 8601; default: a week before --to.")
-@click.option("--to", "end_date", help="ISO 8601; default: now.")
+@click.option("--from", "start_date", help="ISO 8601. Default: one week before --to.")
+@click.option("--to", "end_date", help="ISO 8601. Default: now.")
 @click.option("--precision", type=click.Choice(["exact", "fields"]), default="exact", show_default=True)
-@click.option("--minimum", type=click.IntRange(1), default=1, help="Leave out what was seen fewer times.")
+@click.option("--minimum", type=click.IntRange(1), default=1, help="Omit calls that were recorded fewer times.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write FILE.rego and FILE.cases.yaml.")
 @json_option
 @runtime_file_option
 def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Path | None, **fields: Any) -> None:
-    """Suggest a policy that allows what was carried out, and nothing that was not seen; nothing is stored."""
+    """Suggest a policy that allows only the executed calls. Stores nothing."""
     client = ApiClient(find_target(runtime_file))
     fields["agent_id"] = agent_id_if_named(client, agent)
     body = {name: value for name, value in fields.items() if value is not None}
@@ -42,7 +42,7 @@ def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Pa
         cases = yaml.safe_dump(answer["cases"], sort_keys=False, allow_unicode=True, width=110)
         Path(f"{stem}.cases.yaml").write_text(cases, "utf-8")
         click.echo(f"wrote {safe(stem)}.rego and {safe(stem)}.cases.yaml: headgate policy test {safe(stem.parent)}")
-    click.echo(f"allows {answer['covered']} of {answer['seen']} calls that were carried out", err=True)
+    click.echo(f"allows {answer['covered']} of {answer['seen']} executed calls", err=True)
     for one in answer["leaves_out"]:
         click.echo(f"leaves out: {safe(one)}", err=True)
     for one in answer["leaves_open"]:

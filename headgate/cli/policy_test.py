@@ -17,22 +17,28 @@ from headgate.policies.suites.run import run_suite
 
 @click.command("test")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit's XML too.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write the results as JUnit XML.")
 @click.option("--only", help="Policies whose name matches this regular expression.")
-@click.option("--minimum-coverage", type=click.FloatRange(0, 100), help="Fail below this percentage of rules.")
-@click.option("--verbose", is_flag=True, help="Show what passed too.")
+@click.option(
+    "--minimum-coverage",
+    type=click.FloatRange(0, 100),
+    help="Fail if the tests cover less than this percentage of rules.",
+)
+@click.option("--verbose", is_flag=True, help="Also show passed tests.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def test(
     folder: Path, junit: Path | None, only: str | None, minimum_coverage: float | None, verbose: bool, as_json: bool
 ) -> None:
-    """Run the tests beside the policies in FOLDER: rules test_…, NAME.cases.yaml, and cases/*.yaml of all together."""
+    """Run the tests of the policies in FOLDER: rules test_…, NAME.cases.yaml, and cases/*.yaml for all together."""
     suite = read_folder(folder)
     if only is not None:
         kept = tuple(one for one in suite.policies if re.search(only, one.key))
         suite = replace(suite, policies=kept, cases=())
     if not suite.policies and not suite.cases:
         which = "no policy" if only is None else f"no policy whose name matches {only}"
-        raise ValidationError(f"{safe(folder)} holds {safe(which)}: NAME.rego, or the files that policies.yaml names")
+        raise ValidationError(
+            f"{safe(folder)} contains {safe(which)}: expected NAME.rego, or the files that policies.yaml names"
+        )
     report = run_suite(suite)
     if junit is not None:
         junit.write_bytes(junit_xml(report))
@@ -43,7 +49,7 @@ def test(
             click.echo(safe(line))
     below = minimum_coverage is not None and report.covered_percent < minimum_coverage
     if below:
-        click.echo(f"rules reached: {report.covered_percent:g} %, below {minimum_coverage:g} %", err=True)
+        click.echo(f"rules covered: {report.covered_percent:g}%, below {minimum_coverage:g}%", err=True)
     if below or not report.passed:
         sys.exit(1)
 

@@ -27,8 +27,8 @@ from headgate.client.types import ActorAnswer, PolicyChange, Restoration
 @click.option("--enable/--disable", "enabled", default=None)
 @click.option("--mode", type=click.Choice(["enforce", "shadow"]))
 @click.option("--release", is_flag=True, help="Release a quarantined policy, so that it is evaluated.")
-@click.option("--version", type=click.IntRange(1), help="Refuse if this is not the newest version any more.")
-@click.option("--note", help="Why, for those who read the versions.")
+@click.option("--version", type=click.IntRange(1), help="Refuse if this is no longer the newest version.")
+@click.option("--note", help="Note for the version history.")
 @json_option
 @runtime_file_option
 def update(
@@ -40,7 +40,7 @@ def update(
     runtime_file: Path | None,
     **fields: object,
 ) -> None:
-    """Change a policy; what is not named stays as it is."""
+    """Change a policy. Options that you omit keep their values."""
     body = {name: value for name, value in fields.items() if value is not None}
     if file is not None:
         body["rego_policy"] = file.read()
@@ -65,7 +65,7 @@ def update(
 @json_option
 @client_option
 def versions(client: ApiClient, policy: str, limit: int, as_json: bool) -> None:
-    """List the versions of a policy, newest first; of a deleted one too, by its id."""
+    """List the versions of a policy, newest first. Use the id for a deleted policy."""
     answer = client.send(operations.list_policy_versions, policy_id_of(client, policy), limit=limit)
     if as_json:
         show_json(answer)
@@ -83,7 +83,7 @@ def versions(client: ApiClient, policy: str, limit: int, as_json: bool) -> None:
 @click.argument("target")
 @click.option("--from", "from_version", type=click.IntRange(1), help="Default: the version before --to.")
 @click.option("--to", "to_version", type=click.IntRange(1), help="Default: the newest.")
-@click.option("--delete", is_flag=True, help="Of a folder: show what push --delete would delete too.")
+@click.option("--delete", is_flag=True, help="For a folder: also show what push --delete would delete.")
 @json_option
 @runtime_file_option
 def diff(
@@ -94,7 +94,7 @@ def diff(
     as_json: bool,
     runtime_file: Path | None,
 ) -> None:
-    """Show what changed between two versions of a policy, or what push would change where TARGET is a folder."""
+    """Show the changes between two versions of a policy or, if TARGET is a folder, the changes that push would make."""
     if Path(target).is_dir():
         show_folder_diff(Path(target), delete=delete, runtime_file=runtime_file)
         return
@@ -118,7 +118,7 @@ def diff(
 @json_option
 @client_option
 def index(client: ApiClient, policy: str, as_json: bool) -> None:
-    """Show about which calls a policy is asked, as the index derived it from its text."""
+    """Show for which calls the index evaluates a policy, derived from its source."""
     answer = client.send(operations.get_policy_index, policy_id_of(client, policy))
     if as_json:
         show_json(answer)
@@ -130,11 +130,11 @@ def index(client: ApiClient, policy: str, as_json: bool) -> None:
 @click.command()
 @click.argument("policy")
 @click.argument("version", type=click.IntRange(1))
-@click.option("--note", help="Why, for those who read the versions.")
+@click.option("--note", help="Note for the version history.")
 @json_option
 @runtime_file_option
 def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_file: Path | None) -> None:
-    """Make VERSION's content the newest version; brings a deleted policy, named by its id, back."""
+    """Restore the content of VERSION as the newest version. Use the id to recover a deleted policy."""
     body: Restoration = {"version": version}
     if note is not None:
         body["change_note"] = note
@@ -143,7 +143,7 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{answer['id']} is at version {answer['version']}, with what version {version} said")
+    click.echo(f"{answer['id']} is at version {answer['version']}, with the content of version {version}")
     show_warnings(answer)
 
 

@@ -10,8 +10,8 @@ from headgate.cli.main import headgate
 _HEAD = """\
 # Commands
 
-What `--help` says of every command. This page is made by `python -m headgate.cli.reference`; a test compares the
-two. Client commands find the instance by `--runtime-file`, `HEADGATE_RUNTIME_FILE`, `HEADGATE_API_URL` with
+The `--help` text of every command. `python -m headgate.cli.reference` generates this page; a test compares the two.
+Client commands find the instance by `--runtime-file`, `HEADGATE_RUNTIME_FILE`, `HEADGATE_API_URL` with
 `HEADGATE_TOKEN`, `./.headgate`, or the data directory of this user, in this order.
 """
 _WIDTH = 100

@@ -23,13 +23,15 @@ from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Secti
 _PAUSE_SECONDS: Final = 0.5
 _PERCENT: Final = 100
 _output_option = click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it. Default: its name, here."
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Output file. Default: the report's name in the current folder.",
 )
 
 
 @click.group()
 def reports() -> None:
-    """Make, list, show and download reports about the record."""
+    """Reports on the audit log: create, list, show, download."""
 
 
 @reports.command()
@@ -37,15 +39,19 @@ def reports() -> None:
 @click.option(
     "--format", "form", type=click.Choice([one.value for one in ReportFormat]), default="pdf", show_default=True
 )
-@click.option("--from", "start_date", help="Events sealed from then on (ISO 8601). Default: from the first one on.")
-@click.option("--to", "end_date", help="Events sealed until then (ISO 8601). Default: until now.")
+@click.option(
+    "--from", "start_date", help="Only events sealed at or after this time (ISO 8601). Default: the first event."
+)
+@click.option("--to", "end_date", help="Only events sealed up to this time (ISO 8601). Default: now.")
 @click.option(
     "--include", multiple=True, type=click.Choice([one.value for one in Section]),
-    help="A part of it; repeatable. Default: what is usual for the type.",
+    help="A section of the report. Repeatable. Default: the standard sections of the type.",
 )  # fmt: skip
-@click.option("--checkpoint", type=click.IntRange(1), help="Rest on the checkpoint of so many events.")
+@click.option(
+    "--checkpoint", type=click.IntRange(1), help="Base the report on the checkpoint with this number of events."
+)
 @_output_option
-@click.option("--no-wait", is_flag=True, help="Ask for it and come back.")
+@click.option("--no-wait", is_flag=True, help="Create the report and do not wait for it.")
 @json_option
 @client_option
 def create(
@@ -60,7 +66,7 @@ def create(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Make a report and write it here. TYPE is compliance, activity, approvals, policy_changes or access."""
+    """Create a report and download it. TYPE is compliance, activity, approvals, policy_changes or access."""
     body = {
         "type": report_type, "format": form, "start_date": start_date, "end_date": end_date,
         "include": list(include) or None, "checkpoint_size": checkpoint,
@@ -73,7 +79,9 @@ def create(
         show_json(report)
     if no_wait:
         if not as_json:
-            click.echo(f"{safe(report['id'])}: headgate reports download {safe(report['id'])} when it is ready")
+            click.echo(
+                f"{safe(report['id'])}: download it when it is ready: headgate reports download {safe(report['id'])}"
+            )
         return
     if report["status"] == "failed":
         raise ApiError(f"the report {report['id']} failed: {report['error']}")
@@ -95,7 +103,7 @@ def list_all(client: ApiClient, report_type: str | None, status: str | None, lim
     if as_json:
         show_json(answer)
     elif not answer["data"]:
-        click.echo("none: headgate reports create compliance makes one")
+        click.echo("no reports. Create one with headgate reports create compliance")
     else:
         show_table(
             ("REPORT", "TYPE", "FORMAT", "FROM", "TO", "STATUS", "CHECKPOINT"),
@@ -114,7 +122,7 @@ def list_all(client: ApiClient, report_type: str | None, status: str | None, lim
 @json_option
 @client_option
 def show(client: ApiClient, report_id: str, as_json: bool) -> None:
-    """Show how far a report has got, and what it rests on."""
+    """Show the progress of a report and its checkpoint."""
     report = client.send(operations.get_audit_report, id_of(client, REPORT, report_id))
     if as_json:
         show_json(report)
@@ -140,7 +148,7 @@ def show(client: ApiClient, report_id: str, as_json: bool) -> None:
 @result_option
 @client_option
 def download(client: ApiClient, report_id: str, output: Path | None, as_json: bool) -> None:
-    """Write a report that is ready, after waiting for one that is being made."""
+    """Download a report. Waits until it is ready."""
     report = _waited(client, client.send(operations.get_audit_report, id_of(client, REPORT, report_id)))
     if report["status"] == "failed":
         raise ApiError(f"the report failed: {report['error']}")
@@ -156,18 +164,18 @@ def download(client: ApiClient, report_id: str, output: Path | None, as_json: bo
 @json_option
 @client_option
 def delete(client: ApiClient, report_id: str, as_json: bool) -> None:
-    """Delete a report with its file; that it was there stays on record."""
+    """Delete a report with its file. The audit log still shows that it existed."""
     report_id = id_of(client, REPORT, report_id)
     answer = client.send(operations.delete_audit_report, report_id)
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{safe(report_id)} is deleted")
+    click.echo(f"deleted {safe(report_id)}")
 
 
 def _waited(client: ApiClient, report: ReportAnswer) -> ReportAnswer:
     shown = 0
-    with progress_bar(_PERCENT, "making the report") as progress:
+    with progress_bar(_PERCENT, "creating the report") as progress:
         while report["status"] in ("queued", "running"):
             time.sleep(_PAUSE_SECONDS)
             report = client.send(operations.get_audit_report, report["id"])
@@ -187,7 +195,7 @@ def _written(client: ApiClient, report: ReportAnswer, output: Path | None) -> Pa
                 digest.update(piece)
                 file.write(piece)
         if f"sha256:{digest.hexdigest()}" != report["sha256"]:
-            raise ApiError("The received file is not the report: its SHA-256 differs.")
+            raise ApiError("The downloaded file is damaged: its SHA-256 differs from the report's.")
         Path(draft).replace(path)
     finally:
         Path(draft).unlink(missing_ok=True)
@@ -196,12 +204,12 @@ def _written(client: ApiClient, report: ReportAnswer, output: Path | None) -> Pa
 
 def _status(report: ReportAnswer) -> str:
     if report["status"] == "running":
-        return f"{report['progress']['stage']}, {report['progress']['percent']} %"
+        return f"{report['progress']['stage']}, {report['progress']['percent']}%"
     return str(report["status"])
 
 
 def _rests_on(report: ReportAnswer) -> str:
     checkpoint = report["checkpoint"]
     if checkpoint is None:
-        return "it rests on no signed checkpoint: is a worker signing? (headgate audit key)"
-    return f"it rests on the checkpoint of {checkpoint['size']} events, root {safe(checkpoint['root'])}"
+        return "it is not based on a signed checkpoint. Is a worker signing? (headgate audit key)"
+    return f"it is based on the checkpoint of {checkpoint['size']} events, root {safe(checkpoint['root'])}"

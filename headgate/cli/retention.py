@@ -19,14 +19,14 @@ from headgate.client.types import ErasureDepth, ErasureRequest, HoldAnswer, Hold
 
 @click.group()
 def retention() -> None:
-    """Retention of bodies, legal holds, erasure. The record itself stays."""
+    """Retention of bodies, legal holds, erasure. The audit log itself is kept."""
 
 
 @retention.command()
 @json_option
 @client_option
 def show(client: ApiClient, as_json: bool) -> None:
-    """Print after how many days bodies are encrypted, and dropped."""
+    """Show after how many days Headgate encrypts and drops bodies."""
     answer = client.send(operations.get_settings_retention)
     if as_json:
         show_json(answer)
@@ -35,25 +35,25 @@ def show(client: ApiClient, as_json: bool) -> None:
 
 
 @retention.command("set")
-@click.option("--encrypt-after", metavar="DAYS", help="Put bodies away under keys of their own; never: not at all.")
+@click.option("--encrypt-after", metavar="DAYS", help="Encrypt bodies under separate keys. never: do not.")
 @click.option(
     "--drop",
     "drops",
     multiple=True,
     metavar="KIND=DAYS",
-    help="Drop bodies, captures or reports; never: keep them.",
+    help="Drop bodies, captures or reports. never: keep them.",
 )
 @json_option
 @client_option
 def set_policy(client: ApiClient, encrypt_after: str | None, drops: tuple[str, ...], as_json: bool) -> None:
-    """Change what is named; the rest stays as it is."""
+    """Change retention settings. Options that you omit keep their values."""
     policy = client.send(operations.get_settings_retention)
     if encrypt_after is not None:
         policy["encrypt_after_days"] = _days(encrypt_after)
     for drop in drops:
         kind, separator, days = drop.partition("=")
         if not separator:
-            raise click.UsageError("--drop: KIND=DAYS, as in bodies=365")
+            raise click.UsageError("--drop: expected KIND=DAYS, for example bodies=365")
         policy["drop_after_days"][kind] = _days(days)
     answer = client.send(operations.put_settings_retention, policy)
     if as_json:
@@ -63,11 +63,11 @@ def set_policy(client: ApiClient, encrypt_after: str | None, drops: tuple[str, .
 
 
 @retention.command()
-@click.option("--all", "everything", is_flag=True, help="Those that were lifted as well.")
+@click.option("--all", "everything", is_flag=True, help="Also list lifted holds.")
 @json_option
 @client_option
 def holds(client: ApiClient, everything: bool, as_json: bool) -> None:
-    """List legal holds, the newest first."""
+    """List legal holds, newest first."""
     answer = client.send(operations.get_retention_holds, in_force=not everything)
     if as_json:
         show_json(answer)
@@ -87,15 +87,15 @@ def holds(client: ApiClient, everything: bool, as_json: bool) -> None:
 
 
 @retention.command()
-@click.option("--agent", metavar="NAME|ID", help="Everything of this agent.")
+@click.option("--agent", metavar="NAME|ID", help="All data of this agent.")
 @click.option("--action", metavar="ID", help="This action.")
-@click.option("--reason", required=True, help="The record keeps it.")
+@click.option("--reason", required=True, help="Recorded in the audit log.")
 @json_option
 @runtime_file_option
 def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Place a legal hold: on everything, one agent's, or one action. Nothing of it is dropped or erased."""
+    """Place a legal hold on the organization, one agent or one action. Data under a hold is not dropped or erased."""
     if agent is not None and action is not None:
-        raise click.UsageError("--agent or --action, not both")
+        raise click.UsageError("give either --agent or --action")
     scope: HoldScope = "agent" if agent is not None else "action" if action is not None else "organization"
     client = ApiClient(find_target(runtime_file))
     target = agent_id_if_named(client, agent) if action is None else id_of(client, ACTION, action)
@@ -104,12 +104,12 @@ def hold(agent: str | None, action: str | None, reason: str, as_json: bool, runt
     if as_json:
         show_json(made)
         return
-    click.echo(f"{safe(made['id'])}: {safe(_covers(made))} is held")
+    click.echo(f"{safe(made['id'])}: hold placed on {safe(_covers(made))}")
 
 
 @retention.command()
 @click.argument("hold_id")
-@click.option("--reason", required=True, help="Why it may go; not the reason for which it was placed.")
+@click.option("--reason", required=True, help="Reason to lift the hold, not the reason why it was placed.")
 @json_option
 @client_option
 def lift(client: ApiClient, hold_id: str, reason: str, as_json: bool) -> None:
@@ -118,22 +118,24 @@ def lift(client: ApiClient, hold_id: str, reason: str, as_json: bool) -> None:
     if as_json:
         show_json(lifted)
         return
-    click.echo(f"{safe(lifted['id'])}: {safe(_covers(lifted))} is no longer held by it")
+    click.echo(f"{safe(lifted['id'])}: hold lifted from {safe(_covers(lifted))}")
 
 
 @retention.command()
 @click.argument("action_ids", nargs=-1, required=True)
-@click.option("--everything", is_flag=True, help="What the record says of them as well; each event's header stays.")
-@click.option("--reason", required=True, help="Proof packs show it.")
-@click.option("--yes", is_flag=True, help="Do not ask: what is erased does not come back.")
+@click.option(
+    "--everything", is_flag=True, help="Also erase the payloads of their audit events. Event headers are kept."
+)
+@click.option("--reason", required=True, help="Shown in proof packs.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Erasure cannot be undone.")
 @json_option
 @runtime_file_option
 def erase(
     action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Erase what is kept of actions; status 1 where one of them could not be."""
+    """Erase the stored data of actions. Exit status 1 if an action could not be erased."""
     if not yes:
-        click.confirm(f"Erase what is kept of {len(action_ids)} actions, for good?", abort=True)
+        click.confirm(f"Erase the stored data of {len(action_ids)} actions permanently?", abort=True)
     depth: ErasureDepth = "everything" if everything else "bodies"
     body: ErasureRequest = {"action_ids": list(action_ids), "depth": depth, "reason": reason}
     answer = ApiClient(find_target(runtime_file)).send(operations.create_retention_erasure, body)
@@ -153,7 +155,7 @@ def _days(text: str) -> int | None:
     if text == "never":
         return None
     if not text.isascii() or not text.isdigit():
-        raise click.UsageError(f"{text!r}: a whole number of days, or never")
+        raise click.UsageError(f"{text!r}: expected a whole number of days, or never")
     return int(text)
 
 

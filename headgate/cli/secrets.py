@@ -40,7 +40,7 @@ def secrets() -> None:
 @data_dir_option
 @runtime_file_option
 def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """List the master keys, how many secrets are under each, and what is wrong; status 1 where something is."""
+    """List the master keys, the number of secrets under each, and problems. Exit status 1 if there is a problem."""
     where = _find(data_dir, runtime_file)
 
     async def ask() -> list[KeyState]:
@@ -64,7 +64,7 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
 @data_dir_option
 @runtime_file_option
 def prepare(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Add a key that is not used yet. On several machines: carry the file to each, rotate, and carry it again."""
+    """Add a key that is not used yet. With several machines, copy the file to each, rotate, and copy it again."""
     prepared = prepare_key(_find(data_dir, runtime_file).keys_file)
     if as_json:
         show_json({"prepared": prepared})
@@ -78,14 +78,14 @@ def prepare(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> 
     type=click.FloatRange(0, 3600),
     default=SETTLE_SECONDS,
     show_default=True,
-    help="How long to wait before looking for what was kept under the old key meanwhile.",
+    help="Wait time before the check for secrets that were stored under the old key in the meantime.",
 )
 @result_option
 @data_dir_option
 @runtime_file_option
 def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Make a new key (or the prepared one) the current one and bring every secret under it. Nothing is stopped for it;
-    run it again where it was interrupted. Status 1 where a secret does not open."""
+    """Make a new key (or the prepared key) the current key and rewrap all secrets with it. The instance keeps running.
+    If the command was interrupted, run it again. Exit status 1 if a secret cannot be decrypted."""
     where = _find(data_dir, runtime_file)
 
     async def act() -> Rotated:
@@ -97,12 +97,12 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
         failures = [{"org_id": org_id, "name": name} for org_id, name in done.failures]
         show_json({**asdict(done), "failures": failures})
     else:
-        click.echo(f"{done.current} is the current key: {done.rewrapped} secrets were brought under it")
+        click.echo(f"{done.current} is the current key. Rewrapped {done.rewrapped} secrets")
     for org_id, name in done.failures:
         click.echo(f"does not open with any key of the file: {safe(org_id)} {safe(name)}", err=True)
     if done.failures:
         sys.exit(1)
-    click.echo("Keys that nothing needs any more can go: headgate secrets retire KEY", err=True)
+    click.echo("To remove keys that are no longer used: headgate secrets retire KEY", err=True)
 
 
 @secrets.command()
@@ -111,8 +111,8 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
 @data_dir_option
 @runtime_file_option
 def retire(key_id: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Take a key out of the file. Refused while a secret, or captured traffic of this machine that is not recorded yet,
-    needs it; backups from before the rotation need it still."""
+    """Remove a key from the file. Refused while a secret, or captured traffic of this machine that is not recorded yet,
+    needs it. Backups from before the rotation still need it."""
     where = _find(data_dir, runtime_file)
 
     async def act() -> None:
@@ -123,7 +123,7 @@ def retire(key_id: str, as_json: bool, data_dir: Path | None, runtime_file: Path
     if as_json:
         show_json({"retired": key_id})
         return
-    click.echo(f"{safe(key_id)} is retired")
+    click.echo(f"retired {safe(key_id)}")
 
 
 def _find(data_dir: Path | None, runtime_file: Path | None) -> _Where:

@@ -49,5 +49,5 @@ def render(variables: Mapping[str, str], form: str) -> str:
     """One line a variable. Raises ValidationError for a value with a line break, which not every form can hold."""
     for name, value in variables.items():
         if not value.isprintable():
-            raise ValidationError(f"{name} cannot be written: its value holds a control character")
+            raise ValidationError(f"{name} cannot be written: its value contains a control character")
     return "".join(f"{FORMATS[form](name, value)}\n" for name, value in variables.items())

@@ -43,11 +43,11 @@ def matching(prefix: IdPrefix, text: str, ids: Iterable[str]) -> list[str]:
 def the_one(text: str, found: list[tuple[str, str]], *, what: str, listed_by: str) -> str:
     """Its id. ``found``: ids, and what tells them apart. Raises NotFoundError; ValidationError, which lists them."""
     if not found:
-        raise NotFoundError(f"there is no {what} {safe(text)}: headgate {listed_by} shows them")
+        raise NotFoundError(f"no {what} {safe(text)}. headgate {listed_by} lists them")
     if len(found) > 1:
         lines = "\n".join(
             f"  {safe(one)}  {safe(label)[:_LABEL_CHARACTERS]}".rstrip() for one, label in found[:_MOST_NAMED]
         )
         more = f"\n  and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        raise ValidationError(f"{safe(text)} stands for {len(found)} {what}s; type more of one:\n{lines}{more}")
+        raise ValidationError(f"{safe(text)} matches {len(found)} {what}s. Enter more characters:\n{lines}{more}")
     return found[0][0]

@@ -15,19 +15,19 @@ from headgate.kernel.errors import NotFoundError
 
 @click.group()
 def siem() -> None:
-    """Stream recorded events to a security team's collection, as OCSF."""
+    """Stream audit events to a SIEM, as OCSF."""
 
 
 @siem.command("list")
 @json_option
 @client_option
 def list_all(client: ApiClient, as_json: bool) -> None:
-    """List the destinations, and how far each is."""
+    """List the destinations with their progress."""
     answer = client.send(operations.get_settings_siem)
     if as_json:
         show_json(answer)
     elif not answer["destinations"]:
-        click.echo("none: headgate siem set NAME ADDRESS makes one")
+        click.echo("no destinations. Create one with headgate siem set NAME ADDRESS")
     else:
         show_table(
             ("NAME", "STATE", "BEHIND", "ADDRESS"),
@@ -41,17 +41,17 @@ def list_all(client: ApiClient, as_json: bool) -> None:
 @click.option(
     "--authorization-file",
     type=click.File("r"),
-    help="Where the value of the header Authorization stands, for https; - reads standard input.",
+    help="File with the value of the Authorization header, for https. - reads standard input.",
 )
-@click.option("--from-beginning", is_flag=True, help="A new destination gets everything that was ever recorded.")
-@click.option("--off", is_flag=True, help="Keep it, and send nothing.")
+@click.option("--from-beginning", is_flag=True, help="A new destination receives all recorded events.")
+@click.option("--off", is_flag=True, help="Keep the destination, but send nothing.")
 @json_option
 @client_option
 def set_destination(
     client: ApiClient, name: str, address: str, authorization_file: Any, from_beginning: bool, off: bool, as_json: bool
 ) -> None:
-    """Make or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
-    which is a file below HEADGATE_SIEM_FOLDER of the workers."""
+    """Create or change a destination: syslog+tls://host:6514, syslog+tcp://host:601, https://host/path, or "file:",
+    a file in the workers' HEADGATE_SIEM_FOLDER."""
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     entry: dict[str, object] = {"address": address, "enabled": not off}
@@ -62,7 +62,7 @@ def set_destination(
     if as_json:
         show_json(changed)
         return
-    click.echo(f"{safe(name)}: {safe(address)}. headgate siem list says how far it is")
+    click.echo(f"{safe(name)}: {safe(address)}. headgate siem list shows its progress")
 
 
 @siem.command()
@@ -70,7 +70,7 @@ def set_destination(
 @json_option
 @client_option
 def remove(client: ApiClient, name: str, as_json: bool) -> None:
-    """Stream to NAME no more, and forget how far it was."""
+    """Remove the destination NAME and its position in the log."""
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:
@@ -79,7 +79,7 @@ def remove(client: ApiClient, name: str, as_json: bool) -> None:
     if as_json:
         show_json(changed)
         return
-    click.echo(f"{safe(name)}: removed")
+    click.echo(f"removed {safe(name)}")
 
 
 def _as_set(answer: StreamsAnswer) -> dict[str, object]:

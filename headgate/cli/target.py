@@ -41,7 +41,7 @@ def runtime_file_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 
 def json_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     """``--json``, the same for every client command."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print the API response as JSON.")(command)
 
 
 def result_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
@@ -72,7 +72,7 @@ def find_instance(
     found = default_runtime_file(environment)
     if found is None:
         raise UnavailableError(
-            "no running instance found: start one with headgate up (in a clone: make up), or name one with"
+            "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
             f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
         )
     return read_runtime_file(found)

@@ -14,7 +14,7 @@ from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
 
 @click.command()
-@click.option("--user", required=True, help="Who it is for: a name, or an e-mail address.")
+@click.option("--user", required=True, help="The user: a name or an email address.")
 @click.option(
     "--role",
     "roles",
@@ -25,9 +25,13 @@ from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 )
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
 @click.option(
-    "--aal", type=click.Choice(["aal1", "aal2"]), default="aal1", show_default=True, help="How they signed in."
+    "--aal",
+    type=click.Choice(["aal1", "aal2"]),
+    default="aal1",
+    show_default=True,
+    help="The assurance level of the sign-in.",
 )
-@click.option("--hours", type=click.IntRange(1, 24 * 30), default=24, show_default=True, help="How long it is valid.")
+@click.option("--hours", type=click.IntRange(1, 24 * 30), default=24, show_default=True, help="Validity.")
 @result_option
 @data_dir_option
 @runtime_file_option
@@ -41,7 +45,7 @@ def token(
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
-    """Make a token for a person, signed with this instance's key; it is printed, and kept nowhere."""
+    """Create a token for a person, signed with this instance's key, and print it. It is not stored."""
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
     minted = issuer.mint(
         org_id=organization,

@@ -23,7 +23,7 @@ _RESTART: Final = "the proxy, the API and the worker read catalogues when they s
 
 @click.group()
 def tools() -> None:
-    """Tool catalogues: list what is known, check files, import an OpenAPI document."""
+    """Tool catalogues: list, check, import OpenAPI documents."""
 
 
 @tools.command("list")
@@ -32,7 +32,7 @@ def tools() -> None:
 @data_dir_option
 @runtime_file_option
 def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """The tools and operations that this instance knows, both ways."""
+    """List the tools and operations of the catalogues of this instance."""
     rows = [
         [entry.tool, entry.operation, entry.effect.value, entry.sending.method, entry.description]
         for entries in load_catalogues(find_catalogues(data_dir, runtime_file)).tools.values()
@@ -40,7 +40,7 @@ def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_f
         if tool in (None, entry.tool)
     ]
     if tool is not None and not rows:
-        raise NotFoundError(f"no catalogue knows the tool {safe(tool)}: headgate tools list shows all")
+        raise NotFoundError(f"no catalogue for the tool {safe(tool)}. headgate tools list shows all tools")
     if as_json:
         names = ("tool", "operation", "effect", "method", "description")
         show_json([dict(zip(names, row, strict=True)) for row in rows])
@@ -54,7 +54,7 @@ def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_f
 @data_dir_option
 @runtime_file_option
 def check(files: tuple[Path, ...], as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Check catalogue files, also against those that this instance has; without FILES, only the latter."""
+    """Check catalogue files together with the catalogues of this instance. Without FILES, check only the latter."""
     names = {path.name for path in files}
     own = [path for path in catalogue_paths(find_catalogues(data_dir, runtime_file)) if path.name not in names]
     catalogues = [load_catalogue(path) for path in (*own, *files)]
@@ -63,15 +63,17 @@ def check(files: tuple[Path, ...], as_json: bool, data_dir: Path | None, runtime
     if as_json:
         show_json({"catalogues": len(catalogues), "entries": entries})
         return
-    click.echo(f"{len(catalogues)} catalogues with {entries} entries: nothing wrong")
+    click.echo(f"{len(catalogues)} catalogues with {entries} entries: no problems")
 
 
 @tools.command("import")
 @click.argument("document", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--tool", required=True, help="The name of the tool.")
-@click.option("--origin", help="Where the API is (https://host:port), where the document does not say.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write there; default: print.")
-@click.option("--install", is_flag=True, help="Write into the data directory, so that this instance uses it.")
+@click.option("--origin", help="Address of the API (https://host:port), if the document has none.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Output file. Default: standard output."
+)
+@click.option("--install", is_flag=True, help="Write to the data directory, so that this instance uses it.")
 @result_option
 @data_dir_option
 @runtime_file_option
@@ -85,10 +87,10 @@ def import_document(
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
-    """Make a catalogue of an OpenAPI document (3.0 or 3.1, JSON or YAML). Read it before it is used: what the document
-    does not say is a guess, a careful one."""
+    """Create a catalogue from an OpenAPI document (3.0 or 3.1, JSON or YAML). Review it before use: it contains
+    conservative guesses where the document has no information."""
     if install and output is not None:
-        raise click.UsageError("--install says where to write: leave --output out")
+        raise click.UsageError("--install cannot be combined with --output")
     imported = import_openapi(_read(document), tool=tool, origin=origin)
     text = yaml.safe_dump(imported.catalogue, sort_keys=False, allow_unicode=True, width=120)
     catalogues = find_catalogues(data_dir, runtime_file)

@@ -21,16 +21,16 @@ from headgate.client.types import ExchangeAnswer, TrafficPageAnswer, WholeExchan
 _TAIL_SECONDS: Final = 1.0
 _COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")
 _FILTERS: Final = (
-    ("--action", "action_id", "The exchanges of one action."),
-    ("--tool", "tool", "Calls of this tool."),
-    ("--operation", "operation", "Calls of this operation."),
-    ("--host", "host", "Calls to this host."),
-    ("--method", "method", "Calls with this method."),
-    ("--status", "status", "Answers with this status."),
+    ("--action", "action_id", "Only exchanges of this action."),
+    ("--tool", "tool", "Only calls of this tool."),
+    ("--operation", "operation", "Only calls of this operation."),
+    ("--host", "host", "Only calls to this host."),
+    ("--method", "method", "Only calls with this method."),
+    ("--status", "status", "Only responses with this status."),
     ("--decision", "decision", "allow, approved, deny, approval_pending or approval_denied."),
-    ("--from", "start_date", "From then on (ISO 8601)."),
-    ("--to", "end_date", "Until then (ISO 8601)."),
-    ("--filter", "filter", "mitmproxy's filter language: '~m POST & ~bs error'."),
+    ("--from", "start_date", "Only exchanges at or after this time (ISO 8601)."),
+    ("--to", "end_date", "Only exchanges up to this time (ISO 8601)."),
+    ("--filter", "filter", "A mitmproxy filter, such as '~m POST & ~bs error'."),
 )
 
 
@@ -38,12 +38,12 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The filters that every list of traffic takes."""
     for option, name, meaning in reversed(_FILTERS):
         command = click.option(option, name, help=meaning)(command)
-    return click.option("--agent", metavar="NAME|ID", help="Calls of this agent.")(command)
+    return click.option("--agent", metavar="NAME|ID", help="Only calls of this agent.")(command)
 
 
 @click.group()
 def traffic() -> None:
-    """Say what is captured, and look at it: list, show, follow, export."""
+    """Captured traffic: rules, list, show, follow, export."""
 
 
 traffic.add_command(capture)
@@ -66,17 +66,17 @@ def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | 
     if answer["data"]:
         show_table(_COLUMNS, (_row(one) for one in answer["data"]))
     else:
-        click.echo("none: headgate traffic rules says what is captured")
+        click.echo("no exchanges. headgate traffic rules shows what is captured")
     _show_losses(answer)
 
 
 @traffic.command()
 @click.argument("exchange_id")
-@click.option("--view", default="auto", show_default=True, help="How bodies are shown: auto, json, raw, none, …")
+@click.option("--view", default="auto", show_default=True, help="Format of bodies: auto, json, raw, none, …")
 @json_option
 @client_option
 def show(client: ApiClient, exchange_id: str, view: str, as_json: bool) -> None:
-    """Show one exchange, heads and bodies; that you have read it is recorded."""
+    """Show one exchange with heads and bodies. The audit log records that you read it."""
     answer = client.send(operations.get_exchange, id_of(client, EXCHANGE, exchange_id), view=view)
     if as_json:
         show_json(answer)
@@ -106,10 +106,10 @@ def show(client: ApiClient, exchange_id: str, view: str, as_json: bool) -> None:
 
 @traffic.command()
 @filter_options
-@click.option("--json", "as_json", is_flag=True, help="Print each exchange as a line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print each exchange as one line of JSON.")
 @runtime_file_option
 def tail(agent: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
-    """Follow what is captured, until it is interrupted."""
+    """Follow captured exchanges until you interrupt."""
     client = ApiClient(find_target(runtime_file), is_patient=True)
     follower = Follower(client, {"agent_id": agent_id_if_named(client, agent), **filters})
     lost: dict[str, int] = {}
@@ -130,8 +130,8 @@ def tail(agent: str | None, as_json: bool, runtime_file: Path | None, **filters:
 @traffic.command()
 @filter_options
 @click.option("--format", "as_format", default="har", show_default=True, type=click.Choice(["har", "flow", "curl"]))
-@click.option("--output", type=click.Path(path_type=Path), help="Where to write it. Default: standard output.")
-@click.option("--id", "ids", multiple=True, help="Exactly these exchanges; repeatable.")
+@click.option("--output", type=click.Path(path_type=Path), help="Output file. Default: standard output.")
+@click.option("--id", "ids", multiple=True, help="Only these exchanges. Repeatable.")
 @click.option("--limit", default=200, show_default=True, type=click.IntRange(1, 200))
 @result_option
 @runtime_file_option
@@ -147,10 +147,10 @@ def export(
 ) -> None:
     """Write exchanges as HAR, as a mitmproxy flow file (mitmweb -r FILE), or as curl commands.
 
-    What was masked stays masked; that you have exported them is recorded.
+    Masked values stay masked. The audit log records the export.
     """
     if as_json and output is None:
-        raise click.UsageError("--json says what was written into a file: name one with --output")
+        raise click.UsageError("--json requires --output")
     client = ApiClient(find_target(runtime_file))
     content = client.send(
         operations.export_exchanges,
@@ -176,7 +176,7 @@ def export(
 @json_option
 @client_option
 def diff(client: ApiClient, left: str, right: str, as_json: bool) -> None:
-    """Show what differs between two exchanges."""
+    """Show the differences between two exchanges."""
     left, right = (id_of(client, EXCHANGE, one) for one in (left, right))
     answer = client.send(operations.compare_exchanges, left=left, right=right)
     if as_json:
@@ -200,13 +200,13 @@ def diff(client: ApiClient, left: str, right: str, as_json: bool) -> None:
 @json_option
 @client_option
 def timeline(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
-    """Show the exchanges of AGENT, a name or an id, one after another, with the pauses between them."""
+    """Show the exchanges of AGENT, a name or an id, in order, with the pauses between them."""
     answer = client.send(operations.get_traffic_timeline, agent_id=agent_id_of(client, agent), limit=limit)
     if as_json:
         show_json(answer)
         return
     if not answer["data"]:
-        click.echo("none: headgate traffic rules says what is captured")
+        click.echo("no exchanges. headgate traffic rules shows what is captured")
     for step in answer["data"]:
         exchange, lost = step["exchange"], step["not_captured"]
         if lost is not None:

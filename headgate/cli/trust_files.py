@@ -26,7 +26,9 @@ def make_trust_files(certificate: Path) -> TrustFiles:
             write_java_trust_store(files.java_store, authority)
             replace_file(files.wgetrc, f"ca_certificate = {files.bundle}\n".encode(), mode=0o644)
     except (OSError, ValueError) as error:
-        raise UnavailableError(f"the files that clients trust cannot be made beside {certificate}: {error}") from error
+        raise UnavailableError(
+            f"the trust files for clients cannot be written beside {certificate}: {error}"
+        ) from error
     return files
 
 

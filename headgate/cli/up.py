@@ -21,15 +21,17 @@ from headgate.runtime.runtime_file import RuntimeInformation
 
 
 @click.command()
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the data lies (HEADGATE_DATA_DIR).")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="The data directory (HEADGATE_DATA_DIR).")
 @click.option(
-    "--runtime-file", type=click.Path(path_type=Path), help="Write what scripts need to know here too, as JSON."
+    "--runtime-file",
+    type=click.Path(path_type=Path),
+    help="Also write the addresses and keys for scripts to this file, as JSON.",
 )
 @click.option("--api-host", help="Address of the API (HEADGATE_API_HOST).")
 @click.option("--api-port", type=click.IntRange(0, 65535), help="Port of the API; 0: any (HEADGATE_API_PORT).")
 @click.option("--proxy-host", help="Address of the proxy (HEADGATE_PROXY_HOST).")
 @click.option("--proxy-port", type=click.IntRange(0, 65535), help="Port of the proxy; 0: any (HEADGATE_PROXY_PORT).")
-@click.option("--proxy-workers", type=click.IntRange(1), help="How many proxy processes (HEADGATE_PROXY_WORKERS).")
+@click.option("--proxy-workers", type=click.IntRange(1), help="Number of proxy processes (HEADGATE_PROXY_WORKERS).")
 @click.option("--json", "as_json", is_flag=True, help="When it is ready, print its addresses as JSON instead of text.")
 def up(
     data_dir: Path | None,
@@ -41,10 +43,10 @@ def up(
     proxy_workers: int | None,
     as_json: bool,
 ) -> None:
-    """Run a whole instance here: database, Valkey, API, worker and proxy, until Ctrl-C or SIGTERM.
+    """Run a complete instance on this machine: database, Valkey, API, worker and proxy, until Ctrl-C or SIGTERM.
 
-    Nothing needs to be installed. With HEADGATE_DATABASE_URL and HEADGATE_REDIS_URL set, those servers are used
-    instead. The supervisor restarts a part that ends.
+    Needs no installed servers. With HEADGATE_DATABASE_URL and HEADGATE_REDIS_URL, it uses those servers instead. The
+    supervisor restarts a part that ends.
     """
     settings = read_settings()
     settings = replace(
@@ -98,9 +100,9 @@ def _announce(
         f"  API        {ready.api_url}\n"
         f"  proxy      {ready.proxy_url}\n"
         f"  data       {settings.data_dir}\n"
-        f"Run a program through the gate, from another shell:\n"
+        f"Run a program through Headgate, from another shell:\n"
         f'  {name} run{which} -- COMMAND …      or:  eval "$({name} env{which})"\n'
-        f"List the requests that wait for an approval:\n"
+        f"List the open approval requests:\n"
         f"  {name} approvals list{which}\n"
         f"Stop the instance: Ctrl-C. Log each request: set HEADGATE_LOG_LEVEL=info"
     )

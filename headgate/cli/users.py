@@ -13,7 +13,7 @@ from headgate.client.types import StandingAnswer
 
 @click.group()
 def users() -> None:
-    """List people; shut them out, let them in, sign them out, unlock them."""
+    """Users: list, deactivate, reactivate, sign out, unlock."""
 
 
 @users.command("list")
@@ -21,7 +21,7 @@ def users() -> None:
 @json_option
 @client_option
 def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
-    """List the people who have signed in, in the order of their first time."""
+    """List the people who have signed in, in the order of their first sign-in."""
     answer = client.send(operations.list_users, limit=limit)
     if as_json:
         show_json(answer)
@@ -47,7 +47,7 @@ def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
 @json_option
 @client_option
 def deactivate(client: ApiClient, user_id: str, as_json: bool) -> None:
-    """Shut a person out, through whatever issuer they sign in; the keys that they made for programs stop."""
+    """Deactivate a user with every issuer. The program keys that the user created stop working."""
     _standing(client.send(operations.deactivate_user, id_of(client, USER, user_id)), as_json=as_json)
 
 
@@ -65,7 +65,7 @@ def reactivate(client: ApiClient, user_id: str, as_json: bool) -> None:
 @json_option
 @client_option
 def sessions(client: ApiClient, user_id: str, as_json: bool) -> None:
-    """List the browsers in which a person is signed in."""
+    """List the browser sessions of a user."""
     answer = client.send(operations.get_user_sessions, id_of(client, USER, user_id))
     if as_json:
         show_json(answer)
@@ -91,13 +91,13 @@ def sessions(client: ApiClient, user_id: str, as_json: bool) -> None:
 @json_option
 @client_option
 def sign_out(client: ApiClient, user_id: str, as_json: bool) -> None:
-    """End every session of a person, and every token that they have."""
+    """End all sessions and tokens of a user."""
     user_id = id_of(client, USER, user_id)
     answer = client.send(operations.delete_user_sessions, user_id)
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{safe(user_id)}: signed out everywhere")
+    click.echo(f"signed out {safe(user_id)} everywhere")
 
 
 @users.command()
@@ -122,6 +122,6 @@ def _standing(answer: StandingAnswer, *, as_json: bool) -> None:
         state = "deactivated" if one["deactivated_at"] else "active"
         click.echo(f"the same person: {safe(one['id'])} at {safe(one['issuer'])}, {state}")
     for key in answer["keys"]:
-        click.echo(f"key {safe(key)} {'stopped with them' if answer['deactivated_at'] else 'works'}")
+        click.echo(f"key {safe(key)} {'stopped' if answer['deactivated_at'] else 'works'}")
     for key in answer["agent_keys"]:
-        click.echo(f"key {safe(key)} is its agent's and goes on: rotate it if they may have kept it")
+        click.echo(f"key {safe(key)} belongs to an agent and keeps working: rotate it if the person may have kept it")

@@ -18,16 +18,16 @@ from headgate.kernel.errors import ValidationError
     "keys",
     multiple=True,
     required=True,
-    help="A verifier key (headgate audit key) of the service or of a witness, or a file of them; may be repeated.",
+    help="A verifier key (headgate audit key) of the service or of a witness, or a file of them; repeatable.",
 )
 @click.option(
     "--tsa-roots",
     type=click.Path(exists=True, path_type=Path, dir_okay=False),
-    help="Certificates (PEM) of the time-stamp authorities that you trust: time stamps are checked with them.",
+    help="Certificates (PEM) of trusted timestamp authorities, to verify timestamps.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def verify(pack: Path, keys: tuple[str, ...], tsa_roots: Path | None, as_json: bool) -> None:
-    """Check a proof pack; status 1 where it is not what was recorded, 2 where it is no proof pack.
+    """Verify a proof pack. Exit status 1 if it is invalid, 2 if the file is not a proof pack.
 
     Needs no instance, no database and no network.
     """

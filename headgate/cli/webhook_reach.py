@@ -26,7 +26,7 @@ def warn_where_refused(client: ApiClient, url: str) -> None:
     except HeadgateError:
         return
     if reason is not None:
-        click.echo(f"warning: no message will arrive there: {safe(reason)}", err=True)
+        click.echo(f"warning: messages cannot be delivered: {safe(reason)}", err=True)
 
 
 def refused_because(url: str, allowlist: Allowlist) -> str | None:
@@ -43,9 +43,9 @@ def refused_because(url: str, allowlist: Allowlist) -> str | None:
         return None
     kind = kind_of(address)
     if kind is AddressKind.PUBLIC:
-        return "http:// is for private addresses only: everybody on the way could read it"
+        return "http:// is allowed for private addresses only, because messages are not encrypted"
     what = f"{target.host} port {target.port} is a {kind.value.replace('_', '-')} address"
     if kind is AddressKind.METADATA:
         return f"{what}: {METADATA_MEANING}"
     entry = f"{target.host} --port {target.port} --private"
-    return f"{what} that the allowlist does not name: headgate allowlist add {entry}"
+    return f"{what} that is not on the allowlist. Add it with headgate allowlist add {entry}"

@@ -18,7 +18,7 @@ from headgate.client.types import EndpointAnswer, NewEndpoint
 
 @click.group()
 def webhooks() -> None:
-    """Make, list, change, test and remove webhook endpoints; look at deliveries.
+    """Create, list, change, test and delete webhook endpoints; show deliveries.
 
     \b
     headgate webhooks create https://hooks.example.com/headgate --event execution.failed
@@ -34,7 +34,7 @@ def list_all(client: ApiClient, as_json: bool) -> None:
     if as_json:
         show_json(answer)
     elif not answer["data"]:
-        click.echo("none: headgate webhooks create URL makes one")
+        click.echo("no endpoints. Create one with headgate webhooks create URL")
     else:
         show_table(
             ("ENDPOINT", "STATE", "URL", "EVENTS"),
@@ -45,15 +45,18 @@ def list_all(client: ApiClient, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("url")
 @click.option(
-    "--event", "events", multiple=True, help="Such as execution.failed; repeatable. Default: those of approvals."
+    "--event",
+    "events",
+    multiple=True,
+    help="Event type, such as execution.failed. Repeatable. Default: approval events.",
 )
-@click.option("--description", help="What it is for.")
+@click.option("--description", help="Description of the endpoint.")
 @json_option
 @runtime_file_option
 def create(
     url: str, events: tuple[str, ...], description: str | None, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Make an endpoint; the secret that signs its messages is printed this once."""
+    """Create an endpoint and print its signing secret, once."""
     body: NewEndpoint = {"url": url, "description": description}
     if events:
         body["events"] = cast("Any", list(events))  # the API knows the events
@@ -63,17 +66,19 @@ def create(
         show_json(answer)
     else:
         show_fields([("endpoint", answer["id"]), ("secret", answer["secret"]), ("events", ", ".join(answer["events"]))])
-        click.echo(f"headgate webhooks test {safe(answer['id'])} says whether it can be reached")
+        click.echo(f"to test it: headgate webhooks test {safe(answer['id'])}")
     warn_where_refused(client, url)
 
 
 @webhooks.command()
 @click.argument("endpoint_id")
-@click.option("--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for it.")
+@click.option(
+    "--wait", type=click.IntRange(0, 120), default=20, show_default=True, help="Seconds to wait for the delivery."
+)
 @json_option
 @client_option
 def test(client: ApiClient, endpoint_id: str, wait: int, as_json: bool) -> None:
-    """Send a test message, and say how it went. Exit status 1 where it did not arrive."""
+    """Send a test message and show the result. Exit status 1 if it was not delivered."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     delivery = client.send(operations.test_webhook, endpoint_id)
     follow_test(
@@ -91,7 +96,7 @@ def test(client: ApiClient, endpoint_id: str, wait: int, as_json: bool) -> None:
 @json_option
 @client_option
 def deliveries(client: ApiClient, endpoint_id: str, status: str | None, limit: int, as_json: bool) -> None:
-    """List what was sent to an endpoint, newest first, with the last attempt of each."""
+    """List the deliveries of an endpoint, newest first, with the last attempt of each."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.list_webhook_deliveries, endpoint_id, status=status, limit=limit)
     if as_json:
@@ -114,7 +119,7 @@ def deliveries(client: ApiClient, endpoint_id: str, status: str | None, limit: i
 @json_option
 @client_option
 def redeliver(client: ApiClient, endpoint_id: str, delivery_id: str, as_json: bool) -> None:
-    """Send a message once more, under the same id."""
+    """Send a message again, with the same id."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     delivery_id = id_of(client, WEBHOOK_DELIVERY, delivery_id, endpoint_id)
     delivery = client.send(operations.redeliver_webhook_delivery, endpoint_id, delivery_id)
@@ -129,7 +134,7 @@ def redeliver(client: ApiClient, endpoint_id: str, delivery_id: str, as_json: bo
 @json_option
 @runtime_file_option
 def enable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Enable an endpoint. It does not receive the events of the time in which it was disabled."""
+    """Enable an endpoint. It does not receive events from the time when it was disabled."""
     _switch(endpoint_id, runtime_file, as_json=as_json, is_enabled=True)
 
 
@@ -138,7 +143,7 @@ def enable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @runtime_file_option
 def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
-    """Send nothing to an endpoint until it is enabled."""
+    """Disable an endpoint: it receives nothing until it is enabled."""
     _switch(endpoint_id, runtime_file, as_json=as_json, is_enabled=False)
 
 
@@ -147,13 +152,13 @@ def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 @json_option
 @client_option
 def delete(client: ApiClient, endpoint_id: str, as_json: bool) -> None:
-    """Remove an endpoint: what is pending for it is cancelled, and its secrets are forgotten."""
+    """Delete an endpoint, its pending deliveries and its secrets."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.delete_webhook, endpoint_id)
     if as_json:
         show_json(answer)
         return
-    click.echo(f"{safe(endpoint_id)} is removed")
+    click.echo(f"removed {safe(endpoint_id)}")
 
 
 @webhooks.command("rotate-secret")
@@ -163,12 +168,12 @@ def delete(client: ApiClient, endpoint_id: str, as_json: bool) -> None:
     type=click.IntRange(0, 30 * 24 * 3600),
     default=24 * 3600,
     show_default=True,
-    help="Seconds for which the old secret signs, too; 0: not any more.",
+    help="Seconds for which the old secret also signs. 0: it stops immediately.",
 )
 @json_option
 @client_option
 def rotate_secret(client: ApiClient, endpoint_id: str, overlap: int, as_json: bool) -> None:
-    """Replace the secret that signs an endpoint's messages; the new one is printed this once."""
+    """Replace the signing secret of an endpoint and print the new secret, once."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
     answer = client.send(operations.rotate_webhook_secret, endpoint_id, {"overlap_seconds": overlap})
     if as_json:
@@ -176,7 +181,7 @@ def rotate_secret(client: ApiClient, endpoint_id: str, overlap: int, as_json: bo
         return
     until = answer["previous_secret_until"]
     click.echo(
-        "the old secret signs no more" if until is None else f"the old secret signs until {until[:19]}", err=True
+        "the old secret no longer signs" if until is None else f"the old secret signs until {until[:19]}", err=True
     )
     click.echo(answer["secret"])
 

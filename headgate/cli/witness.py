@@ -12,16 +12,23 @@ from headgate.kernel.loading import loading
 
 
 @click.command()
-@click.option("--data-dir", required=True, type=click.Path(path_type=Path, file_okay=False), help="Key and memory.")
-@click.option("--name", default="headgate-witness", show_default=True, help="The key's name: whose word it is.")
+@click.option(
+    "--data-dir",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the key and the state.",
+)
+@click.option(
+    "--name", default="headgate-witness", show_default=True, help="The name of the key. It identifies the witness."
+)
 @click.option("--log", "logs", multiple=True, required=True, help="A verifier key of a log (headgate audit key show).")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8475, show_default=True, type=click.IntRange(0, 65535))
 def witness(data_dir: Path, name: str, logs: tuple[str, ...], host: str, port: int) -> None:
-    """Run a witness (C2SP tlog-witness) until SIGTERM: for another team, on a machine of theirs.
+    """Run a witness (C2SP tlog-witness) until SIGTERM: for another team, on its own machine.
 
-    It co-signs what continues the last checkpoint that it saw, and nothing else. Put it behind TLS. The service
-    exports to witness+https://HOST/?key=KEY, KEY being what this prints.
+    It cosigns a checkpoint only if it extends the last checkpoint that it saw. Put it behind TLS. The service exports
+    to witness+https://HOST/?key=KEY, with the KEY that this command prints.
     """
     with loading():
         import uvicorn  # noqa: PLC0415 - loaded by this command only

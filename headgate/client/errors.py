@@ -59,7 +59,7 @@ class PreconditionFailedError(ApiError):
 
 
 class TooLargeError(ApiError):
-    """413: the body is over its limit."""
+    """413: the body exceeds its limit."""
 
 
 class RateLimitedError(ApiError):

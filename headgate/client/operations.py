@@ -228,7 +228,7 @@ if TYPE_CHECKING:
 
 
 def get_well_known_headgate_keys(*, organization: str | None = None) -> Call[KeysAnswer]:
-    """The public keys that checkpoints of one log are verified with, those before a rotation too. ``GET /.well-known/headgate-keys``"""
+    """Lists the public keys that verify the checkpoints of a log. ``GET /.well-known/headgate-keys``"""
     return Call("GET", "/.well-known/headgate-keys", parameters={"organization": organization})
 
 
@@ -244,7 +244,7 @@ def list_agents(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageAgentAnswerCursorPagination]:
-    """Newest first, deactivated ones among them. ``GET /admin/agents``"""
+    """Lists agents, newest first, including deactivated agents. ``GET /admin/agents``"""
     return Call(
         "GET",
         "/admin/agents",
@@ -263,7 +263,7 @@ def list_agents(
 
 
 def create_agent(body: NewAgent) -> Call[CreatedAgentAnswer]:
-    """A new agent and its first key, which is shown in this answer and never again. ``POST /admin/agents``"""
+    """Creates an agent and its first key. ``POST /admin/agents``"""
     return Call("POST", "/admin/agents", body=body)
 
 
@@ -276,7 +276,7 @@ def list_agent_keys(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageKeyAnswerCursorPagination]:
-    """Newest first, those that no longer work among them. ``GET /admin/agents/{agent_id}/keys``"""
+    """Lists the keys of an agent, newest first, including inactive keys. ``GET /admin/agents/{agent_id}/keys``"""
     return Call(
         "GET",
         f"/admin/agents/{_segment(agent_id)}/keys",
@@ -285,32 +285,32 @@ def list_agent_keys(
 
 
 def create_agent_key(agent_id: str, body: NewAgentKey | None = None) -> Call[IssuedKeyAnswer]:
-    """One more key for an agent, shown once. ``POST /admin/agents/{agent_id}/keys``"""
+    """Creates one more key for an agent. ``POST /admin/agents/{agent_id}/keys``"""
     return Call("POST", f"/admin/agents/{_segment(agent_id)}/keys", body=body)
 
 
 def delete_agent_key(agent_id: str, key_id: str) -> Call[KeyAnswer]:
-    """Delete agent key. ``DELETE /admin/agents/{agent_id}/keys/{key_id}``"""
+    """Revokes a key of an agent. ``DELETE /admin/agents/{agent_id}/keys/{key_id}``"""
     return Call("DELETE", f"/admin/agents/{_segment(agent_id)}/keys/{_segment(key_id)}")
 
 
 def get_agent_key(agent_id: str, key_id: str) -> Call[KeyAnswer]:
-    """One key of an agent, without the key itself. ``GET /admin/agents/{agent_id}/keys/{key_id}``"""
+    """Gets one key of an agent, without the key itself. ``GET /admin/agents/{agent_id}/keys/{key_id}``"""
     return Call("GET", f"/admin/agents/{_segment(agent_id)}/keys/{_segment(key_id)}")
 
 
 def delete_agent(id: str) -> Call[AgentAnswer]:
-    """The agent is deactivated for good. ``DELETE /admin/agents/{id}``"""
+    """Deactivates an agent permanently. ``DELETE /admin/agents/{id}``"""
     return Call("DELETE", f"/admin/agents/{_segment(id)}")
 
 
 def get_agent(id: str) -> Call[AgentAnswer]:
-    """One agent, with its limits and counts of its keys. ``GET /admin/agents/{id}``"""
+    """Gets one agent, with its limits and the counts of its keys. ``GET /admin/agents/{id}``"""
     return Call("GET", f"/admin/agents/{_segment(id)}")
 
 
 def put_agent(id: str, body: ChangedAgent) -> Call[AgentAnswer]:
-    """Name, description, owner, tags and limits. ``PUT /admin/agents/{id}``"""
+    """Updates name, description, owner, tags and limits of an agent. ``PUT /admin/agents/{id}``"""
     return Call("PUT", f"/admin/agents/{_segment(id)}", body=body)
 
 
@@ -325,7 +325,7 @@ def list_agent_actions(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageActionAnswerCursorPagination]:
-    """Its actions, newest first. ``GET /admin/agents/{id}/actions``"""
+    """Lists the actions of an agent, newest first. ``GET /admin/agents/{id}/actions``"""
     return Call(
         "GET",
         f"/admin/agents/{_segment(id)}/actions",
@@ -342,39 +342,39 @@ def list_agent_actions(
 
 
 def list_agent_activity(id: str, *, limit: int | None = None, cursor: str | None = None) -> Call[TimelineAnswer]:
-    """Its timeline, newest first. ``GET /admin/agents/{id}/activity``"""
+    """Lists the timeline of an agent, newest first. ``GET /admin/agents/{id}/activity``"""
     return Call("GET", f"/admin/agents/{_segment(id)}/activity", parameters={"limit": limit, "cursor": cursor})
 
 
 def get_agent_figures(id: str, *, days: int | None = None) -> Call[FiguresAnswer]:
-    """Actions, decisions, holds and tools of the last days, and when it was last seen. ``GET /admin/agents/{id}/figures``"""
+    """Gets the recent figures of an agent. ``GET /admin/agents/{id}/figures``"""
     return Call("GET", f"/admin/agents/{_segment(id)}/figures", parameters={"days": days})
 
 
 def resume_agent(id: str, body: StatusReason | None = None) -> Call[AgentAnswer]:
-    """The end of a suspension. ``POST /admin/agents/{id}/resume``"""
+    """Resumes a suspended agent. ``POST /admin/agents/{id}/resume``"""
     return Call("POST", f"/admin/agents/{_segment(id)}/resume", body=body)
 
 
 def rotate_agent_key(id: str, body: KeyRotation | None = None) -> Call[RotatedKeyAnswer]:
-    """A new key in the place of the agent's keys, which stop now or after ``overlap_seconds``. ``POST /admin/agents/{id}/rotate-key``"""
+    """Replaces the keys of an agent with a new key. ``POST /admin/agents/{id}/rotate-key``"""
     return Call("POST", f"/admin/agents/{_segment(id)}/rotate-key", body=body)
 
 
 def suspend_agent(id: str, body: StatusReason | None = None) -> Call[AgentAnswer]:
-    """Its keys are refused from now on, and are as they were when it is resumed. ``POST /admin/agents/{id}/suspend``"""
+    """Suspends an agent. ``POST /admin/agents/{id}/suspend``"""
     return Call("POST", f"/admin/agents/{_segment(id)}/suspend", body=body)
 
 
 def decide_approval(approval_id: str, body: DecisionRequest) -> Call[ApprovedAnswer | DeniedAnswer]:
-    """Approve or deny. ``POST /admin/approvals/{approval_id}/decision``"""
+    """Approves or denies an approval request. ``POST /admin/approvals/{approval_id}/decision``"""
     return Call("POST", f"/admin/approvals/{_segment(approval_id)}/decision", body=body)
 
 
 def list_approver_groups(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageGroupAnswer]:
-    """All groups of approvers, by name. ``GET /admin/approver-groups``"""
+    """Lists all approver groups, by name. ``GET /admin/approver-groups``"""
     return Call(
         "GET",
         "/admin/approver-groups",
@@ -383,22 +383,22 @@ def list_approver_groups(
 
 
 def create_approver_group(body: NewGroup) -> Call[GroupAnswer]:
-    """Make a group of approvers, by e-mail or user id. ``POST /admin/approver-groups``"""
+    """Creates an approver group. ``POST /admin/approver-groups``"""
     return Call("POST", "/admin/approver-groups", body=body)
 
 
 def delete_approver_group(name: str) -> Call[GroupAnswer]:
-    """What still names it then names nobody. ``DELETE /admin/approver-groups/{name}``"""
+    """Deletes an approver group. ``DELETE /admin/approver-groups/{name}``"""
     return Call("DELETE", f"/admin/approver-groups/{_segment(name)}")
 
 
 def get_approver_group(name: str) -> Call[GroupAnswer]:
-    """One group of approvers and its members. ``GET /admin/approver-groups/{name}``"""
+    """Gets one approver group with its members. ``GET /admin/approver-groups/{name}``"""
     return Call("GET", f"/admin/approver-groups/{_segment(name)}")
 
 
 def put_approver_group(name: str, body: GroupBody, *, if_match: str | None = None) -> Call[GroupAnswer]:
-    """Replace it. ``PUT /admin/approver-groups/{name}``"""
+    """Replaces an approver group. ``PUT /admin/approver-groups/{name}``"""
     return Call(
         "PUT",
         f"/admin/approver-groups/{_segment(name)}",
@@ -426,7 +426,7 @@ def list_audit_events(
     operation: str | None = None,
     decision: str | None = None,
 ) -> Call[EventPages]:
-    """List audit events. ``GET /admin/audit``"""
+    """Lists audit events, newest first. ``GET /admin/audit``"""
     return Call(
         "GET",
         "/admin/audit",
@@ -452,19 +452,19 @@ def list_audit_events(
 
 
 def get_audit_action_proof_pack(action_id: str) -> Call[bytes]:
-    """Proof Pack. ``GET /admin/audit/actions/{action_id}/proof-pack``"""
+    """Downloads the proof pack of one action as a ZIP archive, to verify it without this service. ``GET /admin/audit/actions/{action_id}/proof-pack``"""
     return Call("GET", f"/admin/audit/actions/{_segment(action_id)}/proof-pack", reads="bytes")
 
 
 def get_audit_checkpoints(
     *, after: int | None = None, limit: int | None = None, latest: bool | None = None
 ) -> Call[CheckpointsAnswer]:
-    """By their size, the smallest first. ``GET /admin/audit/checkpoints``"""
+    """Lists checkpoints, smallest first, and reports any problem that prevents new ones. ``GET /admin/audit/checkpoints``"""
     return Call("GET", "/admin/audit/checkpoints", parameters={"after": after, "limit": limit, "latest": latest})
 
 
 def get_audit_consistency(*, first: int, second: int) -> Call[ConsistencyAnswer]:
-    """The proof that one checkpoint continues another. ``GET /admin/audit/consistency``"""
+    """Gets the proof that one checkpoint extends another. ``GET /admin/audit/consistency``"""
     return Call("GET", "/admin/audit/consistency", parameters={"first": first, "second": second})
 
 
@@ -483,7 +483,7 @@ def get_audit_export(
     decision: str | None = None,
     search: str | None = None,
 ) -> Call[bytes]:
-    """Get audit export. ``GET /admin/audit/export``"""
+    """Exports audit events, newest first. ``GET /admin/audit/export``"""
     return Call(
         "GET",
         "/admin/audit/export",
@@ -506,7 +506,7 @@ def get_audit_export(
 
 
 def get_audit_keys() -> Call[KeysAnswer]:
-    """The same of the caller's own log. ``GET /admin/audit/keys``"""
+    """Lists the public keys of the caller's own log. ``GET /admin/audit/keys``"""
     return Call("GET", "/admin/audit/keys")
 
 
@@ -519,7 +519,7 @@ def list_audit_reports(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageReportAnswer]:
-    """List audit reports. ``GET /admin/audit/reports``"""
+    """Lists reports, newest first. ``GET /admin/audit/reports``"""
     return Call(
         "GET",
         "/admin/audit/reports",
@@ -535,42 +535,42 @@ def list_audit_reports(
 
 
 def create_audit_report(body: NewReport) -> Call[ReportAnswer]:
-    """Asks for a report. ``POST /admin/audit/reports``"""
+    """Creates a report of everything that was recorded until now. ``POST /admin/audit/reports``"""
     return Call("POST", "/admin/audit/reports", body=body)
 
 
 def delete_audit_report(report_id: str) -> Call[DeletedAnswer]:
-    """With its file. ``DELETE /admin/audit/reports/{report_id}``"""
+    """Deletes a report with its file, and cancels it if it is not finished. ``DELETE /admin/audit/reports/{report_id}``"""
     return Call("DELETE", f"/admin/audit/reports/{_segment(report_id)}")
 
 
 def get_audit_report(report_id: str) -> Call[ReportAnswer]:
-    """One report. ``GET /admin/audit/reports/{report_id}``"""
+    """Gets the progress of one report and its checkpoint. ``GET /admin/audit/reports/{report_id}``"""
     return Call("GET", f"/admin/audit/reports/{_segment(report_id)}")
 
 
 def get_audit_report_download(report_id: str) -> Call[bytes]:
-    """The file. ``GET /admin/audit/reports/{report_id}/download``"""
+    """Downloads the file of a report. ``GET /admin/audit/reports/{report_id}/download``"""
     return Call("GET", f"/admin/audit/reports/{_segment(report_id)}/download", reads="bytes")
 
 
 def get_audit_verification() -> Call[BackgroundVerificationAnswer]:
-    """The last one that was started. ``GET /admin/audit/verification``"""
+    """Gets the last verification that was started. ``GET /admin/audit/verification``"""
     return Call("GET", "/admin/audit/verification")
 
 
 def verification_audit(body: VerifyRequest | None = None) -> Call[BackgroundVerificationAnswer]:
-    """As `POST /admin/audit/verify`, without waiting for the end. ``POST /admin/audit/verification``"""
+    """Starts a verification, as `POST /admin/audit/verify`, without waiting for its end. ``POST /admin/audit/verification``"""
     return Call("POST", "/admin/audit/verification", body=body)
 
 
 def verify_audit(body: VerifyRequest | None = None) -> Call[VerificationAnswer]:
-    """Whether the events sealed in a range of time are those that were sealed. ``POST /admin/audit/verify``"""
+    """Verifies the events that were sealed in a period, or all events. ``POST /admin/audit/verify``"""
     return Call("POST", "/admin/audit/verify", body=body)
 
 
 def get_audit_event(id: str) -> Call[EventDetailAnswer]:
-    """Get audit event. ``GET /admin/audit/{id}``"""
+    """Gets one audit event. ``GET /admin/audit/{id}``"""
     return Call("GET", f"/admin/audit/{_segment(id)}")
 
 
@@ -583,7 +583,7 @@ def list_break_glass(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageGlassAnswerCursorPagination]:
-    """List break glass. ``GET /admin/break-glass``"""
+    """Lists break-glass uses, newest first. ``GET /admin/break-glass``"""
     return Call(
         "GET",
         "/admin/break-glass",
@@ -599,17 +599,17 @@ def list_break_glass(
 
 
 def create_break_glass(body: OpenRequest) -> Call[GlassAnswer]:
-    """The next call that is exactly this denied one goes through, once. ``POST /admin/break-glass``"""
+    """Opens a break-glass use. ``POST /admin/break-glass``"""
     return Call("POST", "/admin/break-glass", body=body)
 
 
 def get_break_glass(id: str) -> Call[GlassAnswer]:
-    """One broken glass, with its review where there is one. ``GET /admin/break-glass/{id}``"""
+    """Gets one break-glass use, with its review if there is one. ``GET /admin/break-glass/{id}``"""
     return Call("GET", f"/admin/break-glass/{_segment(id)}")
 
 
 def review_break_glass(id: str, body: ReviewRequest) -> Call[GlassAnswer]:
-    """By somebody else than who opened it. ``POST /admin/break-glass/{id}/review``"""
+    """Reviews a break-glass use. ``POST /admin/break-glass/{id}/review``"""
     return Call("POST", f"/admin/break-glass/{_segment(id)}/review", body=body)
 
 
@@ -625,7 +625,7 @@ def list_grants(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageGrantAnswerCursorPagination]:
-    """List grants. ``GET /admin/grants``"""
+    """Lists grants, newest first. ``GET /admin/grants``"""
     return Call(
         "GET",
         "/admin/grants",
@@ -644,17 +644,17 @@ def list_grants(
 
 
 def create_grant(body: NewGrant) -> Call[GrantAnswer]:
-    """A grant without an approval. ``POST /admin/grants``"""
+    """Creates a grant without an approval. ``POST /admin/grants``"""
     return Call("POST", "/admin/grants", body=body)
 
 
 def delete_grant(id: str, *, reason: str) -> Call[GrantAnswer]:
-    """It lets nothing through any more, at any proxy. ``DELETE /admin/grants/{id}``"""
+    """Revokes a grant. ``DELETE /admin/grants/{id}``"""
     return Call("DELETE", f"/admin/grants/{_segment(id)}", parameters={"reason": reason})
 
 
 def get_grant(id: str) -> Call[GrantDetailAnswer]:
-    """With its newest uses. ``GET /admin/grants/{id}``"""
+    """Gets one grant with its newest uses. ``GET /admin/grants/{id}``"""
     return Call("GET", f"/admin/grants/{_segment(id)}")
 
 
@@ -666,19 +666,19 @@ def confirm_grant(id: str) -> Call[GrantAnswer]:
 def list_invitations(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageInvitationAnswer]:
-    """Newest first, those that are over among them. ``GET /admin/invitations``"""
+    """Lists invitations, newest first, including ended ones. ``GET /admin/invitations``"""
     return Call(
         "GET", "/admin/invitations", parameters={"limit": limit, "offset": offset, "total": total, "pageSize": pagesize}
     )
 
 
 def create_invitation(body: NewInvitation) -> Call[MadeInvitationAnswer]:
-    """Create invitation. ``POST /admin/invitations``"""
+    """Creates an invitation for a person with this email address. ``POST /admin/invitations``"""
     return Call("POST", "/admin/invitations", body=body)
 
 
 def delete_invitation(id: str) -> Call[InvitationAnswer]:
-    """It opens nothing any more. ``DELETE /admin/invitations/{id}``"""
+    """Revokes an invitation. ``DELETE /admin/invitations/{id}``"""
     return Call("DELETE", f"/admin/invitations/{_segment(id)}")
 
 
@@ -693,7 +693,7 @@ def list_keys(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageKeyAnswerCursorPagination]:
-    """Newest first, agents' keys and keys that no longer work among them. ``GET /admin/keys``"""
+    """Lists all keys, newest first, including agent keys and inactive keys. ``GET /admin/keys``"""
     return Call(
         "GET",
         "/admin/keys",
@@ -711,27 +711,27 @@ def list_keys(
 
 
 def create_key(body: NewKey) -> Call[IssuedKeyAnswer]:
-    """A key for a program of an administrator, or for verifying webhooks, shown once. ``POST /admin/keys``"""
+    """Creates a key for a program of an administrator, or for the verification of webhooks. ``POST /admin/keys``"""
     return Call("POST", "/admin/keys", body=body)
 
 
 def revoke_matching_keys(body: Leaked) -> Call[RevokedKeysAnswer]:
-    """A key has leaked. ``POST /admin/keys/revoke-matching``"""
+    """Revokes all keys of this organization that match a leaked text. ``POST /admin/keys/revoke-matching``"""
     return Call("POST", "/admin/keys/revoke-matching", body=body)
 
 
 def delete_key(id: str) -> Call[KeyAnswer]:
-    """Delete key. ``DELETE /admin/keys/{id}``"""
+    """Revokes a key. ``DELETE /admin/keys/{id}``"""
     return Call("DELETE", f"/admin/keys/{_segment(id)}")
 
 
 def get_key(id: str) -> Call[KeyAnswer]:
-    """One key, without the key itself. ``GET /admin/keys/{id}``"""
+    """Gets one key, without the key itself. ``GET /admin/keys/{id}``"""
     return Call("GET", f"/admin/keys/{_segment(id)}")
 
 
 def take_over_key(id: str) -> Call[KeyAnswer]:
-    """Answer for a program's key oneself, in place of who made it. ``POST /admin/keys/{id}/take-over``"""
+    """Adopts a program key from its creator. ``POST /admin/keys/{id}/take-over``"""
     return Call("POST", f"/admin/keys/{_segment(id)}/take-over")
 
 
@@ -743,7 +743,7 @@ def list_nlp_policies(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageNlpPolicyAnswer]:
-    """Oldest first. ``GET /admin/nlp-policies``"""
+    """Lists content policies, oldest first. ``GET /admin/nlp-policies``"""
     return Call(
         "GET",
         "/admin/nlp-policies",
@@ -752,22 +752,22 @@ def list_nlp_policies(
 
 
 def create_nlp_policy(body: NewNlpPolicy) -> Call[NlpPolicyAnswer]:
-    """Create nlp policy. ``POST /admin/nlp-policies``"""
+    """Creates a content policy. ``POST /admin/nlp-policies``"""
     return Call("POST", "/admin/nlp-policies", body=body)
 
 
 def evaluate_nlp_policies(body: EvaluatedContent) -> Call[EvaluationAnswer]:
-    """Ask all enabled policies about a content. ``POST /admin/nlp-policies/evaluate``"""
+    """Evaluates content with all enabled content policies. ``POST /admin/nlp-policies/evaluate``"""
     return Call("POST", "/admin/nlp-policies/evaluate", body=body)
 
 
 def get_nlp_policies_templates() -> Call[TemplatesAnswer]:
-    """Ready-made policies, each with cases that say what it finds. ``GET /admin/nlp-policies/templates``"""
+    """Lists templates of content policies, each with cases that show what it finds. ``GET /admin/nlp-policies/templates``"""
     return Call("GET", "/admin/nlp-policies/templates")
 
 
 def delete_nlp_policy(id: str, *, version: int | None = None, if_match: str | None = None) -> Call[NlpPolicyAnswer]:
-    """It judges no more. ``DELETE /admin/nlp-policies/{id}``"""
+    """Deletes a content policy. ``DELETE /admin/nlp-policies/{id}``"""
     return Call(
         "DELETE",
         f"/admin/nlp-policies/{_segment(id)}",
@@ -777,12 +777,12 @@ def delete_nlp_policy(id: str, *, version: int | None = None, if_match: str | No
 
 
 def get_nlp_policy(id: str) -> Call[NlpPolicyAnswer]:
-    """One NLP policy. ``GET /admin/nlp-policies/{id}``"""
+    """Gets one content policy. ``GET /admin/nlp-policies/{id}``"""
     return Call("GET", f"/admin/nlp-policies/{_segment(id)}")
 
 
 def update_nlp_policy(id: str, body: NlpPolicyChange, *, if_match: str | None = None) -> Call[NlpPolicyAnswer]:
-    """A new version. ``PATCH /admin/nlp-policies/{id}``"""
+    """Creates a new version of a content policy. ``PATCH /admin/nlp-policies/{id}``"""
     return Call(
         "PATCH",
         f"/admin/nlp-policies/{_segment(id)}",
@@ -792,7 +792,7 @@ def update_nlp_policy(id: str, body: NlpPolicyChange, *, if_match: str | None = 
 
 
 def test_nlp_policy(id: str, body: Content) -> Call[ResultAnswer]:
-    """Ask one policy, enabled or not, the way that calls are judged, but never from the cache. ``POST /admin/nlp-policies/{id}/test``"""
+    """Tests one content policy, enabled or not, as for calls but without the cache. ``POST /admin/nlp-policies/{id}/test``"""
     return Call("POST", f"/admin/nlp-policies/{_segment(id)}/test", body=body)
 
 
@@ -807,7 +807,7 @@ def list_notifications(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageDeliveryAnswer]:
-    """List notifications. ``GET /admin/notifications``"""
+    """Lists notification messages, newest first, with all attempts. ``GET /admin/notifications``"""
     return Call(
         "GET",
         "/admin/notifications",
@@ -825,27 +825,27 @@ def list_notifications(
 
 
 def get_notification(delivery_id: str) -> Call[DeliveryAnswer]:
-    """One message, with every attempt to deliver it. ``GET /admin/notifications/{delivery_id}``"""
+    """Gets one notification message, with all delivery attempts. ``GET /admin/notifications/{delivery_id}``"""
     return Call("GET", f"/admin/notifications/{_segment(delivery_id)}")
 
 
 def redeliver_notification(delivery_id: str) -> Call[DeliveryAnswer]:
-    """For another day. ``POST /admin/notifications/{delivery_id}/redeliver``"""
+    """Sends a notification message again, with new text and a new link. ``POST /admin/notifications/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/notifications/{_segment(delivery_id)}/redeliver")
 
 
 def list_organizations(*, limit: int | None = None, cursor: str | None = None) -> Call[OrganizationsAnswer]:
-    """Every organization of this installation. ``GET /admin/organizations``"""
+    """Lists all organizations of this installation. ``GET /admin/organizations``"""
     return Call("GET", "/admin/organizations", parameters={"limit": limit, "cursor": cursor})
 
 
 def create_organization(body: NewOrganization) -> Call[OrganizationAnswer]:
-    """A new organization with the default policies and nobody in it. ``POST /admin/organizations``"""
+    """Creates an organization with the default policies and without members. ``POST /admin/organizations``"""
     return Call("POST", "/admin/organizations", body=body)
 
 
 def get_organization(id: str) -> Call[OrganizationAnswer]:
-    """One organization, with its figures. ``GET /admin/organizations/{id}``"""
+    """Gets one organization, with its figures. ``GET /admin/organizations/{id}``"""
     return Call("GET", f"/admin/organizations/{_segment(id)}")
 
 
@@ -857,7 +857,7 @@ def list_organization_invitations(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageInvitationAnswer]:
-    """Those that are open, were accepted or taken back. ``GET /admin/organizations/{id}/invitations``"""
+    """Lists the invitations of an organization. ``GET /admin/organizations/{id}/invitations``"""
     return Call(
         "GET",
         f"/admin/organizations/{_segment(id)}/invitations",
@@ -866,12 +866,12 @@ def list_organization_invitations(
 
 
 def create_organization_invitation(id: str, body: NewInvitation) -> Call[MadeInvitationAnswer]:
-    """Create organization invitation. ``POST /admin/organizations/{id}/invitations``"""
+    """Creates an invitation to an organization for a person with this email address. ``POST /admin/organizations/{id}/invitations``"""
     return Call("POST", f"/admin/organizations/{_segment(id)}/invitations", body=body)
 
 
 def delete_organization_invitation(id: str, invitation_id: str) -> Call[InvitationAnswer]:
-    """An invitation that nobody has accepted ends. ``DELETE /admin/organizations/{id}/invitations/{invitation_id}``"""
+    """Revokes an open invitation to an organization. ``DELETE /admin/organizations/{id}/invitations/{invitation_id}``"""
     return Call("DELETE", f"/admin/organizations/{_segment(id)}/invitations/{_segment(invitation_id)}")
 
 
@@ -883,7 +883,7 @@ def list_organization_members(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageUserAnswer]:
-    """Who belongs to an organization, and with which roles. ``GET /admin/organizations/{id}/members``"""
+    """Lists the members of an organization with their roles. ``GET /admin/organizations/{id}/members``"""
     return Call(
         "GET",
         f"/admin/organizations/{_segment(id)}/members",
@@ -892,22 +892,22 @@ def list_organization_members(
 
 
 def put_organization_member_roles(id: str, user_id: str, body: GrantedRoles) -> Call[UserAnswer]:
-    """The roles that a person has there besides those of their token. ``PUT /admin/organizations/{id}/members/{user_id}/roles``"""
+    """Sets the roles that a member has in an organization. ``PUT /admin/organizations/{id}/members/{user_id}/roles``"""
     return Call("PUT", f"/admin/organizations/{_segment(id)}/members/{_segment(user_id)}/roles", body=body)
 
 
 def get_organization_private_destinations(id: str) -> Call[PrivateDestinationsAnswer]:
-    """The private destinations that the organization's allowlist may open. ``GET /admin/organizations/{id}/private-destinations``"""
+    """Gets the private destinations that the organization's allowlist may open. ``GET /admin/organizations/{id}/private-destinations``"""
     return Call("GET", f"/admin/organizations/{_segment(id)}/private-destinations")
 
 
 def put_organization_private_destinations(id: str, body: PrivateDestinations) -> Call[PrivateDestinationsAnswer]:
-    """Replace them. ``PUT /admin/organizations/{id}/private-destinations``"""
+    """Replaces the private destinations of an organization. ``PUT /admin/organizations/{id}/private-destinations``"""
     return Call("PUT", f"/admin/organizations/{_segment(id)}/private-destinations", body=body)
 
 
 def get_overview(*, range: str | None = None) -> Call[OverviewAnswer]:
-    """Get overview. ``GET /admin/overview``"""
+    """Gets figures of a period. ``GET /admin/overview``"""
     return Call("GET", "/admin/overview", parameters={"range": range})
 
 
@@ -923,7 +923,7 @@ def list_policies(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPagePolicyAnswer]:
-    """In the order in which they are asked. ``GET /admin/policies``"""
+    """Lists policies in the order in which they run. ``GET /admin/policies``"""
     return Call(
         "GET",
         "/admin/policies",
@@ -942,24 +942,24 @@ def list_policies(
 
 
 def create_policy(body: NewPolicy) -> Call[SavedPolicyAnswer]:
-    """Create policy. ``POST /admin/policies``"""
+    """Creates a policy. ``POST /admin/policies``"""
     return Call("POST", "/admin/policies", body=body)
 
 
 def change_policies(body: ChangesBody) -> Call[ChangesAnswer]:
-    """All of them in one transaction, in force together with the next decision. ``POST /admin/policies/changes``"""
+    """Applies all changes in one transaction. ``POST /admin/policies/changes``"""
     return Call("POST", "/admin/policies/changes", body=body)
 
 
 def check_policies(body: PolicyToCheck) -> Call[CheckAnswer]:
-    """Compile and try a policy, and compare it with those that are there. ``POST /admin/policies/check``"""
+    """Compiles and checks a policy, and compares it with the existing policies. ``POST /admin/policies/check``"""
     return Call("POST", "/admin/policies/check", body=body)
 
 
 def list_policies_data(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageDocumentAnswer]:
-    """List policies data. ``GET /admin/policies/data``"""
+    """Lists data documents by path, without their content. ``GET /admin/policies/data``"""
     return Call(
         "GET",
         "/admin/policies/data",
@@ -970,7 +970,7 @@ def list_policies_data(
 def delete_policies_data(
     path: str, *, change_note: str | None = None, if_match: str | None = None
 ) -> Call[DocumentAnswer]:
-    """Policies find nothing at this path any more. ``DELETE /admin/policies/data/{path}``"""
+    """Deletes a data document. ``DELETE /admin/policies/data/{path}``"""
     return Call(
         "DELETE",
         f"/admin/policies/data/{_path(path)}",
@@ -980,14 +980,14 @@ def delete_policies_data(
 
 
 def get_policies_data(path: str, *, version: int | None = None) -> Call[bytes]:
-    """The document itself, or a version of it. ``GET /admin/policies/data/{path}``"""
+    """Gets a data document, or one of its versions. ``GET /admin/policies/data/{path}``"""
     return Call("GET", f"/admin/policies/data/{_path(path)}", parameters={"version": version}, reads="bytes")
 
 
 def put_policies_data(
     path: str, body: Any, *, change_note: str | None = None, if_match: str | None = None
 ) -> Call[DocumentAnswer]:
-    """Store the body as the document's next version, in force with the next decision. ``PUT /admin/policies/data/{path}``"""
+    """Stores the body as the next version of a data document. ``PUT /admin/policies/data/{path}``"""
     return Call(
         "PUT",
         f"/admin/policies/data/{_path(path)}",
@@ -998,7 +998,7 @@ def put_policies_data(
 
 
 def restore_policies_data(path: str, body: DocumentRestoration, *, if_match: str | None = None) -> Call[DocumentAnswer]:
-    """What an old version was, as the next version. ``POST /admin/policies/data/{path}/restore``"""
+    """Restores an old version of a data document as the next version. ``POST /admin/policies/data/{path}/restore``"""
     return Call(
         "POST",
         f"/admin/policies/data/{_path(path)}/restore",
@@ -1015,7 +1015,7 @@ def list_policies_data_versions(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageDocumentVersionAnswer]:
-    """List policies data versions. ``GET /admin/policies/data/{path}/versions``"""
+    """Lists versions of a data document, newest first, also of a deleted document. ``GET /admin/policies/data/{path}/versions``"""
     return Call(
         "GET",
         f"/admin/policies/data/{_path(path)}/versions",
@@ -1024,24 +1024,24 @@ def list_policies_data_versions(
 
 
 def draft_policies(body: DraftBody) -> Call[DraftAnswer]:
-    """Draft. ``POST /admin/policies/draft``"""
+    """Drafts a policy for calls similar to a recorded one. ``POST /admin/policies/draft``"""
     return Call("POST", "/admin/policies/draft", body=body)
 
 
 def get_policies_effect() -> Call[EffectAnswer]:
-    """Calls of the last seven days by the policy that decided them. ``GET /admin/policies/effect``"""
+    """Counts the calls of the last seven days by the policy that decided them. ``GET /admin/policies/effect``"""
     return Call("GET", "/admin/policies/effect")
 
 
 def get_policies_examples() -> Call[ExamplesAnswer]:
-    """All examples, by name. ``GET /admin/policies/examples``"""
+    """Lists example policies, by name. ``GET /admin/policies/examples``"""
     return Call("GET", "/admin/policies/examples")
 
 
 def list_policies_modules(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageDocumentAnswer]:
-    """List policies modules. ``GET /admin/policies/modules``"""
+    """Lists shared modules by path, without their content. ``GET /admin/policies/modules``"""
     return Call(
         "GET",
         "/admin/policies/modules",
@@ -1052,7 +1052,7 @@ def list_policies_modules(
 def delete_policies_module(
     path: str, *, change_note: str | None = None, if_match: str | None = None
 ) -> Call[ModuleAnswer]:
-    """Refused while a policy needs it. ``DELETE /admin/policies/modules/{path}``"""
+    """Deletes a shared module. ``DELETE /admin/policies/modules/{path}``"""
     return Call(
         "DELETE",
         f"/admin/policies/modules/{_path(path)}",
@@ -1062,12 +1062,12 @@ def delete_policies_module(
 
 
 def get_policies_module(path: str, *, version: int | None = None) -> Call[ModuleAnswer]:
-    """One shared module, as it is now. ``GET /admin/policies/modules/{path}``"""
+    """Gets the current version of a shared module. ``GET /admin/policies/modules/{path}``"""
     return Call("GET", f"/admin/policies/modules/{_path(path)}", parameters={"version": version})
 
 
 def put_policies_module(path: str, body: NewModule, *, if_match: str | None = None) -> Call[ModuleAnswer]:
-    """Store the module's next version. ``PUT /admin/policies/modules/{path}``"""
+    """Stores the next version of a shared module. ``PUT /admin/policies/modules/{path}``"""
     return Call(
         "PUT",
         f"/admin/policies/modules/{_path(path)}",
@@ -1077,7 +1077,7 @@ def put_policies_module(path: str, body: NewModule, *, if_match: str | None = No
 
 
 def restore_policies_module(path: str, body: DocumentRestoration, *, if_match: str | None = None) -> Call[ModuleAnswer]:
-    """Restore policies module. ``POST /admin/policies/modules/{path}/restore``"""
+    """Restores an old version of a shared module as the next version. ``POST /admin/policies/modules/{path}/restore``"""
     return Call(
         "POST",
         f"/admin/policies/modules/{_path(path)}/restore",
@@ -1094,7 +1094,7 @@ def list_policies_module_versions(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageDocumentVersionAnswer]:
-    """List policies module versions. ``GET /admin/policies/modules/{path}/versions``"""
+    """Lists versions of a shared module, newest first, also of a deleted module. ``GET /admin/policies/modules/{path}/versions``"""
     return Call(
         "GET",
         f"/admin/policies/modules/{_path(path)}/versions",
@@ -1103,14 +1103,14 @@ def list_policies_module_versions(
 
 
 def replay_policies(body: ReplayBody) -> Call[bytes]:
-    """Decide recorded actions again with a changed policy. ``POST /admin/policies/replay``"""
+    """Evaluates recorded actions again with a changed policy. ``POST /admin/policies/replay``"""
     return Call("POST", "/admin/policies/replay", body=body, reads="bytes")
 
 
 def list_policies_replays(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageKeptReplayAnswer]:
-    """Kept reports, newest first. ``GET /admin/policies/replays``"""
+    """Lists stored replay reports, newest first. ``GET /admin/policies/replays``"""
     return Call(
         "GET",
         "/admin/policies/replays",
@@ -1119,24 +1119,24 @@ def list_policies_replays(
 
 
 def get_policies_replay(id: str) -> Call[KeptReplayAnswer]:
-    """One replay. ``GET /admin/policies/replays/{id}``"""
+    """Gets one replay with its request and its result. ``GET /admin/policies/replays/{id}``"""
     return Call("GET", f"/admin/policies/replays/{_segment(id)}")
 
 
 def suggest_policies(body: SuggestBody) -> Call[SuggestionAnswer]:
-    """Suggest. ``POST /admin/policies/suggest``"""
+    """Suggests a policy that allows the recorded calls of a period. ``POST /admin/policies/suggest``"""
     return Call("POST", "/admin/policies/suggest", body=body)
 
 
 def test_policies(body: PoliciesToTest) -> Call[TestReportAnswer]:
-    """Run rules ``test_…`` and cases. ``POST /admin/policies/test``"""
+    """Runs test cases and rules ``test_…``. ``POST /admin/policies/test``"""
     return Call("POST", "/admin/policies/test", body=body)
 
 
 def delete_policy(
     id: str, *, version: int | None = None, change_note: str | None = None, if_match: str | None = None
 ) -> Call[PolicyAnswer]:
-    """It decides no more. ``DELETE /admin/policies/{id}``"""
+    """Deletes a policy. ``DELETE /admin/policies/{id}``"""
     return Call(
         "DELETE",
         f"/admin/policies/{_segment(id)}",
@@ -1146,12 +1146,12 @@ def delete_policy(
 
 
 def get_policy(id: str) -> Call[PolicyDetailAnswer]:
-    """The policy of now. ``GET /admin/policies/{id}``"""
+    """Gets the current version of a policy. ``GET /admin/policies/{id}``"""
     return Call("GET", f"/admin/policies/{_segment(id)}")
 
 
 def update_policy(id: str, body: PolicyChange, *, if_match: str | None = None) -> Call[SavedPolicyAnswer]:
-    """Some fields, as the policy's next version. ``PATCH /admin/policies/{id}``"""
+    """Updates fields of a policy as its next version. ``PATCH /admin/policies/{id}``"""
     return Call(
         "PATCH",
         f"/admin/policies/{_segment(id)}",
@@ -1161,7 +1161,7 @@ def update_policy(id: str, body: PolicyChange, *, if_match: str | None = None) -
 
 
 def put_policy(id: str, body: PolicyReplacement, *, if_match: str | None = None) -> Call[SavedPolicyAnswer]:
-    """The policy anew, as its next version. ``PUT /admin/policies/{id}``"""
+    """Replaces a policy with a next version. ``PUT /admin/policies/{id}``"""
     return Call(
         "PUT",
         f"/admin/policies/{_segment(id)}",
@@ -1171,17 +1171,17 @@ def put_policy(id: str, body: PolicyReplacement, *, if_match: str | None = None)
 
 
 def get_policy_diff(id: str, *, from_: int, to: int) -> Call[DiffAnswer]:
-    """What changed from one version to another, in either direction. ``GET /admin/policies/{id}/diff``"""
+    """Compares two versions of a policy, in either direction. ``GET /admin/policies/{id}/diff``"""
     return Call("GET", f"/admin/policies/{_segment(id)}/diff", parameters={"from": from_, "to": to})
 
 
 def get_policy_index(id: str) -> Call[IndexAnswer]:
-    """What the policy was indexed on. ``GET /admin/policies/{id}/index``"""
+    """Gets the index data of a policy. ``GET /admin/policies/{id}/index``"""
     return Call("GET", f"/admin/policies/{_segment(id)}/index")
 
 
 def restore_policy(id: str, body: Restoration, *, if_match: str | None = None) -> Call[SavedPolicyAnswer]:
-    """Restore policy. ``POST /admin/policies/{id}/restore``"""
+    """Restores an old version of a policy as the next version, also of a deleted policy. ``POST /admin/policies/{id}/restore``"""
     return Call(
         "POST",
         f"/admin/policies/{_segment(id)}/restore",
@@ -1191,7 +1191,7 @@ def restore_policy(id: str, body: Restoration, *, if_match: str | None = None) -
 
 
 def simulate_policy(id: str, body: SimulationBody) -> Call[SimulationAnswer]:
-    """What this policy says of a call. ``POST /admin/policies/{id}/simulate``"""
+    """Evaluates a call with one policy. ``POST /admin/policies/{id}/simulate``"""
     return Call("POST", f"/admin/policies/{_segment(id)}/simulate", body=body)
 
 
@@ -1203,7 +1203,7 @@ def list_policy_versions(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPagePolicyVersionAnswer]:
-    """List policy versions. ``GET /admin/policies/{id}/versions``"""
+    """Lists versions of a policy, newest first, also of a deleted policy. ``GET /admin/policies/{id}/versions``"""
     return Call(
         "GET",
         f"/admin/policies/{_segment(id)}/versions",
@@ -1212,14 +1212,14 @@ def list_policy_versions(
 
 
 def get_policy_version(id: str, version: str) -> Call[VersionDetailAnswer]:
-    """One version of a policy, as it was. ``GET /admin/policies/{id}/versions/{version}``"""
+    """Gets one version of a policy. ``GET /admin/policies/{id}/versions/{version}``"""
     return Call("GET", f"/admin/policies/{_segment(id)}/versions/{_segment(version)}")
 
 
 def get_policy_version_rule(
     id: str, version: str, *, decision: str, reason: str | None = None
 ) -> Call[DecidingRuleAnswer]:
-    """The rule of one version that decides so. ``GET /admin/policies/{id}/versions/{version}/rule``"""
+    """Gets the rule of a version that makes a decision. ``GET /admin/policies/{id}/versions/{version}/rule``"""
     return Call(
         "GET",
         f"/admin/policies/{_segment(id)}/versions/{_segment(version)}/rule",
@@ -1228,32 +1228,32 @@ def get_policy_version_rule(
 
 
 def create_retention_erasure(body: ErasureRequest) -> Call[ErasureAnswer]:
-    """Erase what is kept of actions, for good. ``POST /admin/retention/erasures``"""
+    """Erases the stored data of actions permanently. ``POST /admin/retention/erasures``"""
     return Call("POST", "/admin/retention/erasures", body=body)
 
 
 def get_retention_holds(*, in_force: bool | None = None) -> Call[HoldsAnswer]:
-    """Legal holds. ``GET /admin/retention/holds``"""
+    """Lists legal holds. ``GET /admin/retention/holds``"""
     return Call("GET", "/admin/retention/holds", parameters={"in_force": in_force})
 
 
 def create_retention_hold(body: HoldRequest) -> Call[HoldAnswer]:
-    """Place a legal hold. ``POST /admin/retention/holds``"""
+    """Places a legal hold. ``POST /admin/retention/holds``"""
     return Call("POST", "/admin/retention/holds", body=body)
 
 
 def lift_retention_hold(hold_id: str, body: LiftRequest) -> Call[HoldAnswer]:
-    """Lift a legal hold, for a reason of its own. ``POST /admin/retention/holds/{hold_id}/lift``"""
+    """Lifts a legal hold, with its own reason. ``POST /admin/retention/holds/{hold_id}/lift``"""
     return Call("POST", f"/admin/retention/holds/{_segment(hold_id)}/lift", body=body)
 
 
 def get_settings_allowlist() -> Call[dict[str, Any]]:
-    """The allowlist of now. ``GET /admin/settings/allowlist``"""
+    """Gets the allowlist. ``GET /admin/settings/allowlist``"""
     return Call("GET", "/admin/settings/allowlist")
 
 
 def put_settings_allowlist(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """Replace the allowlist. ``PUT /admin/settings/allowlist``"""
+    """Replaces the allowlist. ``PUT /admin/settings/allowlist``"""
     return Call(
         "PUT",
         "/admin/settings/allowlist",
@@ -1263,12 +1263,12 @@ def put_settings_allowlist(body: dict[str, Any], *, if_match: str | None = None)
 
 
 def get_settings_captures() -> Call[dict[str, Any]]:
-    """The rules of now. ``GET /admin/settings/captures``"""
+    """Gets the capture rules. ``GET /admin/settings/captures``"""
     return Call("GET", "/admin/settings/captures")
 
 
 def put_settings_captures(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of all rules. ``PUT /admin/settings/captures``"""
+    """Replaces all capture rules. ``PUT /admin/settings/captures``"""
     return Call(
         "PUT",
         "/admin/settings/captures",
@@ -1278,12 +1278,12 @@ def put_settings_captures(body: dict[str, Any], *, if_match: str | None = None) 
 
 
 def get_settings_credentials() -> Call[CredentialsAnswer]:
-    """Which credentials of tool catalogues are kept. ``GET /admin/settings/credentials``"""
+    """Lists the names of the stored credentials for catalogues, without their values. ``GET /admin/settings/credentials``"""
     return Call("GET", "/admin/settings/credentials")
 
 
 def put_settings_credentials(body: dict[str, Any]) -> Call[CredentialsAnswer]:
-    """``{'credentials'. ``PUT /admin/settings/credentials``"""
+    """Sets credentials for catalogues. ``PUT /admin/settings/credentials``"""
     return Call("PUT", "/admin/settings/credentials", body=body)
 
 
@@ -1345,12 +1345,12 @@ def list_settings_discord_versions(
 
 
 def get_settings_executions() -> Call[dict[str, Any]]:
-    """The limits of now. ``GET /admin/settings/executions``"""
+    """Gets the execution limits. ``GET /admin/settings/executions``"""
     return Call("GET", "/admin/settings/executions")
 
 
 def put_settings_executions(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of all limits. ``PUT /admin/settings/executions``"""
+    """Replaces all execution limits. ``PUT /admin/settings/executions``"""
     return Call(
         "PUT",
         "/admin/settings/executions",
@@ -1531,12 +1531,12 @@ def list_settings_jira_versions(
 
 
 def get_settings_kill_switch() -> Call[KillSwitchAnswer]:
-    """What is stopped now. ``GET /admin/settings/kill-switch``"""
+    """Lists active stops. ``GET /admin/settings/kill-switch``"""
     return Call("GET", "/admin/settings/kill-switch")
 
 
 def put_settings_kill_switch(body: KillSwitch) -> Call[KillSwitchAnswer]:
-    """Stop, or let go on. ``PUT /admin/settings/kill-switch``"""
+    """Stops or resumes calls. ``PUT /admin/settings/kill-switch``"""
     return Call("PUT", "/admin/settings/kill-switch", body=body)
 
 
@@ -1598,12 +1598,12 @@ def list_settings_linear_versions(
 
 
 def get_settings_nlp_providers() -> Call[dict[str, ProviderAnswer]]:
-    """Those that are set. ``GET /admin/settings/nlp-providers``"""
+    """Gets the model providers. ``GET /admin/settings/nlp-providers``"""
     return Call("GET", "/admin/settings/nlp-providers")
 
 
 def put_settings_nlp_providers(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, ProviderAnswer]]:
-    """In place of all that were set. ``PUT /admin/settings/nlp-providers``"""
+    """Replaces all model providers. ``PUT /admin/settings/nlp-providers``"""
     return Call(
         "PUT",
         "/admin/settings/nlp-providers",
@@ -1613,17 +1613,17 @@ def put_settings_nlp_providers(body: dict[str, Any], *, if_match: str | None = N
 
 
 def test_settings_nlp_providers(body: Trial) -> Call[TrialAnswer]:
-    """Ask a provider something harmless, as policies would. ``POST /admin/settings/nlp-providers/test``"""
+    """Tests a model provider with a harmless request, as policies would send it. ``POST /admin/settings/nlp-providers/test``"""
     return Call("POST", "/admin/settings/nlp-providers/test", body=body)
 
 
 def get_settings_notifications() -> Call[dict[str, Any]]:
-    """What is set, which secrets are there, and in ``warnings`` what nobody would hear of. ``GET /admin/settings/notifications``"""
+    """Gets the notification settings. ``GET /admin/settings/notifications``"""
     return Call("GET", "/admin/settings/notifications")
 
 
 def put_settings_notifications(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """Put settings notifications. ``PUT /admin/settings/notifications``"""
+    """Replaces the notification settings. ``PUT /admin/settings/notifications``"""
     return Call(
         "PUT",
         "/admin/settings/notifications",
@@ -1633,14 +1633,14 @@ def put_settings_notifications(body: dict[str, Any], *, if_match: str | None = N
 
 
 def test_settings_notifications(body: ChannelTest) -> Call[DeliveryAnswer]:
-    """Sends a test message to a channel, disabled or not. ``POST /admin/settings/notifications/test``"""
+    """Sends a test message to a channel, enabled or not. ``POST /admin/settings/notifications/test``"""
     return Call("POST", "/admin/settings/notifications/test", body=body)
 
 
 def list_settings_notifications_versions(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageSettingVersionAnswer]:
-    """List settings notifications versions. ``GET /admin/settings/notifications/versions``"""
+    """Lists versions of the notification settings, newest first. ``GET /admin/settings/notifications/versions``"""
     return Call(
         "GET",
         "/admin/settings/notifications/versions",
@@ -1649,12 +1649,12 @@ def list_settings_notifications_versions(
 
 
 def get_settings_retention() -> Call[dict[str, Any]]:
-    """After how many days bodies are put away encrypted, and after how many each kind is dropped. ``GET /admin/settings/retention``"""
+    """Gets the retention settings. ``GET /admin/settings/retention``"""
     return Call("GET", "/admin/settings/retention")
 
 
 def put_settings_retention(body: dict[str, Any], *, if_match: str | None = None) -> Call[dict[str, Any]]:
-    """In place of the policy before. ``PUT /admin/settings/retention``"""
+    """Replaces the retention settings. ``PUT /admin/settings/retention``"""
     return Call(
         "PUT",
         "/admin/settings/retention",
@@ -1721,12 +1721,12 @@ def list_settings_servicenow_versions(
 
 
 def get_settings_siem() -> Call[StreamsAnswer]:
-    """Never set. ``GET /admin/settings/siem``"""
+    """Gets the SIEM destinations. ``GET /admin/settings/siem``"""
     return Call("GET", "/admin/settings/siem")
 
 
 def put_settings_siem(body: dict[str, Any], *, if_match: str | None = None) -> Call[StreamsAnswer]:
-    """Put settings siem. ``PUT /admin/settings/siem``"""
+    """Replaces the SIEM destinations. ``PUT /admin/settings/siem``"""
     return Call(
         "PUT",
         "/admin/settings/siem",
@@ -1870,7 +1870,7 @@ def list_exchanges(
     end_date: str | None = None,
     filter: str | None = None,
 ) -> Call[TrafficPageAnswer]:
-    """Newest first, by their end. ``GET /admin/traffic``"""
+    """Lists exchanges, newest end first. ``GET /admin/traffic``"""
     return Call(
         "GET",
         "/admin/traffic",
@@ -1898,7 +1898,7 @@ def list_exchanges(
 
 
 def compare_exchanges(*, left: str, right: str) -> Call[ExchangeDifferenceAnswer]:
-    """What differs between two exchanges. ``GET /admin/traffic/diff``"""
+    """Compares two exchanges. ``GET /admin/traffic/diff``"""
     return Call("GET", "/admin/traffic/diff", parameters={"left": left, "right": right})
 
 
@@ -1921,7 +1921,7 @@ def export_exchanges(
     end_date: str | None = None,
     filter: str | None = None,
 ) -> Call[bytes]:
-    """Export. ``GET /admin/traffic/export``"""
+    """Exports exchanges as HAR, flow file or curl commands. ``GET /admin/traffic/export``"""
     return Call(
         "GET",
         "/admin/traffic/export",
@@ -1955,7 +1955,7 @@ def get_traffic_timeline(
     start_date: str | None = None,
     end_date: str | None = None,
 ) -> Call[TrafficTimelineAnswer]:
-    """An agent's exchanges as they followed each other, and where some are missing. ``GET /admin/traffic/timeline``"""
+    """Lists an agent's exchanges in order, and marks missing ones. ``GET /admin/traffic/timeline``"""
     return Call(
         "GET",
         "/admin/traffic/timeline",
@@ -1970,90 +1970,90 @@ def get_traffic_timeline(
 
 
 def erase_exchange(id: str) -> Call[DeletedAnswer]:
-    """Deletes its key, and all text of it. ``DELETE /admin/traffic/{id}``"""
+    """Erases the key and the text of an exchange. ``DELETE /admin/traffic/{id}``"""
     return Call("DELETE", f"/admin/traffic/{_segment(id)}")
 
 
 def get_exchange(id: str, *, view: str | None = None) -> Call[WholeExchangeAnswer]:
-    """Heads and bodies. ``GET /admin/traffic/{id}``"""
+    """Gets the heads and bodies of an exchange. ``GET /admin/traffic/{id}``"""
     return Call("GET", f"/admin/traffic/{_segment(id)}", parameters={"view": view})
 
 
 def put_traffic_annotation(id: str, body: AnnotationRequest) -> Call[ExchangeAnswer]:
-    """A note and tags for other reviewers, in clear. ``PUT /admin/traffic/{id}/annotation``"""
+    """Sets the note and the tags of an exchange, for other reviewers, in plain text. ``PUT /admin/traffic/{id}/annotation``"""
     return Call("PUT", f"/admin/traffic/{_segment(id)}/annotation", body=body)
 
 
 def list_users(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageUserAnswer]:
-    """In the order of their first sign-in. ``GET /admin/users``"""
+    """Lists users in the order of their first sign-in. ``GET /admin/users``"""
     return Call(
         "GET", "/admin/users", parameters={"limit": limit, "offset": offset, "total": total, "pageSize": pagesize}
     )
 
 
 def deactivate_user(id: str) -> Call[StandingAnswer]:
-    """They sign in, vote and stand in no more, through whatever issuer. ``POST /admin/users/{id}/deactivate``"""
+    """Deactivates a user with every issuer. ``POST /admin/users/{id}/deactivate``"""
     return Call("POST", f"/admin/users/{_segment(id)}/deactivate")
 
 
 def reactivate_user(id: str) -> Call[StandingAnswer]:
-    """Let a deactivated person in again, as this user. ``POST /admin/users/{id}/reactivate``"""
+    """Reactivates a user. ``POST /admin/users/{id}/reactivate``"""
     return Call("POST", f"/admin/users/{_segment(id)}/reactivate")
 
 
 def put_user_roles(id: str, body: GrantedRoles) -> Call[UserAnswer]:
-    """The roles that a person has here besides those of their token. ``PUT /admin/users/{id}/roles``"""
+    """Sets the roles that a person has here in addition to the roles of their token. ``PUT /admin/users/{id}/roles``"""
     return Call("PUT", f"/admin/users/{_segment(id)}/roles", body=body)
 
 
 def delete_user_sessions(id: str) -> Call[EndedAnswer]:
-    """Sign a person out everywhere, now. ``DELETE /admin/users/{id}/sessions``"""
+    """Signs a user out everywhere. ``DELETE /admin/users/{id}/sessions``"""
     return Call("DELETE", f"/admin/users/{_segment(id)}/sessions")
 
 
 def get_user_sessions(id: str) -> Call[SessionsAnswer]:
-    """Where a person is signed in. ``GET /admin/users/{id}/sessions``"""
+    """Lists the sessions of a user. ``GET /admin/users/{id}/sessions``"""
     return Call("GET", f"/admin/users/{_segment(id)}/sessions")
 
 
 def delete_user_session(id: str, session_id: str) -> Call[EndedAnswer]:
-    """One of a person's browser sessions ends now. ``DELETE /admin/users/{id}/sessions/{session_id}``"""
+    """Ends one browser session of a user. ``DELETE /admin/users/{id}/sessions/{session_id}``"""
     return Call("DELETE", f"/admin/users/{_segment(id)}/sessions/{_segment(session_id)}")
 
 
 def unlock_user(id: str) -> Call[UnlockedAnswer]:
-    """Let a person who was locked out by wrong codes of a second factor try again. ``POST /admin/users/{id}/unlock``"""
+    """Unlocks a user who entered too many wrong codes of a second factor. ``POST /admin/users/{id}/unlock``"""
     return Call("POST", f"/admin/users/{_segment(id)}/unlock")
 
 
 def list_webhooks(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageEndpointAnswer]:
-    """List webhooks. ``GET /admin/webhooks``"""
+    """Lists webhook endpoints, newest first. ``GET /admin/webhooks``"""
     return Call(
         "GET", "/admin/webhooks", parameters={"limit": limit, "offset": offset, "total": total, "pageSize": pagesize}
     )
 
 
 def create_webhook(body: NewEndpoint) -> Call[EndpointWithSecretAnswer]:
-    """A new endpoint. ``POST /admin/webhooks``"""
+    """Creates a webhook endpoint. ``POST /admin/webhooks``"""
     return Call("POST", "/admin/webhooks", body=body)
 
 
 def delete_webhook(webhook_id: str) -> Call[DeletedAnswer]:
-    """Nothing more is sent to it. ``DELETE /admin/webhooks/{webhook_id}``"""
+    """Deletes a webhook endpoint, its pending deliveries and its secrets. ``DELETE /admin/webhooks/{webhook_id}``"""
     return Call("DELETE", f"/admin/webhooks/{_segment(webhook_id)}")
 
 
 def get_webhook(webhook_id: str) -> Call[EndpointAnswer]:
-    """One webhook endpoint, without its secret. ``GET /admin/webhooks/{webhook_id}``"""
+    """Gets one webhook endpoint, without its secret. ``GET /admin/webhooks/{webhook_id}``"""
     return Call("GET", f"/admin/webhooks/{_segment(webhook_id)}")
 
 
 def update_webhook(webhook_id: str, body: EndpointChange) -> Call[EndpointAnswer]:
-    """Enabling one that Headgate disabled forgets why. ``PATCH /admin/webhooks/{webhook_id}``"""
+    """Updates a webhook endpoint. ``PATCH /admin/webhooks/{webhook_id}``"""
     return Call("PATCH", f"/admin/webhooks/{_segment(webhook_id)}", body=body)
 
 
@@ -2068,7 +2068,7 @@ def list_webhook_deliveries(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageDeliveryAnswer]:
-    """List webhook deliveries. ``GET /admin/webhooks/{webhook_id}/deliveries``"""
+    """Lists the deliveries of an endpoint, newest first, with all attempts. ``GET /admin/webhooks/{webhook_id}/deliveries``"""
     return Call(
         "GET",
         f"/admin/webhooks/{_segment(webhook_id)}/deliveries",
@@ -2085,27 +2085,27 @@ def list_webhook_deliveries(
 
 
 def get_webhook_delivery(webhook_id: str, delivery_id: str) -> Call[DeliveryAnswer]:
-    """One delivery, with every attempt and what was answered. ``GET /admin/webhooks/{webhook_id}/deliveries/{delivery_id}``"""
+    """Gets one delivery, with all attempts and their responses. ``GET /admin/webhooks/{webhook_id}/deliveries/{delivery_id}``"""
     return Call("GET", f"/admin/webhooks/{_segment(webhook_id)}/deliveries/{_segment(delivery_id)}")
 
 
 def redeliver_webhook_delivery(webhook_id: str, delivery_id: str) -> Call[DeliveryAnswer]:
-    """The same message under the same id, for another day. ``POST /admin/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver``"""
+    """Sends the same message again with the same id. ``POST /admin/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver``"""
     return Call("POST", f"/admin/webhooks/{_segment(webhook_id)}/deliveries/{_segment(delivery_id)}/redeliver")
 
 
 def rotate_webhook_secret(webhook_id: str, body: SecretRotation | None = None) -> Call[EndpointWithSecretAnswer]:
-    """A new secret, shown this once. ``POST /admin/webhooks/{webhook_id}/rotate-secret``"""
+    """Creates a new secret and shows it, once. ``POST /admin/webhooks/{webhook_id}/rotate-secret``"""
     return Call("POST", f"/admin/webhooks/{_segment(webhook_id)}/rotate-secret", body=body)
 
 
 def test_webhook(webhook_id: str) -> Call[DeliveryAnswer]:
-    """Sends a ``webhook.test``, to a disabled endpoint too. ``POST /admin/webhooks/{webhook_id}/test``"""
+    """Sends a ``webhook.test``, also to a disabled endpoint. ``POST /admin/webhooks/{webhook_id}/test``"""
     return Call("POST", f"/admin/webhooks/{_segment(webhook_id)}/test")
 
 
 def backchannel_logout_auth() -> Call[bytes]:
-    """A provider says that a session there is over. ``POST /auth/backchannel-logout``"""
+    """Backchannel Logout. ``POST /auth/backchannel-logout``"""
     return Call("POST", "/auth/backchannel-logout", reads="bytes")
 
 
@@ -2118,7 +2118,7 @@ def get_auth_callback(
     error_description: str | None = None,
     further: str | None = None,
 ) -> Call[bytes]:
-    """Where the provider sends the browser back to. ``GET /auth/callback``"""
+    """Receives the redirect of the identity provider, and creates a session or shows the error. ``GET /auth/callback``"""
     return Call(
         "GET",
         "/auth/callback",
@@ -2135,22 +2135,22 @@ def get_auth_callback(
 
 
 def invitation_auth() -> Call[bytes]:
-    """Become a member with a new passkey, once. ``POST /auth/invitation``"""
+    """Accepts an invitation with a new passkey, once. ``POST /auth/invitation``"""
     return Call("POST", "/auth/invitation", reads="bytes")
 
 
 def create_auth_invitation_option(body: InvitedBody) -> Call[PasskeyOptions]:
-    """Begin to accept an invitation with a new passkey. ``POST /auth/invitation/options``"""
+    """Starts the acceptance of an invitation with a new passkey. ``POST /auth/invitation/options``"""
     return Call("POST", "/auth/invitation/options", body=body)
 
 
 def get_auth_local(ticket: str) -> Call[bytes]:
-    """Whom the link signs in, or that it was used or has expired. ``GET /auth/local/{ticket}``"""
+    """Shows the person whom a link signs in, or that the link was used or has expired. ``GET /auth/local/{ticket}``"""
     return Call("GET", f"/auth/local/{_segment(ticket)}", reads="bytes")
 
 
 def redeem_sign_in_link(ticket: str) -> Call[bytes]:
-    """From that page's button. ``POST /auth/local/{ticket}``"""
+    """Creates a session from a sign-in link, once. ``POST /auth/local/{ticket}``"""
     return Call("POST", f"/auth/local/{_segment(ticket)}", reads="bytes")
 
 
@@ -2162,7 +2162,7 @@ def sign_in(
     organization: str | None = None,
     signed_out: str | None = None,
 ) -> Call[bytes]:
-    """To the provider. ``GET /auth/login``"""
+    """Redirects to the identity provider. ``GET /auth/login``"""
     return Call(
         "GET",
         "/auth/login",
@@ -2178,17 +2178,17 @@ def sign_in(
 
 
 def sign_out() -> Call[bytes]:
-    """The session of this browser ends. ``POST /auth/logout``"""
+    """Ends the session of this browser. ``POST /auth/logout``"""
     return Call("POST", "/auth/logout", reads="bytes")
 
 
 def passkey_auth() -> Call[bytes]:
-    """A session for the answer of an authenticator (`response`. ``POST /auth/passkey``"""
+    """Creates a session from the response of an authenticator (`response`. ``POST /auth/passkey``"""
     return Call("POST", "/auth/passkey", reads="bytes")
 
 
 def create_auth_passkey_option() -> Call[PasskeyOptions]:
-    """Begin to sign in with a passkey, at the dashboard's own address. ``POST /auth/passkey/options``"""
+    """Starts a sign-in with a passkey, at the dashboard's own address. ``POST /auth/passkey/options``"""
     return Call("POST", "/auth/passkey/options")
 
 
@@ -2202,7 +2202,7 @@ def get_auth_provider_callback(
     error_description: str | None = None,
     further: str | None = None,
 ) -> Call[bytes]:
-    """The same for a provider that has an address of its own (`login.redirect_name`). ``GET /auth/providers/{provider}/callback``"""
+    """Receives the redirect of a provider with its own redirect address (`login.redirect_name`). ``GET /auth/providers/{provider}/callback``"""
     return Call(
         "GET",
         f"/auth/providers/{_segment(provider)}/callback",
@@ -2219,131 +2219,131 @@ def get_auth_provider_callback(
 
 
 def get_auth_session() -> Call[WhoAnswer]:
-    """Who is signed in here, and what they may do. ``GET /auth/session``"""
+    """Gets the caller's identity and scopes. ``GET /auth/session``"""
     return Call("GET", "/auth/session")
 
 
 def delete_auth_sessions() -> Call[EndedAnswer]:
-    """End all of one's own sessions but the one that asks. ``DELETE /auth/sessions``"""
+    """Ends all of the caller's sessions except the current one. ``DELETE /auth/sessions``"""
     return Call("DELETE", "/auth/sessions")
 
 
 def get_auth_sessions() -> Call[SessionsAnswer]:
-    """One's own sessions. ``GET /auth/sessions``"""
+    """Lists the caller's sessions. ``GET /auth/sessions``"""
     return Call("GET", "/auth/sessions")
 
 
 def delete_auth_session(id: str) -> Call[EndedAnswer]:
-    """End one of one's own sessions, now. ``DELETE /auth/sessions/{id}``"""
+    """Ends one of the caller's sessions. ``DELETE /auth/sessions/{id}``"""
     return Call("DELETE", f"/auth/sessions/{_segment(id)}")
 
 
 def get_auth_signed_out(*, state: str | None = None, further: str | None = None) -> Call[bytes]:
-    """Where the provider sends the browser back to after signing out there. ``GET /auth/signed-out``"""
+    """Receives the redirect after the sign-out at the provider. ``GET /auth/signed-out``"""
     return Call("GET", "/auth/signed-out", parameters={"state": state, "further": further}, reads="bytes")
 
 
 def get_ca_pem() -> Call[bytes]:
-    """The certificate of the proxy's own authority. ``GET /ca.pem``"""
+    """Gets the public certificate of the proxy's certificate authority, which agents must trust. ``GET /ca.pem``"""
     return Call("GET", "/ca.pem", reads="bytes")
 
 
 def get_health() -> Call[HealthAnswer]:
-    """Each part on which this process depends. ``GET /health``"""
+    """Reports the state of each part that this process depends on. ``GET /health``"""
     return Call("GET", "/health")
 
 
 def get_health_circuit_breakers() -> Call[BreakersAnswer]:
-    """What is left alone for a while because it failed again and again. ``GET /health/circuit-breakers``"""
+    """Lists open circuit breakers. ``GET /health/circuit-breakers``"""
     return Call("GET", "/health/circuit-breakers")
 
 
 def get_health_db_stats() -> Call[DatabaseAnswer]:
-    """The database as this process sees it. ``GET /health/db-stats``"""
+    """Gets figures of the database from this process. ``GET /health/db-stats``"""
     return Call("GET", "/health/db-stats")
 
 
 def get_health_live() -> Call[LiveAnswer]:
-    """This process answers. ``GET /health/live``"""
+    """Reports that this process responds. ``GET /health/live``"""
     return Call("GET", "/health/live")
 
 
 def get_health_memory() -> Call[MemoryAnswer]:
-    """Memory, threads and files of the process that answers. ``GET /health/memory``"""
+    """Gets memory, threads and open files of the responding process. ``GET /health/memory``"""
     return Call("GET", "/health/memory")
 
 
 def get_health_metrics() -> Call[bytes]:
-    """The metrics of this machine's processes in Prometheus' text format. ``GET /health/metrics``"""
+    """Gets the metrics of this machine's processes in the Prometheus text format. ``GET /health/metrics``"""
     return Call("GET", "/health/metrics", reads="bytes")
 
 
 def get_health_platform_stats() -> Call[PlatformAnswer]:
-    """Figures for a page that anybody may see, from any origin. ``GET /health/platform-stats``"""
+    """Gets public figures, for any origin. ``GET /health/platform-stats``"""
     return Call("GET", "/health/platform-stats")
 
 
 def ask_health_platform_stats() -> Call[bytes]:
-    """A browser's question before it asks from another origin. ``OPTIONS /health/platform-stats``"""
+    """Answers the CORS preflight request for the public figures. ``OPTIONS /health/platform-stats``"""
     return Call("OPTIONS", "/health/platform-stats", reads="bytes")
 
 
 def get_health_ready() -> Call[HealthAnswer]:
-    """Whether this process can decide and record. ``GET /health/ready``"""
+    """Reports whether this process can decide and record. ``GET /health/ready``"""
     return Call("GET", "/health/ready")
 
 
 def get_health_redis() -> Call[RedisAnswer]:
-    """Valkey or Redis, and whether rate limits are shared. ``GET /health/redis``"""
+    """Gets the state of Valkey or Redis, and whether rate limits are shared. ``GET /health/redis``"""
     return Call("GET", "/health/redis")
 
 
 def get_health_slo_status() -> Call[SlosAnswer]:
-    """Headgate's own objectives and how fast their error budgets burn, over four windows. ``GET /health/slo-status``"""
+    """Gets the service level objectives of Headgate. ``GET /health/slo-status``"""
     return Call("GET", "/health/slo-status")
 
 
 def get_health_version() -> Call[BuildAnswer]:
-    """The program's version, commit and date of build, and the version of the interface. ``GET /health/version``"""
+    """Gets the version, commit and build date of the program, and the version of the API. ``GET /health/version``"""
     return Call("GET", "/health/version")
 
 
 def get_llms_txt() -> Call[bytes]:
-    """Where a language model finds what it needs (llmstxt.org). ``GET /llms.txt``"""
+    """Lists the documents for language models (llmstxt.org). ``GET /llms.txt``"""
     return Call("GET", "/llms.txt", reads="bytes")
 
 
 def get_ready() -> Call[HealthAnswer]:
-    """The same as /health/ready. ``GET /ready``"""
+    """Returns the same as /health/ready. ``GET /ready``"""
     return Call("GET", "/ready")
 
 
 def get_skill_json() -> Call[bytes]:
-    """The same as data, with every operation of the tools that are known by name. ``GET /skill.json``"""
+    """Returns /skill.md as JSON. ``GET /skill.json``"""
     return Call("GET", "/skill.json", reads="bytes")
 
 
 def get_skill_md() -> Call[bytes]:
-    """How an agent works through Headgate, in the Agent Skills format. ``GET /skill.md``"""
+    """Describes how an agent works through Headgate, in the Agent Skills format. ``GET /skill.md``"""
     return Call("GET", "/skill.md", reads="bytes")
 
 
 def list_absences(
     *, limit: int | None = None, offset: int | None = None, total: str | None = None, pagesize: int | None = None
 ) -> Call[CountedPageAbsenceAnswer]:
-    """Those that are not over. ``GET /v1/absences``"""
+    """Lists absences that have not ended. ``GET /v1/absences``"""
     return Call(
         "GET", "/v1/absences", parameters={"limit": limit, "offset": offset, "total": total, "pageSize": pagesize}
     )
 
 
 def create_absence(body: NewAbsence) -> Call[AbsenceAnswer]:
-    """What is assigned to you may be decided by your stand-in, from then until then. ``POST /v1/absences``"""
+    """Creates an absence. ``POST /v1/absences``"""
     return Call("POST", "/v1/absences", body=body)
 
 
 def delete_absence(id: str) -> Call[AbsenceAnswer]:
-    """You are back, or do not leave. ``DELETE /v1/absences/{id}``"""
+    """Cancels or ends an absence. ``DELETE /v1/absences/{id}``"""
     return Call("DELETE", f"/v1/absences/{_segment(id)}")
 
 
@@ -2358,7 +2358,7 @@ def list_actions(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageActionAnswerCursorPagination]:
-    """List actions. ``GET /v1/actions``"""
+    """Lists actions, newest first. ``GET /v1/actions``"""
     return Call(
         "GET",
         "/v1/actions",
@@ -2376,12 +2376,12 @@ def list_actions(
 
 
 def create_action(body: dict[str, Any]) -> Call[SubmittedAnswer]:
-    """Propose an action. ``POST /v1/actions``"""
+    """Submits an action and returns the decision, which is durable before the response is sent. ``POST /v1/actions``"""
     return Call("POST", "/v1/actions", body=body)
 
 
 def stream_action_events(*, last_event_id: str | None = None) -> Call[bytes]:
-    """Events. ``GET /v1/actions/events``"""
+    """Streams changes of actions as server-sent events. ``GET /v1/actions/events``"""
     return Call(
         "GET",
         "/v1/actions/events",
@@ -2406,7 +2406,7 @@ def list_actions_search(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[FoundActionsAnswer]:
-    """List actions search. ``GET /v1/actions/search``"""
+    """Searches actions, newest first. ``GET /v1/actions/search``"""
     return Call(
         "GET",
         "/v1/actions/search",
@@ -2429,17 +2429,17 @@ def list_actions_search(
 
 
 def get_action(id: str, *, wait: int | None = None, expand: str | None = None) -> Call[ActionDetailAnswer]:
-    """One action. ``GET /v1/actions/{id}``"""
+    """Gets one action. ``GET /v1/actions/{id}``"""
     return Call("GET", f"/v1/actions/{_segment(id)}", parameters={"wait": wait, "expand": expand})
 
 
 def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
-    """Take an action back that waits for its approval, or in the queue. ``POST /v1/actions/{id}/cancel``"""
+    """Cancels an action that waits for its approval or in the queue. ``POST /v1/actions/{id}/cancel``"""
     return Call("POST", f"/v1/actions/{_segment(id)}/cancel", parameters={"expand": expand}, body=body)
 
 
 def report_action_outcome(id: str, body: OutcomeBody, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
-    """How an action ended that its agent carried out itself. ``POST /v1/actions/{id}/outcome``"""
+    """Reports the outcome of an action that its agent executed itself. ``POST /v1/actions/{id}/outcome``"""
     return Call("POST", f"/v1/actions/{_segment(id)}/outcome", parameters={"expand": expand}, body=body)
 
 
@@ -2460,7 +2460,7 @@ def list_approvals(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageListedApprovalAnswerCursorPagination]:
-    """List approvals. ``GET /v1/approvals``"""
+    """Lists approval requests, newest first. ``GET /v1/approvals``"""
     return Call(
         "GET",
         "/v1/approvals",
@@ -2484,12 +2484,12 @@ def list_approvals(
 
 
 def decide_approvals(body: BulkDecisionRequest) -> Call[BulkDecisionAnswer]:
-    """One vote on each, in order. ``POST /v1/approvals/bulk-decision``"""
+    """Votes on several approval requests, in order. ``POST /v1/approvals/bulk-decision``"""
     return Call("POST", "/v1/approvals/bulk-decision", body=body)
 
 
 def stream_approval_events(*, last_event_id: str | None = None) -> Call[bytes]:
-    """Everything that happens to approvals from now on, or from behind ``Last-Event-ID`` on. ``GET /v1/approvals/events``"""
+    """Streams approval events from now on, or after ``Last-Event-ID``, as server-sent events. ``GET /v1/approvals/events``"""
     return Call(
         "GET",
         "/v1/approvals/events",
@@ -2499,32 +2499,32 @@ def stream_approval_events(*, last_event_id: str | None = None) -> Call[bytes]:
 
 
 def get_approval(id: str, *, wait: int | None = None) -> Call[ApprovalDetailAnswer]:
-    """One approval, with its assignees and history. ``GET /v1/approvals/{id}``"""
+    """Gets one approval request, with its assignees and history. ``GET /v1/approvals/{id}``"""
     return Call("GET", f"/v1/approvals/{_segment(id)}", parameters={"wait": wait})
 
 
 def approve_approval(id: str, body: ApproveRequest | None = None) -> Call[ApprovedAnswer | DeniedAnswer]:
-    """One vote for it. ``POST /v1/approvals/{id}/approve``"""
+    """Votes for an approval request. ``POST /v1/approvals/{id}/approve``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/approve", body=body)
 
 
 def deny_approval(id: str, body: DenyRequest) -> Call[ApprovedAnswer | DeniedAnswer]:
-    """One vote against it, which ends it unless a policy asks for more. ``POST /v1/approvals/{id}/deny``"""
+    """Votes against an approval request. ``POST /v1/approvals/{id}/deny``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/deny", body=body)
 
 
 def escalate_approval(id: str, body: EscalateRequest | None = None) -> Call[ApprovalDetailAnswer]:
-    """Escalate now what the clock would escalate later, once. ``POST /v1/approvals/{id}/escalate``"""
+    """Escalates an approval request before its escalation time, once. ``POST /v1/approvals/{id}/escalate``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/escalate", body=body)
 
 
 def grant_approval(id: str, body: ApproveAndGrant) -> Call[GrantedAnswer]:
-    """Approve this call, and calls like it. ``POST /v1/approvals/{id}/grant``"""
+    """Approves a call and grants similar calls. ``POST /v1/approvals/{id}/grant``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/grant", body=body)
 
 
 def reassign_approval(id: str, body: ReassignRequest) -> Call[ApprovalDetailAnswer]:
-    """Ask other people, who take the place of those before. ``POST /v1/approvals/{id}/reassign``"""
+    """Reassigns an approval request to other people. ``POST /v1/approvals/{id}/reassign``"""
     return Call("POST", f"/v1/approvals/{_segment(id)}/reassign", body=body)
 
 
@@ -2538,7 +2538,7 @@ def list_connections(
     total: str | None = None,
     pagesize: int | None = None,
 ) -> Call[CountedPageConnectionAnswer]:
-    """List connections. ``GET /v1/connections``"""
+    """Lists connections, newest first. ``GET /v1/connections``"""
     return Call(
         "GET",
         "/v1/connections",
@@ -2555,54 +2555,54 @@ def list_connections(
 
 
 def create_connection(body: NewConnection) -> Call[ConnectionAnswer]:
-    """A credential that a person has. ``POST /v1/connections``"""
+    """Creates a connection with an existing credential. ``POST /v1/connections``"""
     return Call("POST", "/v1/connections", body=body)
 
 
 def connect_bluesky(body: NewBluesky) -> Call[ConnectionAnswer]:
-    """Signs in with an app password (AT Protocol) at once. ``POST /v1/connections/bluesky``"""
+    """Connects a Bluesky account with an app password (AT Protocol). ``POST /v1/connections/bluesky``"""
     return Call("POST", "/v1/connections/bluesky", body=body)
 
 
 def connect_mastodon(body: NewMastodon) -> Call[ConnectionAnswer]:
-    """With a token that its owner has made. ``POST /v1/connections/mastodon``"""
+    """Connects a Mastodon account with a token of its owner. ``POST /v1/connections/mastodon``"""
     return Call("POST", "/v1/connections/mastodon", body=body)
 
 
 def register_connections_mastodon(body: MastodonRegistration) -> Call[OAuthStartAnswer]:
-    """An application at the instance, and the address at which the account's owner consents. ``POST /v1/connections/mastodon/register``"""
+    """Registers an application at a Mastodon instance. ``POST /v1/connections/mastodon/register``"""
     return Call("POST", "/v1/connections/mastodon/register", body=body)
 
 
 def callback_connections_oauth(body: OAuthReturn) -> Call[ConnectionAnswer]:
-    """Redeems what the browser came back with. ``POST /v1/connections/oauth/callback``"""
+    """Redeems the parameters of the OAuth redirect. ``POST /v1/connections/oauth/callback``"""
     return Call("POST", "/v1/connections/oauth/callback", body=body)
 
 
 def initiate_connections_oauth(body: OAuthStart) -> Call[OAuthStartAnswer]:
-    """Initiate. ``POST /v1/connections/oauth/initiate``"""
+    """Starts an OAuth consent. ``POST /v1/connections/oauth/initiate``"""
     return Call("POST", "/v1/connections/oauth/initiate", body=body)
 
 
 def get_connections_platforms() -> Call[PlatformsAnswer]:
-    """Where connections can be made to, how, and towards which hosts the credential then goes. ``GET /v1/connections/platforms``"""
+    """Lists the platforms for connections. ``GET /v1/connections/platforms``"""
     return Call("GET", "/v1/connections/platforms")
 
 
 def delete_connection(connection_id: str) -> Call[DeletedAnswer]:
-    """Its secret is forgotten, and no call carries it from the next decision on. ``DELETE /v1/connections/{connection_id}``"""
+    """Deletes a connection and its secret. ``DELETE /v1/connections/{connection_id}``"""
     return Call("DELETE", f"/v1/connections/{_segment(connection_id)}")
 
 
 def get_connection(connection_id: str) -> Call[ConnectionAnswer]:
-    """One connection, without any of its secrets. ``GET /v1/connections/{connection_id}``"""
+    """Gets one connection, without its secrets. ``GET /v1/connections/{connection_id}``"""
     return Call("GET", f"/v1/connections/{_segment(connection_id)}")
 
 
 def update_connection(
     connection_id: str, body: ChangedConnection, *, if_match: str | None = None
 ) -> Call[ConnectionAnswer]:
-    """Whose calls it serves, and another secret. ``PATCH /v1/connections/{connection_id}``"""
+    """Updates the agents and tools of a connection, and its secret. ``PATCH /v1/connections/{connection_id}``"""
     return Call(
         "PATCH",
         f"/v1/connections/{_segment(connection_id)}",
@@ -2614,7 +2614,7 @@ def update_connection(
 def put_connection_bluesky(
     connection_id: str, body: ChangedBluesky, *, if_match: str | None = None
 ) -> Call[ConnectionAnswer]:
-    """Whose calls it serves, and another app password. ``PUT /v1/connections/{connection_id}/bluesky``"""
+    """Updates the agents and tools of a Bluesky connection, and its app password. ``PUT /v1/connections/{connection_id}/bluesky``"""
     return Call(
         "PUT",
         f"/v1/connections/{_segment(connection_id)}/bluesky",
@@ -2624,14 +2624,14 @@ def put_connection_bluesky(
 
 
 def get_connection_health(connection_id: str) -> Call[ConnectionHealthAnswer]:
-    """What is known of it. ``GET /v1/connections/{connection_id}/health``"""
+    """Gets the stored state of a connection, without a request to the platform. ``GET /v1/connections/{connection_id}/health``"""
     return Call("GET", f"/v1/connections/{_segment(connection_id)}/health")
 
 
 def put_connection_mastodon(
     connection_id: str, body: ChangedMastodon, *, if_match: str | None = None
 ) -> Call[ConnectionAnswer]:
-    """Whose calls it serves, and another token. ``PUT /v1/connections/{connection_id}/mastodon``"""
+    """Updates the agents and tools of a Mastodon connection, and its token. ``PUT /v1/connections/{connection_id}/mastodon``"""
     return Call(
         "PUT",
         f"/v1/connections/{_segment(connection_id)}/mastodon",
@@ -2641,37 +2641,37 @@ def put_connection_mastodon(
 
 
 def batch_connection_mastodon(connection_id: str, body: StatusBatch) -> Call[StatusesAnswer]:
-    """Several statuses at once, as the account sees them. ``POST /v1/connections/{connection_id}/mastodon/batch``"""
+    """Gets several statuses as the account sees them. ``POST /v1/connections/{connection_id}/mastodon/batch``"""
     return Call("POST", f"/v1/connections/{_segment(connection_id)}/mastodon/batch", body=body)
 
 
 def get_connection_mastodon_status(connection_id: str) -> Call[MastodonStatusAnswer]:
-    """Asks the instance. ``GET /v1/connections/{connection_id}/mastodon/status``"""
+    """Gets the account of a Mastodon connection and the title and version of its instance. ``GET /v1/connections/{connection_id}/mastodon/status``"""
     return Call("GET", f"/v1/connections/{_segment(connection_id)}/mastodon/status")
 
 
 def refresh_connection(connection_id: str) -> Call[ConnectionAnswer]:
-    """Another credential now. ``POST /v1/connections/{connection_id}/refresh``"""
+    """Refreshes the credential now. ``POST /v1/connections/{connection_id}/refresh``"""
     return Call("POST", f"/v1/connections/{_segment(connection_id)}/refresh")
 
 
 def test_connection(connection_id: str) -> Call[ConnectionTestAnswer]:
-    """Asks the platform for something that only reads, with the credential. ``POST /v1/connections/{connection_id}/test``"""
+    """Tests a connection with a read-only request to the platform. ``POST /v1/connections/{connection_id}/test``"""
     return Call("POST", f"/v1/connections/{_segment(connection_id)}/test")
 
 
 def get_connection_usage(connection_id: str, *, days: int | None = None) -> Call[ConnectionUsageAnswer]:
-    """By day and agent, the newest day first. ``GET /v1/connections/{connection_id}/usage``"""
+    """Gets the use of a connection by day and agent, newest day first. ``GET /v1/connections/{connection_id}/usage``"""
     return Call("GET", f"/v1/connections/{_segment(connection_id)}/usage", parameters={"days": days})
 
 
 def evaluate_demo(body: dict[str, Any]) -> Call[DemoAnswer]:
-    """One of four scenarios, decided now by the real engine on bundled policies. ``POST /v1/demo/evaluate``"""
+    """Decides one of four scenarios with the real engine and bundled policies. ``POST /v1/demo/evaluate``"""
     return Call("POST", "/v1/demo/evaluate", body=body)
 
 
 def dry_run(body: DryRunBody) -> Call[DryRunAnswer]:
-    """What all policies would decide of this call now, and what each of them says. ``POST /v1/dry-run``"""
+    """Evaluates a call with all current policies. ``POST /v1/dry-run``"""
     return Call("POST", "/v1/dry-run", body=body)
 
 
@@ -2690,7 +2690,7 @@ def list_executions(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageExecutionItemCursorPagination]:
-    """List executions. ``GET /v1/executions``"""
+    """Lists executions, newest first. ``GET /v1/executions``"""
     return Call(
         "GET",
         "/v1/executions",
@@ -2712,102 +2712,102 @@ def list_executions(
 
 
 def get_executions_destinations() -> Call[DestinationsAnswer]:
-    """The breaker of each destination, those that fail first. ``GET /v1/executions/destinations``"""
+    """Lists the circuit breaker of each destination, failing destinations first. ``GET /v1/executions/destinations``"""
     return Call("GET", "/v1/executions/destinations")
 
 
 def process_executions(body: ProcessBody | None = None) -> Call[ProcessAnswer]:
-    """One queued execution is due now, whatever it waits for. ``POST /v1/executions/process``"""
+    """Makes one queued execution due now. ``POST /v1/executions/process``"""
     return Call("POST", "/v1/executions/process", body=body)
 
 
 def process_all_executions() -> Call[ProcessAnswer]:
-    """Everything that is queued is due now. ``POST /v1/executions/process-all``"""
+    """Makes all queued executions due now. ``POST /v1/executions/process-all``"""
     return Call("POST", "/v1/executions/process-all")
 
 
 def retry_executions(body: RetryBody) -> Call[ExecutionDetail]:
-    """A failed execution waits again, and is decided again before it runs. ``POST /v1/executions/retry``"""
+    """Queues a failed execution again. ``POST /v1/executions/retry``"""
     return Call("POST", "/v1/executions/retry", body=body)
 
 
 def get_executions_stats(*, window_seconds: int | None = None) -> Call[StatisticsAnswer]:
-    """The queue now, and what ended within the window. ``GET /v1/executions/stats``"""
+    """Gets the state of the queue, and figures of the executions that ended within the window. ``GET /v1/executions/stats``"""
     return Call("GET", "/v1/executions/stats", parameters={"window_seconds": window_seconds})
 
 
 def get_execution(id: str) -> Call[ExecutionDetail]:
-    """One execution, with its action. ``GET /v1/executions/{id}``"""
+    """Gets one execution, with its action. ``GET /v1/executions/{id}``"""
     return Call("GET", f"/v1/executions/{_segment(id)}")
 
 
 def create_funnel_event(body: FunnelEvent) -> Call[FunnelAnswer]:
-    """Counted, and nothing else. ``POST /v1/funnel-events``"""
+    """Counts a sign-up event. ``POST /v1/funnel-events``"""
     return Call("POST", "/v1/funnel-events", body=body)
 
 
 def delete_mfa_recovery_codes() -> Call[PurgedAnswer]:
-    """All codes of the person end. ``DELETE /v1/mfa/recovery-codes``"""
+    """Deletes all recovery codes of the person. ``DELETE /v1/mfa/recovery-codes``"""
     return Call("DELETE", "/v1/mfa/recovery-codes")
 
 
 def generate_mfa_recovery_codes() -> Call[RecoveryCodeList]:
-    """Ten new recovery codes, shown once. ``POST /v1/mfa/recovery-codes/generate``"""
+    """Creates ten recovery codes and shows them, once. ``POST /v1/mfa/recovery-codes/generate``"""
     return Call("POST", "/v1/mfa/recovery-codes/generate")
 
 
 def get_mfa_recovery_codes_status() -> Call[RecoveryCodeStatus]:
-    """How many codes are left. ``GET /v1/mfa/recovery-codes/status``"""
+    """Gets the number of unused recovery codes. ``GET /v1/mfa/recovery-codes/status``"""
     return Call("GET", "/v1/mfa/recovery-codes/status")
 
 
 def verify_mfa_recovery_codes(body: RecoveryCodeBody) -> Call[RecoveryAnswer]:
-    """Use a code, with a password alone (aal1). ``POST /v1/mfa/recovery-codes/verify``"""
+    """Uses a recovery code, with a password alone (aal1). ``POST /v1/mfa/recovery-codes/verify``"""
     return Call("POST", "/v1/mfa/recovery-codes/verify", body=body)
 
 
 def delete_mfa_totp() -> Call[UnenrolledAnswer]:
-    """The factor goes, and with it all recovery codes. ``DELETE /v1/mfa/totp``"""
+    """Removes the TOTP factor and all recovery codes. ``DELETE /v1/mfa/totp``"""
     return Call("DELETE", "/v1/mfa/totp")
 
 
 def get_mfa_totp() -> Call[TotpStatus]:
-    """Whether this person has a second factor. ``GET /v1/mfa/totp``"""
+    """Reports whether this person has a second factor. ``GET /v1/mfa/totp``"""
     return Call("GET", "/v1/mfa/totp")
 
 
 def activate_mfa_totp(body: TotpCode) -> Call[SecondFactorToken]:
-    """Finish with a first code. ``POST /v1/mfa/totp/activate``"""
+    """Completes the enrollment with a first code. ``POST /v1/mfa/totp/activate``"""
     return Call("POST", "/v1/mfa/totp/activate", body=body)
 
 
 def enrol_mfa_totp() -> Call[TotpEnrolment]:
-    """Begin. ``POST /v1/mfa/totp/enrol``"""
+    """Starts the enrollment of an authenticator and shows its secret, once. ``POST /v1/mfa/totp/enrol``"""
     return Call("POST", "/v1/mfa/totp/enrol")
 
 
 def step_up_mfa_totp(body: TotpCode) -> Call[SecondFactorToken]:
-    """A token that says aal2, for one that says aal1 and a code. ``POST /v1/mfa/totp/step-up``"""
+    """Exchanges an aal1 token and a code for an aal2 token. ``POST /v1/mfa/totp/step-up``"""
     return Call("POST", "/v1/mfa/totp/step-up", body=body)
 
 
 def get_passkeys() -> Call[PasskeysAnswer]:
-    """One's own passkeys. ``GET /v1/passkeys``"""
+    """Lists the caller's passkeys. ``GET /v1/passkeys``"""
     return Call("GET", "/v1/passkeys")
 
 
 def create_passkey(body: NewPasskeyBody) -> Call[PasskeyAnswer]:
-    """Register the passkey that an authenticator made from these options. ``POST /v1/passkeys``"""
+    """Registers the passkey that an authenticator created from these options. ``POST /v1/passkeys``"""
     return Call("POST", "/v1/passkeys", body=body)
 
 
 def create_passkeys_option() -> Call[PasskeyOptions]:
-    """Begin to register a passkey. ``POST /v1/passkeys/options``"""
+    """Starts the registration of a passkey. ``POST /v1/passkeys/options``"""
     return Call("POST", "/v1/passkeys/options")
 
 
 def delete_passkey(id: str) -> Call[DeletedAnswer]:
-    """Remove a passkey. ``DELETE /v1/passkeys/{id}``"""
+    """Removes a passkey. ``DELETE /v1/passkeys/{id}``"""
     return Call("DELETE", f"/v1/passkeys/{_segment(id)}")
 
 

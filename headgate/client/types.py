@@ -190,7 +190,7 @@ type ApprovalStatus = Literal["pending", "approved", "denied", "expired"]
 
 
 class ApprovalTermsAnswer(TypedDict):
-    """What an approval would take; a time is null where no policy names one."""
+    """The requirements of an approval. A time is null if no policy sets one."""
 
     escalate_after_seconds: int | None
     expires_in_seconds: int | None
@@ -220,7 +220,7 @@ class ApproveRequest(TypedDict):
 
 
 class ApprovedAnswer(TypedDict):
-    """``status`` is still pending where more approvals are needed."""
+    """``status`` stays pending if more approvals are needed."""
 
     action_id: str
     approved_at: str
@@ -233,7 +233,7 @@ class ApprovedAnswer(TypedDict):
 
 
 class ApproverAnswer(TypedDict):
-    """A person who is asked, by name or as a member of a group; id or e-mail as far as they are known."""
+    """A person who is assigned, by name or as a member of a group. Id and email address as far as they are known."""
 
     email: str | None
     role: str
@@ -258,7 +258,7 @@ type Attempted = Literal["recovery_code", "totp"]
 
 
 class AttestationAnswer(TypedDict):
-    """What somebody else said of a checkpoint: a witness (C2SP tlog-witness) or a time-stamp authority (RFC 3161)."""
+    """An attestation of a checkpoint by a witness (C2SP tlog-witness) or a timestamp authority (RFC 3161)."""
 
     document: str
     kind: AttestationKind
@@ -269,7 +269,7 @@ type AttestationKind = Literal["cosignature", "timestamp"]
 
 
 class BackgroundVerificationAnswer(TypedDict):
-    """``failed``: it could not be finished, which says nothing about the log. ``interrupted``: its process ended."""
+    """``failed``: the verification did not finish; the log may be valid. ``interrupted``: its process ended."""
 
     events: int
     failure: str | None
@@ -288,7 +288,7 @@ class BreakerAnswer(TypedDict):
 
 
 class BreakersAnswer(TypedDict):
-    """``breakers``: for administrators, those of their organization."""
+    """``breakers``: for administrators, including the destinations of their organization."""
 
     breakers: list[BreakerAnswer] | None
     closed: int
@@ -312,7 +312,7 @@ class BulkDecisionAnswer(TypedDict):
 
 
 class BulkDecisionRequest(TypedDict):
-    """``ids``, or ``identical_to``: that approval and the open ones of exactly the same action."""
+    """``ids``, or ``identical_to``: this approval request and all open ones of the identical action."""
 
     decision: VoteDecision
     identical_to: NotRequired[str | None]
@@ -366,7 +366,7 @@ class CaseAnswer(TypedDict):
 
 
 class ChangedAgent(TypedDict):
-    """PUT /admin/agents/{id}: what is left out stays as it is; null takes it away, but for the name."""
+    """PUT /admin/agents/{id}. Omitted fields keep their values. null removes a value, except the name."""
 
     description: NotRequired[Description | None]
     limits: NotRequired[Limits | None]
@@ -405,7 +405,7 @@ class ChangesAnswer(TypedDict):
 
 
 class ChangesBody(TypedDict):
-    """POST /admin/policies/changes. The note is that of every version; one beside a policy is not read."""
+    """POST /admin/policies/changes. The note applies to every version; a note of a single policy is ignored."""
 
     change_note: NotRequired[str | None]
     changes: list[AnyChange]
@@ -436,7 +436,7 @@ class CheckpointAnswer(TypedDict):
 
 
 class CheckpointsAnswer(TypedDict):
-    """``problem``: why no newer checkpoint is signed; null where all is well."""
+    """``problem``: why no newer checkpoint is signed. Null: no problem."""
 
     data: list[CheckpointAnswer]
     exports: list[ExportAnswer]
@@ -458,7 +458,7 @@ class ConditionBody(TypedDict):
 
 
 class ConnectionAnswer(TypedDict):
-    """`status_reason`: why it does not work, or what keeps it from being refreshed. `expires_at`: of the credential of now; it is replaced before. Secrets are shown to nobody."""
+    """`status_reason`: why it does not work, or why its refresh fails. `expires_at`: of the current credential, which is replaced before. Secrets are never shown."""
 
     account: str | None
     agents: list[str]
@@ -491,7 +491,7 @@ class ConnectionDayAnswer(TypedDict):
 
 
 class ConnectionHealthAnswer(TypedDict):
-    """What is known without asking the platform (that is what a test does)."""
+    """The stored state, without a request to the platform (a test makes one)."""
 
     checked_at: str | None
     connection_id: str
@@ -542,7 +542,7 @@ class ConnectionUsageAnswer(TypedDict):
 
 
 class ConsistencyAnswer(TypedDict):
-    """That the second checkpoint continues the first (RFC 6962, section 2.1.2). Hashes are base64."""
+    """Proof that the second checkpoint extends the first (RFC 6962, section 2.1.2). Hashes are base64."""
 
     first: CheckpointAnswer
     path: list[str]
@@ -670,7 +670,7 @@ class CreatePolicy(TypedDict):
 
 
 class CreatedAgentAnswer(TypedDict):
-    """A new agent, with its first key, which is shown this once."""
+    """A new agent, with its first key, shown once."""
 
     api_key: IssuedKeyAnswer
     created_at: str
@@ -690,7 +690,7 @@ class CreatedAgentAnswer(TypedDict):
 
 
 class CredentialsAnswer(TypedDict):
-    """The names that are set; a catalogue's ``send.credential`` says which of them its calls carry."""
+    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls."""
 
     credentials: list[str]
 
@@ -723,7 +723,7 @@ class DatabaseDetails(TypedDict):
 
 
 class DecidingRuleAnswer(TypedDict):
-    """The rule that made a verdict. Its lines null: not known, as several rules may have made it."""
+    """The rule that made a verdict. Lines null: unknown, because several rules may have made it."""
 
     last_line: int | None
     line: int | None
@@ -753,7 +753,7 @@ type DecisionWord = Literal["allow", "approved", "deny", "approval_pending", "ap
 
 
 class DelegateAnswer(TypedDict):
-    """One action of the chain or of the tree; ``depth``: how many steps it is away."""
+    """One action of the chain or of the tree. ``depth``: its distance in steps."""
 
     agent_id: str
     agent_name: str | None
@@ -766,7 +766,7 @@ class DelegateAnswer(TypedDict):
 
 
 class DelegationAnswer(TypedDict):
-    """The chain above and the tree below. An agent's key sees its own agent's actions of both."""
+    """The chain above and the tree below. An agent key sees only the actions of its own agent."""
 
     chain: list[DelegateAnswer]
     sub_actions: list[DelegateAnswer]
@@ -797,7 +797,7 @@ class DeletedAnswer(TypedDict):
 
 
 class DeliveryAnswer(TypedDict):
-    """``event_id`` is the recorded event's, null for a test. ``collected``: waits for a digest; ``told_in``: the delivery that carried it."""
+    """``event_id`` is the id of the recorded event, null for a test. ``collected``: waits for a digest. ``told_in``: the delivery that contained it."""
 
     attempts: list[AttemptAnswer]
     created_at: str
@@ -857,7 +857,7 @@ type Description = StorableText
 
 
 class DestinationItem(TypedDict):
-    """``breaker``: closed, open (until ``open_until`` nothing is sent there) or half_open (one call tries)."""
+    """``breaker``: closed, open (nothing is sent until ``open_until``) or half_open (one call tests it)."""
 
     breaker: str
     destination: str
@@ -965,7 +965,7 @@ class DryRunBody(TypedDict):
 
 
 class EditAnswer(TypedDict):
-    """What a reviewer made of the action; ``action`` is as it was asked for."""
+    """The edit of a reviewer. ``action`` holds the requested action."""
 
     digest: str
     edited_at: str
@@ -1048,7 +1048,7 @@ class ErasedAction(TypedDict):
 
 
 class ErasureAnswer(TypedDict):
-    """What became of each action, in the order of the request."""
+    """The outcome for each action, in the order of the request."""
 
     actions: list[ErasedAction]
     depth: ErasureDepth
@@ -1089,7 +1089,7 @@ class EvaluatedContent(TypedDict):
 
 
 class EvaluationAnswer(TypedDict):
-    """``decision``: the strictest of all. After a deny the others are not waited for."""
+    """``decision``: the strictest of all. After a deny the other results are not awaited."""
 
     decision: str
     latency_ms: float
@@ -1105,7 +1105,7 @@ class EventActorAnswer(TypedDict):
 
 
 class EventAnswer(TypedDict):
-    """``actor`` is null and ``data`` empty where the payload was erased; the hashes stand all the same."""
+    """``actor`` is null and ``data`` is empty if the payload was erased. The hashes are kept."""
 
     action_id: str | None
     actor: EventActorAnswer | None
@@ -1122,7 +1122,7 @@ class EventAnswer(TypedDict):
 
 
 class EventDetailAnswer(TypedDict):
-    """One event with what it takes to check it by hand."""
+    """One event, with the data to verify it by hand."""
 
     action_id: str | None
     actor: EventActorAnswer | None
@@ -1199,7 +1199,7 @@ class ExchangeDifferenceAnswer(TypedDict):
 
 
 class ExecutionAction(TypedDict):
-    """The action that is carried out, secrets masked."""
+    """The executed action, with secrets masked."""
 
     agent_id: str
     approval_id: str | None
@@ -1246,7 +1246,7 @@ class ExecutionDetail(TypedDict):
 
 
 class ExecutionItem(TypedDict):
-    """``source``: proxy for an agent's own call, api for an explicit action. ``due_at``: it is not tried before."""
+    """``source``: proxy for an agent's own call, api for an explicit action. ``due_at``: time of the next attempt."""
 
     action_id: str
     agent_id: str
@@ -1275,7 +1275,7 @@ type Expansion = Literal["all"] | None
 
 
 class ExportAnswer(TypedDict):
-    """``failing_since`` null: the target takes what it is given. ``size``: the last checkpoint that it has."""
+    """``failing_since`` null: the target accepts checkpoints. ``size``: its last checkpoint."""
 
     exported_at: str | None
     failing_since: str | None
@@ -1288,7 +1288,7 @@ type ExportFormat = Literal["csv", "jsonl"]
 
 
 class FaultAnswer(TypedDict):
-    """The first event that is not what was sealed."""
+    """The first event that differs from the sealed one."""
 
     event_id: str | None
     message: str
@@ -1297,7 +1297,7 @@ class FaultAnswer(TypedDict):
 
 
 class FiguresAnswer(TypedDict):
-    """Of the newest 10,000 actions of the time."""
+    """Counts over the newest 10,000 actions of the period."""
 
     actions: int
     actions_is_minimum: bool
@@ -1347,7 +1347,7 @@ class FoundActionAnswer(TypedDict):
 
 
 class FoundActionsAnswer(TypedDict):
-    """A search looks at a bounded number of actions at once: ``next_cursor`` goes on behind the last that it looked at, also where none was found. ``looked_back_to``: the time of that one."""
+    """A search reads a bounded number of actions at a time. ``next_cursor`` continues after the last one that it read, also if none matched. ``looked_back_to``: the time of that action."""
 
     data: list[FoundActionAnswer]
     looked_at: int
@@ -1368,7 +1368,7 @@ class FunnelEvent(TypedDict):
 
 
 class GlassAnswer(TypedDict):
-    """``status``: waiting, used or expired. ``review`` null: it waits for somebody else's review."""
+    """``status``: waiting, used or expired. ``review`` null: a second person must review it."""
 
     action_id: str
     agent_id: str
@@ -1392,7 +1392,7 @@ class GlassPersonAnswer(TypedDict):
 
 
 class GrantAnswer(TypedDict):
-    """``status``: active, exhausted, expired or revoked. ``digest`` is null where ``conditions`` say which calls."""
+    """``status``: active, exhausted, expired or revoked. ``digest`` is null if ``conditions`` select the calls."""
 
     agent_id: str
     approval_id: str | None
@@ -1461,7 +1461,7 @@ class GrantedAnswer(TypedDict):
 
 
 class GrantedRoles(TypedDict):
-    """PUT …/roles: what a person is here, besides what their token says; empty takes everything away."""
+    """PUT …/roles: the roles of a person here, in addition to the roles of the token. Empty: none."""
 
     roles: list[MemberRole]
 
@@ -1482,7 +1482,7 @@ class GroupAnswer(TypedDict):
 
 
 class GroupBody(TypedDict):
-    """``members`` are users' ids and e-mail addresses."""
+    """``members`` are user ids and email addresses."""
 
     description: NotRequired[StorableText | None]
     members: list[Member]
@@ -1518,7 +1518,7 @@ class HeldActionAnswer(TypedDict):
 
 
 class HeldDecisionAnswer(TypedDict):
-    """Why the action waits."""
+    """The decision that holds the action."""
 
     policy_id: str | None
     reason: str
@@ -1526,7 +1526,7 @@ class HeldDecisionAnswer(TypedDict):
 
 
 class HistoryAnswer(TypedDict):
-    """``by`` is a voter, the agent that asked, or the execution that used the approval; null: the clock."""
+    """``by`` is a voter, the requesting agent, or the execution that used the approval. Null: Headgate, by timeout."""
 
     at: str
     by: PersonAnswer | None
@@ -1568,7 +1568,7 @@ class HoldsAnswer(TypedDict):
 
 
 class HttpRequest(TypedDict):
-    """A request as an agent would send it through the gate."""
+    """A request as an agent would send it through the proxy."""
 
     body: NotRequired[str | None]
     body_base64: NotRequired[str | None]
@@ -1578,7 +1578,7 @@ class HttpRequest(TypedDict):
 
 
 class InclusionAnswer(TypedDict):
-    """That the event is in the signed tree (RFC 6962); its leaf is the event's hash."""
+    """Inclusion proof of the event in the signed tree (RFC 6962). The leaf is the hash of the event."""
 
     checkpoint: str
     index: int
@@ -1587,7 +1587,7 @@ class InclusionAnswer(TypedDict):
 
 
 class IndexAnswer(TypedDict):
-    """Conditions on tool, operation, host and method, derived from the policy's text; ``always``: none is known."""
+    """Conditions on tool, operation, host and method, derived from the policy's source. ``always``: no conditions."""
 
     asked: str
     derived: bool
@@ -1597,7 +1597,7 @@ class IndexAnswer(TypedDict):
 
 
 class IntegrationTestAnswer(TypedDict):
-    """``ok`` false: ``error`` is the platform's status or why it was not reached, ``message`` what it said."""
+    """``ok`` false: ``error`` is the status of the platform or the connection error, ``message`` its text."""
 
     account: str | None
     error: str | None
@@ -1623,7 +1623,7 @@ class InvitedBody(TypedDict):
 
 
 class IssuedKeyAnswer(TypedDict):
-    """A key at the one moment at which it is shown."""
+    """A new key, shown once."""
 
     expires_at: str | None
     id: str
@@ -1697,7 +1697,7 @@ class KeysAnswer(TypedDict):
 
 
 class KillSwitch(TypedDict):
-    """PUT /admin/settings/kill-switch. ``stopped: false`` lifts what was stopped, and needs a reason of its own."""
+    """PUT /admin/settings/kill-switch. ``stopped: false`` resumes calls and needs its own reason."""
 
     reason: StorableText
     scope: StopScope
@@ -1722,13 +1722,13 @@ type LifetimeDays = Literal[30, 60, 90, 180, 365, "never"]
 
 
 class LiftRequest(TypedDict):
-    """``reason``: why the hold may go, which is not why it was placed."""
+    """``reason``: the reason to lift the hold, not the reason why it was placed."""
 
     reason: RetentionReason
 
 
 class Limits(TypedDict):
-    """Null, or left out: as everybody's."""
+    """Null or omitted: the default limit."""
 
     open_approvals: NotRequired[int | None]
     requests_per_minute: NotRequired[int | None]
@@ -1759,7 +1759,7 @@ class ListedApprovalAnswer(TypedDict):
 
 
 class ListedEventAnswer(TypedDict):
-    """An event beside the call that it is about."""
+    """An event with its call."""
 
     action_id: str | None
     actor: EventActorAnswer | None
@@ -1793,7 +1793,7 @@ class LossAnswer(TypedDict):
 
 
 class MadeInvitationAnswer(TypedDict):
-    """With the address that is good once; it is shown this once, and only for whoever proves the e-mail."""
+    """Includes the invitation link, shown once. Only the owner of the email address can use it, once."""
 
     accepted_by: str | None
     address: str
@@ -1868,7 +1868,7 @@ class ModuleAnswer(TypedDict):
 
 
 class MomentAnswer(TypedDict):
-    """One line of the timeline: ``action`` or ``event``, as ``kind`` says; the other is null."""
+    """One entry of the timeline. ``kind`` says whether ``action`` or ``event`` is set; the other is null."""
 
     action: ActionAnswer | None
     at: str
@@ -1881,7 +1881,7 @@ type Name = str
 
 
 class NeighboursAnswer(TypedDict):
-    """The events before and behind it in the chain; null at the ends."""
+    """The previous and next event in the chain. Null at the ends."""
 
     next: str | None
     previous: str | None
@@ -2085,7 +2085,7 @@ class NewPasskeyBody(TypedDict):
 
 
 class NewPolicy(TypedDict):
-    """POST /admin/policies. ``content`` is taken for ``rego_policy`` where it comes alone."""
+    """POST /admin/policies. ``content`` is an alias of ``rego_policy`` if it is given alone."""
 
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
@@ -2185,7 +2185,7 @@ class NlpWord(TypedDict):
 
 
 class OAuthReturn(TypedDict):
-    """POST /v1/connections/oauth/callback: what the platform put into the address that the browser came back to."""
+    """POST /v1/connections/oauth/callback: the query parameters of the platform's redirect."""
 
     code: NotRequired[SecretText | None]
     error: NotRequired[str | None]
@@ -2253,7 +2253,7 @@ type Outcome = Literal["clear", "match", "error"]
 
 
 class OutcomeBody(TypedDict):
-    """``result``: whatever the tool answered, kept up to 64 KiB with secrets masked, beyond that by its digest."""
+    """``result``: the tool's response. Up to 64 KiB it is stored with secrets masked, beyond that as its digest."""
 
     error: NotRequired[StorableText | None]
     result: NotRequired[HeadgateKernelCanonicalJsonJsonValueInput]
@@ -2273,7 +2273,7 @@ class OverviewAnswer(TypedDict):
 
 
 class OverviewHoldsAnswer(TypedDict):
-    """Of the newest 5,000 approval requests of the time; ``is_minimum``: there were more."""
+    """Counts over the newest 5,000 approval requests of the period. ``is_minimum``: there were more."""
 
     approved: int
     denied: int
@@ -2344,7 +2344,7 @@ class Pagination(TypedDict):
 
 
 class ParentContext(TypedDict):
-    """An action on whose behalf this one is asked for."""
+    """An action on whose behalf this one was submitted."""
 
     action_id: str
     agent_id: str
@@ -2380,7 +2380,7 @@ type Period = Literal["1h", "24h", "7d", "30d"]
 
 
 class PersonAnswer(TypedDict):
-    """A user, by id and e-mail as far as they are known; a program votes by its key's id."""
+    """A user, with id and email address as far as they are known. A program votes with the id of its key."""
 
     email: str | None
     id: str | None
@@ -2397,7 +2397,7 @@ class PlacesAnswer(TypedDict):
 
 
 class PlatformAnswer(TypedDict):
-    """For a page that anybody may see. Decisions are since counting began, of all processes of the machine."""
+    """Public figures. Decisions are counted over all processes of the machine, since counting started."""
 
     decisions: dict[str, int]
     held_calls: int
@@ -2436,7 +2436,7 @@ class PolicyAnswer(TypedDict):
 
 
 class PolicyChange(TypedDict):
-    """PATCH /admin/policies/{id}: what is left out stays. ``quarantine: null`` lets a policy be evaluated again."""
+    """PATCH /admin/policies/{id}. Omitted fields keep their values. ``quarantine: null`` releases a policy."""
 
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
@@ -2458,7 +2458,7 @@ class PolicyCoverage(TypedDict):
 
 
 class PolicyDetailAnswer(TypedDict):
-    """``shadow`` is there for a policy that only watches."""
+    """``shadow`` is set for a policy in shadow mode."""
 
     created_at: str
     description: str | None
@@ -2520,7 +2520,7 @@ class PolicyToCheck(TypedDict):
 
 
 class PolicyUnderTest(TypedDict):
-    """A policy with what tests it: rules ``test_…`` in it or in ``tests``, and ``cases``."""
+    """A policy with its tests: rules ``test_…`` in it or in ``tests``, and ``cases``."""
 
     cases: NotRequired[list[dict[str, Any]]]
     mode: NotRequired[PolicyMode]
@@ -2531,7 +2531,7 @@ class PolicyUnderTest(TypedDict):
 
 
 class PolicyVersionAnswer(TypedDict):
-    """One version; ``policy`` is left out of lists."""
+    """One version. Lists omit ``policy``."""
 
     change: VersionChange
     change_note: str | None
@@ -2545,7 +2545,7 @@ class PolicyVersionAnswer(TypedDict):
 
 
 class PolicyWord(TypedDict):
-    """What one policy says. ``decision`` null: nothing. ``decides``: it is among those that made the decision."""
+    """The result of one policy. ``decision`` null: none. ``decides``: it is among the policies that decided."""
 
     asked: bool
     decides: bool
@@ -2577,7 +2577,7 @@ type Precision = Literal["exact", "fields"]
 
 
 class PrivateDestination(TypedDict):
-    """A private address, network or name; without ``ports`` every port."""
+    """A private address, network or name. Without ``ports``: every port."""
 
     host: StorableText
     note: NotRequired[StorableText]
@@ -2585,7 +2585,7 @@ class PrivateDestination(TypedDict):
 
 
 class PrivateDestinations(TypedDict):
-    """PUT …/private-destinations: the private destinations that its allowlist may open; an empty list: none."""
+    """PUT …/private-destinations: the private destinations that its allowlist may open. An empty list: none."""
 
     destinations: list[PrivateDestination]
 
@@ -2598,20 +2598,20 @@ class PrivateDestinationsAnswer(TypedDict):
 
 
 class ProcessAnswer(TypedDict):
-    """``execution_id`` is null where nothing waits."""
+    """``execution_id`` is null if the queue is empty."""
 
     execution_id: str | None
     processed: int
 
 
 class ProcessBody(TypedDict):
-    """``execution_id`` left out: the one that has waited longest."""
+    """Without ``execution_id``: the execution that has waited longest."""
 
     execution_id: NotRequired[str | None]
 
 
 class ProgressAnswer(TypedDict):
-    """``done`` of ``total`` events of this stage; ``percent`` of the whole."""
+    """``done`` of ``total`` events of this stage. ``percent`` is of the whole report."""
 
     done: int
     percent: int
@@ -2648,7 +2648,7 @@ class PutModule(TypedDict):
 
 
 class ReasonContext(TypedDict):
-    """What one policy said. ``score`` is of a policy about content."""
+    """The result of one policy. ``score`` is set for content policies."""
 
     decision: str | None
     policy_id: str
@@ -2685,7 +2685,7 @@ class ReceiptsAnswer(TypedDict):
 
 
 class RecoveryAnswer(TypedDict):
-    """The person signs in with their password alone from now on, until they enrol anew."""
+    """The person signs in with the password alone until they enroll again."""
 
     codes_voided: int
     factors_removed: int
@@ -2698,7 +2698,7 @@ class RecoveryCodeBody(TypedDict):
 
 
 class RecoveryCodeList(TypedDict):
-    """The one answer in which they can be read."""
+    """The only response that shows the codes."""
 
     codes: list[str]
     count: int
@@ -2772,7 +2772,7 @@ class ReportAnswer(TypedDict):
 
 
 class ReportCheckpointAnswer(TypedDict):
-    """What the report rests on; GET /admin/audit/checkpoints has the signed text."""
+    """The checkpoint of the report. GET /admin/audit/checkpoints has the signed text."""
 
     root: str
     size: int
@@ -2788,7 +2788,7 @@ type ReportType = Literal["compliance", "activity", "approvals", "policy_changes
 
 
 class RequestAnswer(TypedDict):
-    """What was asked for, with secrets masked."""
+    """The requested action, with secrets masked."""
 
     agent_id: str
     context: JsonObjectOutput | None
@@ -2811,7 +2811,7 @@ class RequestLineAnswer(TypedDict):
 
 
 class RequirementAnswer(TypedDict):
-    """What one policy demands, and how much of it is there. ``assignees`` are asked now; none: whoever may approve."""
+    """The requirement of one policy, and its votes. ``assignees``: the current assignees. Empty: all approvers."""
 
     assignees: list[str]
     denials_required: int
@@ -2831,7 +2831,7 @@ class Restoration(TypedDict):
 
 
 class ResultAnswer(TypedDict):
-    """``decision``: allow, or what the policy says on a match or an error; on an error ``risk_score`` is the worst."""
+    """``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal."""
 
     decision: str
     details: DetailsAnswer
@@ -2867,7 +2867,7 @@ class ReviewRequest(TypedDict):
 
 
 class RevokedKeysAnswer(TypedDict):
-    """``revoked``: how many of them stopped working by this; with ``only_show``, how many would."""
+    """``revoked``: number of keys that stopped working. With ``only_show``: number that would."""
 
     data: list[KeyAnswer]
     revoked: int
@@ -2877,7 +2877,7 @@ type RiskLevel = Literal["low", "medium", "high", "critical"]
 
 
 class RotatedKeyAnswer(TypedDict):
-    """The new key, and which ones it replaces."""
+    """The new key, and the keys that it replaces."""
 
     api_key: IssuedKeyAnswer
     overlap_seconds: int
@@ -2912,7 +2912,7 @@ type Scenario = Literal["delete_prod_database", "read_customer_pii", "safe_read_
 
 
 class ScopeBody(TypedDict):
-    """Which calls the policy is asked about; an empty list is all."""
+    """The calls that the policy evaluates. An empty list means all."""
 
     agents: NotRequired[list[ScopeName]]
     direction: NotRequired[Direction]
@@ -2970,13 +2970,13 @@ class SessionAnswer(TypedDict):
 
 
 class SessionsAnswer(TypedDict):
-    """Those that work, newest first."""
+    """Active sessions, newest first."""
 
     data: list[SessionAnswer]
 
 
 class SettingVersionAnswer(TypedDict):
-    """A version as it was stored: without secrets, which have none."""
+    """A stored version of the settings, without secrets. Secrets have no versions."""
 
     document: Any
     updated_at: str
@@ -2985,7 +2985,7 @@ class SettingVersionAnswer(TypedDict):
 
 
 class ShadowAnswer(TypedDict):
-    """What a shadow policy said of calls since this version of it was saved."""
+    """Results of a policy in shadow mode since this version was saved."""
 
     asked: int
     changes: dict[str, int]
@@ -3016,7 +3016,7 @@ class SimilarContext(TypedDict):
 
 
 class SimilarDecisionsContext(TypedDict):
-    """Of the same agent, tool and operation; counted over the newest ``looked_at``."""
+    """For the same agent, tool and operation, counted over the newest ``looked_at`` requests."""
 
     approved: int
     denied: int
@@ -3198,7 +3198,7 @@ class SuggestBody(TypedDict):
 
 
 class SuggestionAnswer(TypedDict):
-    """``leaves_out``: what was carried out and is not allowed by it. ``leaves_open``: what it allows beyond what was seen (empty in the precision exact)."""
+    """``leaves_out``: executed calls that it does not allow. ``leaves_open``: calls that it allows beyond the recorded ones (empty with precision exact)."""
 
     cases: list[dict[str, Any]]
     covered: int
@@ -3215,7 +3215,7 @@ class SumAnswer(TypedDict):
 
 
 class SumBound(TypedDict):
-    """At most so much of one numeric param, over all uses."""
+    """Limit for the sum of one numeric param over all uses."""
 
     at_most: int | float
     param: str
@@ -3311,7 +3311,7 @@ class TotpCode(TypedDict):
 
 
 class TotpEnrolment(TypedDict):
-    """The one answer in which the secret can be read."""
+    """The only response that shows the secret."""
 
     expires_at: str
     otpauth_uri: str
@@ -3400,7 +3400,7 @@ type Verdict = Literal["allow", "deny", "require_approval"]
 
 
 class VerificationAnswer(TypedDict):
-    """Hashes and events are null where nothing was sealed in the range."""
+    """Hashes and events are null if nothing was sealed in the period."""
 
     actions_reconciled: int | None
     chain_end_hash: str | None
@@ -3420,7 +3420,7 @@ type VerificationState = Literal["running", "finished", "failed", "interrupted"]
 
 
 class VerifyRequest(TypedDict):
-    """POST /admin/audit/verify: the range of time in which events were sealed; both ends inclusive."""
+    """POST /admin/audit/verify: the period in which events were sealed, both ends inclusive."""
 
     checkpoints: NotRequired[list[str]]
     end_date: NotRequired[str | None]

@@ -72,7 +72,7 @@ def paths(given: str) -> tuple[Path, ...]:
 def existing_file(given: str) -> Path:
     found = path(given)
     if not found.is_file():
-        raise ValueError("there is no such file; give its path, or unset the variable")
+        raise ValueError("no such file; give its path, or unset the variable")
     return found
 
 

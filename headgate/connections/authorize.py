@@ -203,7 +203,7 @@ def oauth_settings(platform: Platform, client_id: str, given: Mapping[str, str])
     for name in ("authorization_url", "token_url"):
         url = given.get(name) or known[name]
         if url is None:
-            raise invalid(name, f"is required: {platform.name} has none of its own")
+            raise invalid(name, f"is required: {platform.name} has no default hosts")
         settings[name] = url
     if (issuer := given.get("issuer") or platform.issuer) is not None:
         settings["issuer"] = issuer
@@ -219,14 +219,14 @@ def _session_of(by: Change) -> str:
 def _code_of(returned: Returned, flow: Flow) -> str:
     """Raises ValidationError."""
     if returned.redirect_uri is not None and returned.redirect_uri != flow.redirect_uri:
-        raise invalid("redirect_uri", "differs from the redirect URI with which this consent began")
+        raise invalid("redirect_uri", "differs from the redirect URI of the consent request")
     if flow.issuer is not None and returned.issuer is not None and returned.issuer != flow.issuer:
         # Mix-up: another server's answer for this one's question (RFC 9207, section 2.4).
-        raise invalid("iss", "the answer came from another issuer")
+        raise invalid("iss", "the response came from another issuer")
     if returned.error is not None:
         said = " ".join(one for one in (returned.error, returned.error_description) if one)
         shown = "".join(one for one in said[:_ERROR_MAX] if one.isascii() and one.isprintable())
         raise ValidationError(f"the platform refused consent: {shown}", details={"field": "error", "reason": shown})
     if returned.code is None:
-        raise invalid("code", "is required, where error is not there")
+        raise invalid("code", "is required without error")
     return returned.code

@@ -71,7 +71,7 @@ async def refresh_session(connection: Connection, secrets: KeptSecrets, send: Se
 def parse_identifier(text: str) -> str:
     """A handle, a DID or an e-mail address."""
     if not 3 <= len(text) <= 320 or not (text.isascii() and text.isprintable()) or " " in text:
-        raise invalid("identifier", "a handle (name.bsky.social), a DID or an e-mail address is expected")
+        raise invalid("identifier", "expected a handle (name.bsky.social), a DID or an email address")
     return text.removeprefix("@")
 
 
@@ -82,9 +82,9 @@ def _session(response: OutgoingResponse, at: datetime) -> Session:
     if not (isinstance(access, str) and isinstance(refresh, str) and isinstance(did, str) and isinstance(handle, str)):
         # Also reads errors, which have the same form as those of OAuth.
         read_token(response, at)
-        raise TokenUnavailableError("the service answered without a session")
+        raise TokenUnavailableError("the service's response has no session")
     if not (is_token(access) and is_token(refresh)):
-        raise TokenUnavailableError("the service answered with something that is no token")
+        raise TokenUnavailableError("the service's response has no valid token")
     expires_at, refresh_at = lifetime(_seconds_left(access, at), at)
     tokens = TokenAnswer(Secret(access), Secret(refresh), expires_at, refresh_at, None)
     return Session(tokens, did[:256], handle[:253], _service_of(document))

@@ -113,7 +113,7 @@ class ConnectMastodon:
             before = of_platform(await get_connection(db, by.org_id, connection_id), MASTODON)
         if token is not None:
             if before.kind is not ConnectionKind.BEARER:
-                raise ConflictError("it was made by consenting at the instance: consent again for another token")
+                raise ConflictError("the connection was created by consent. To get a new token, renew the consent")
             account = await self._account(by, before.hosts[0], token)
             binding = replace(binding, secrets={"secret": token}, same_account=account.acct == before.account)
             before = replace(before, account=account.acct)

@@ -68,7 +68,7 @@ class KeptSecrets:
         """Raises UnavailableError."""
         found = self.get(name)
         if found is None:
-            raise UnavailableError(f"the connection keeps no {name}: connect it again")
+            raise UnavailableError(f"the connection has no stored {name}. Connect it again")
         return found
 
     def text(self) -> Secret:
@@ -79,5 +79,5 @@ class KeptSecrets:
 def read_kept_secrets(text: Secret) -> KeptSecrets:
     document = parse_strict(text.reveal().encode())
     if not isinstance(document, dict):
-        raise UnavailableError("the connection's secrets were kept by another version of Headgate")
+        raise UnavailableError("the connection's secrets were stored by another version of Headgate")
     return KeptSecrets({name: value for name, value in document.items() if isinstance(value, str)})

@@ -80,13 +80,13 @@ def parse_hosts(hosts: Sequence[str]) -> tuple[Host, ...]:
 
 def _host(text: str) -> Host:
     if not text.isascii():
-        raise invalid("hosts", "write the name in its ASCII form (xn--…): two look alike otherwise")
+        raise invalid("hosts", "write the name in its ASCII form (xn--…): Unicode names can look alike")
     try:
         target = parse_target(f"https://{text}")
         if target.path != b"/" or "/" in text or "?" in text:
             raise invalid("hosts", "a host, or host:port, without a path")
         if text.rpartition(":")[0].endswith(".") or text.endswith("."):
-            raise invalid("hosts", "write the name without its last dot")
+            raise invalid("hosts", "write the name without the trailing dot")
         host = normalise_host(target.host)
     except AmbiguousRequestError as error:
         raise invalid("hosts", error.message) from error
@@ -125,7 +125,7 @@ def parse_tools(tools: Sequence[str]) -> frozenset[str]:
 
 def parse_secrets(kind: ConnectionKind, given: Mapping[str, str]) -> Mapping[str, Secret]:
     if kind not in _SECRETS:
-        raise invalid("kind", f"{kind.value} is connected in another way (OAuth, or the platform's own route)")
+        raise invalid("kind", f"use OAuth, or the route of the platform, for kind {kind.value}")
     needed, possible = _SECRETS[kind]
     for name in given.keys() - needed - possible:
         raise invalid(f"credentials.{name[:64]}", f"unknown: {kind.value} has {', '.join(sorted(needed | possible))}")
@@ -135,7 +135,7 @@ def parse_secrets(kind: ConnectionKind, given: Mapping[str, str]) -> Mapping[str
     if kind is ConnectionKind.BASIC:
         user, password = given["user"], given["password"]
         if ":" in user:
-            raise invalid("credentials.user", "holds a colon (RFC 7617, section 2)")
+            raise invalid("credentials.user", "contains a colon (RFC 7617, section 2)")
         if len(password or user) < SECRET_LENGTH_MIN:
             raise invalid("credentials.password", f"must have at least {SECRET_LENGTH_MIN} characters")
     if kind is ConnectionKind.MTLS:
@@ -164,7 +164,7 @@ def _check_pair(certificate: str, private_key: str) -> None:
     except (ValueError, TypeError) as error:
         raise invalid("credentials", "certificate and private_key must be PEM, the key without a password") from error
     if shown != key:
-        raise invalid("credentials", "the private key is not the certificate's")
+        raise invalid("credentials", "the private key does not match the certificate")
 
 
 def parse_settings(kind: ConnectionKind, given: JsonObject) -> JsonObject:

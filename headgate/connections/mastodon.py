@@ -62,7 +62,7 @@ async def register_application(instance: Host, redirect_uri: str, scopes: Sequen
     answer = read_object(await send(OutgoingRequest("POST", f"{origin(instance)}/api/v1/apps", headers, body)))
     client_id, client_secret = answer.get("client_id"), answer.get("client_secret")
     if not isinstance(client_id, str) or not isinstance(client_secret, str):
-        raise TokenUnavailableError("the instance answered without an application")
+        raise TokenUnavailableError("the instance's response has no application")
     return Application(client_id, Secret(client_secret))
 
 
@@ -76,7 +76,7 @@ async def find_account(instance: Host, token: Secret, send: Send) -> Account:
 def read_account(document: JsonObject, instance: Host) -> Account:
     acct = document.get("acct")
     if not isinstance(acct, str):
-        raise TokenUnavailableError("the instance answered without an account")
+        raise TokenUnavailableError("the instance's response has no account")
     name, statuses, followers = (document.get(one) for one in ("display_name", "statuses_count", "followers_count"))
     return Account(
         acct=(acct if "@" in acct else f"{acct}@{instance.host}")[:320],
@@ -97,7 +97,7 @@ def read_object(response: OutgoingResponse) -> JsonObject:
     """Raises TokenRefusedError, TokenUnavailableError."""
     document = read_value(response)
     if not isinstance(document, dict):
-        raise TokenUnavailableError("the instance answered with something else than was asked for")
+        raise TokenUnavailableError("the instance sent an unexpected response")
     return document
 
 
@@ -109,4 +109,4 @@ def read_value(response: OutgoingResponse) -> JsonValue:
     try:
         return parse_strict(response.body)
     except ValidationError as error:
-        raise TokenUnavailableError("the instance answered with something that is no JSON") from error
+        raise TokenUnavailableError("the instance's response is not JSON") from error

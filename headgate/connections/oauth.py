@@ -87,7 +87,7 @@ def parse_redirect_uri(text: str) -> str:
     if len(text) > 2048 or parts.fragment or "@" in parts.netloc or not parts.hostname or not text.isascii():
         raise invalid("redirect_uri", "must be an absolute address without a fragment (RFC 6749, section 3.1.2)")
     if parts.scheme != "https" and not (parts.scheme == "http" and local):
-        raise invalid("redirect_uri", "must begin with https://, or lead to this machine")
+        raise invalid("redirect_uri", "must begin with https://, or point to this machine")
     return text
 
 
@@ -171,10 +171,10 @@ def read_token(response: OutgoingResponse, at: datetime) -> TokenAnswer:
         raise _refused(response.status, error)
     access_token = document.get("access_token")
     if not isinstance(access_token, str) or not is_token(access_token):
-        raise TokenUnavailableError("the platform answered without an access token")
+        raise TokenUnavailableError("the platform's response has no access token")
     token_type = document.get("token_type", "bearer")
     if not isinstance(token_type, str) or token_type.lower() not in ("bearer", "bot", "user"):
-        raise TokenRefusedError("the platform gives tokens of a type that is not bearer (RFC 6749, section 7.1)")
+        raise TokenRefusedError("the platform's token type is not bearer (RFC 6749, section 7.1)")
     refresh_token = document.get("refresh_token")
     expires_at, refresh_at = lifetime(document.get("expires_in"), at)
     scope = document.get("scope")
@@ -204,7 +204,7 @@ def is_token(text: str) -> bool:
 
 def _document(response: OutgoingResponse) -> JsonObject:
     if response.is_truncated:
-        raise TokenUnavailableError("the platform's answer is longer than an answer with a token is")
+        raise TokenUnavailableError("the platform's response is too long for a token response")
     content_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
     if content_type == "application/x-www-form-urlencoded":
         return dict(parse_qsl(response.body.decode("latin-1"), max_num_fields=100))
@@ -213,9 +213,9 @@ def _document(response: OutgoingResponse) -> JsonObject:
     except ValidationError as error:
         if response.status >= 400:
             raise _refused(response.status, None) from error
-        raise TokenUnavailableError("the platform answered with something that is no JSON") from error
+        raise TokenUnavailableError("the platform's response is not JSON") from error
     if not isinstance(document, dict):
-        raise TokenUnavailableError("the platform answered with something that is no token")
+        raise TokenUnavailableError("the platform's response has no valid token")
     return document
 
 

@@ -57,7 +57,7 @@ async def create_connection(
 ) -> Connection:
     """Raises ValidationError, ConflictError, UnavailableError (the secret cannot be encrypted)."""
     if await name_is_taken(change.connection, change.org_id, draft.name):
-        raise ConflictError(f"A connection named {draft.name} exists already.", details={"field": "name"})
+        raise ConflictError(f"A connection named {draft.name} already exists.", details={"field": "name"})
     if await count_there(change.connection, change.org_id) >= MAX_CONNECTIONS:
         raise ConflictError(f"an organization has at most {MAX_CONNECTIONS} connections")
     await _require_agents(change.connection, change.org_id, draft.agents)
@@ -105,7 +105,7 @@ async def rebind_connection(
     before = await get_connection(change.connection, change.org_id, connection_id, lock=True)
     if binding.seen_revision not in (None, before.revision):
         raise PreconditionFailedError(
-            f"the connection {before.name} has changed meanwhile: its revision is now {before.revision}"
+            f"the connection {before.name} has changed in the meantime. Its revision is now {before.revision}"
         )
     agents = before.agents if binding.agents is None else binding.agents
     await _require_agents(change.connection, change.org_id, agents - before.agents)

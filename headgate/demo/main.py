@@ -27,7 +27,7 @@ def run_demo(say: Callable[[str], None]) -> bool:
         root, certificate = write_service_certificate(folder, "127.0.0.1")
         service = InvoiceService(certificate)
         service.start()
-        say("Starting an instance of Headgate for this demonstration (nothing of it is kept) …")
+        say("Starting a temporary Headgate instance for this demonstration …")
         instance = _start(folder, root)
         try:
             gate = _wait_until_ready(instance, folder / "runtime.json", folder / "instance.log")

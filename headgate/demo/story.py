@@ -25,7 +25,7 @@ _COMPLETION: Final = {"model": "demo", "messages": [{"role": "user", "content": 
 _PAYMENT: Final = {"to": "Globex", "amount": 9000}
 _IMPATIENT_POLICY: Final = """package demo.impatient
 
-# Payments wait for a human, but the agent is told after two seconds to come back.
+# Payments wait for a reviewer, but the agent gets a retry answer after two seconds.
 require_approval contains "payments wait for a reviewer" if {
     input.http.method == "POST"
     endswith(input.http.path, "/payments")
@@ -78,8 +78,8 @@ class Story:
         return all(went_well)
 
     def _prepare(self) -> None:
-        self._say(f"A service of invoices runs at {self._service.url}. It is on this machine, so the guard against")
-        self._say("private addresses would refuse it: an administrator puts it on the allowlist.")
+        self._say(f"An invoice service runs at {self._service.url}. Headgate refuses private addresses,")
+        self._say("so an administrator adds this address to the allowlist.")
         entry = {"host": "127.0.0.1", "ports": [self._service.port], "private": True, "note": "demonstration"}
         document = {"destinations": [entry], "tools": []}
         self._admin.put("/admin/settings/allowlist", json=document).raise_for_status()
@@ -96,11 +96,13 @@ class Story:
         installed = [one for one in COMPLETIONS if find_spec(one.package) is not None]
         if not installed:
             answer = self._call("POST", "/v1/chat/completions", _COMPLETION)
-            return self._check(answer.status_code == 200, "allowed without a person: a completion by a listed server")
+            return self._check(
+                answer.status_code == 200, "allowed without an approval: a completion of a listed server"
+            )
         texts = [self._complete_with(one) for one in installed]
         return self._check(
             all(text == "Hello from a local model." for text in texts),
-            "allowed without a person: completions by a listed server, recorded like every call",
+            "allowed without an approval: completions of a listed server, recorded like every call",
         )
 
     def _complete_with(self, completion: Completion) -> str:
@@ -124,15 +126,15 @@ class Story:
         return self._check(refused, "denied by policy; the service saw nothing")
 
     def _held_and_approved(self) -> bool:
-        self._heading("4. The agent writes, and a human agrees while it waits")
+        self._heading("4. The agent writes; a reviewer approves while it waits")
         reviewer = threading.Thread(target=self._approve_next, name="demo-reviewer")
         reviewer.start()
         answer = self._call("POST", "/invoices", _PAYMENT)
         reviewer.join()
-        return self._check(answer.status_code == 201, "held, approved, forwarded: the agent noticed only the wait")
+        return self._check(answer.status_code == 201, "held, approved, forwarded: the agent only waited")
 
     def _told_to_come_back(self) -> bool:
-        self._heading("5. Nobody answers in time; the agent sends the same call again later")
+        self._heading("5. No reviewer answers in time; the agent sends the same call again later")
         first = self._call("POST", "/payments", _PAYMENT)
         pending = first.status_code == 403 and first.json()["error"]["code"] == "APPROVAL_PENDING"
         self._say(f"   Retry-After: {first.headers.get('retry-after')}; the approval stays open")
@@ -140,11 +142,11 @@ class Story:
         second = self._call("POST", "/payments", _PAYMENT)
         once = self._service.received.count("POST /payments") == 1
         return self._check(
-            pending and second.status_code == 201 and once, "the plain retry used the approval, once, and went through"
+            pending and second.status_code == 201 and once, "the retry used the approval, once, and went through"
         )
 
     def _record(self) -> bool:
-        self._heading("6. The record")
+        self._heading("6. The audit log")
         verified = self._admin.post("/admin/audit/verify", json={}).json()
         events = self._admin.get("/admin/audit", params={"limit": 60}).json()["data"]
         for event in reversed(events):
@@ -184,5 +186,5 @@ class Story:
         self._say(text)
 
     def _check(self, went_well: bool, text: str) -> bool:
-        self._say(f"   {'ok' if went_well else 'WENT WRONG'}: {text}")
+        self._say(f"   {'ok' if went_well else 'FAILED'}: {text}")
         return went_well

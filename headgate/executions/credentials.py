@@ -55,7 +55,7 @@ def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
     for name, value in members.items():
         field = f"credentials.{name[:64]}"
         if not fits(name):
-            raise ValidationError(f"{field}: is no name (^[a-z][a-z0-9_]*$)", details={"field": field})
+            raise ValidationError(f"{field}: must match ^[a-z][a-z0-9_]*$", details={"field": field})
         if value is None:
             found[name] = None
         elif isinstance(value, str) and 1 <= len(value) <= _VALUE_MAX and value.isascii() and value.isprintable():

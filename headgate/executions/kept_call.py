@@ -55,7 +55,7 @@ def read_kept(text: Secret) -> KeptCall:
     """Raises UnavailableError for what another version kept."""
     document = parse_strict(text.reveal().encode())
     if not isinstance(document, dict) or document.get("v") != _VERSION:
-        raise UnavailableError("the call was kept by another version of Headgate")
+        raise UnavailableError("the call was stored by another version of Headgate")
     values = {name: value for name, value in document.items() if isinstance(value, str)}
     headers = cast(list[list[str]], document["headers"])
     return KeptCall(

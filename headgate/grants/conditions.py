@@ -125,7 +125,7 @@ def _parse(given: JsonObject, field: str) -> Condition:
             prefix = _text(given["prefix"], f"{field}.prefix")
             if param in _HOSTS:
                 # api.example.com is a prefix of api.example.com.evil.example.
-                raise _invalid(f"{field}.prefix", "a host is named in full: equals or one_of")
+                raise _invalid(f"{field}.prefix", "a host must be complete: use equals or one_of")
             return Condition(param, ConditionKind.PREFIX, text=prefix, shown=text)
         case ["matches"]:
             pattern = _text(given["matches"], f"{field}.matches")
@@ -149,7 +149,7 @@ def _values(value: JsonValue, field: str) -> tuple[bytes, ...]:
 
 def _text(value: JsonValue, field: str) -> str:
     if not isinstance(value, str) or not value:
-        raise _invalid(field, "must be a text that is not empty")
+        raise _invalid(field, "must be a non-empty text")
     return value
 
 
@@ -166,7 +166,7 @@ def _check_pattern(pattern: str, field: str) -> None:
     try:
         _compiled(pattern)
     except re2.error as error:
-        raise _invalid(field, f"is no RE2 pattern: {_said(error)}") from error
+        raise _invalid(field, f"is not an RE2 pattern: {_said(error)}") from error
 
 
 @lru_cache(maxsize=1024)

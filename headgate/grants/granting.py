@@ -164,7 +164,7 @@ async def _save(change: OrganizationChange, grant: Grant, max_seconds: int) -> N
     if agent.status is not AgentStatus.ACTIVE:
         raise ConflictError(f"the agent {grant.agent_id} is {agent.status}: grants are given to active agents only")
     if await count_in_force(change.connection, change.org_id) >= IN_FORCE_MAX:
-        raise ConflictError(f"{IN_FORCE_MAX} grants are in force already. Revoke grants that are not needed.")
+        raise ConflictError(f"{IN_FORCE_MAX} grants are already in force. Revoke grants that are not needed.")
     await insert_grant(change.connection, grant)
     data: JsonObject = {
         "grant_id": grant.grant_id,
@@ -187,7 +187,7 @@ def _check_bounds(grant: Grant, max_seconds: int) -> None:
     if not 1 <= grant.max_uses <= USES_MAX:
         raise ValidationError(f"max_uses must be from 1 to {USES_MAX}", details={"field": "max_uses"})
     if grant.expires_at <= grant.created_at:
-        raise ValidationError("expires_at has passed already", details={"field": "expires_at"})
+        raise ValidationError("expires_at is in the past", details={"field": "expires_at"})
     if grant.expires_at - grant.created_at > timedelta(seconds=max_seconds):
         raise ValidationError(
             f"a grant lasts for at most {max_seconds} seconds (HEADGATE_GRANT_MAX_SECONDS)",

@@ -104,7 +104,7 @@ def transition_of(
         case ServiceNowSettings():
             return servicenow_webhook.transition_of(headers, body, secret, now, settings.decision_field)
         case _:
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
 
 
 def required(secrets: Mapping[str, Secret], name: str) -> Secret:

@@ -40,7 +40,7 @@ class DecideFromDiscord:
         connected = await connected_to(self.database, self.vault, Integration.DISCORD, connection_id)
         settings = connected.settings
         if not isinstance(settings, DiscordSettings):
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         interaction = interaction_of(headers, body, settings.public_key, self.clock())
         match interaction.press:
             case Press.PING:

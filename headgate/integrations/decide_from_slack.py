@@ -105,7 +105,7 @@ class DecideFromSlack:
             settings = await load_settings(connection, org_id)
             channel = settings.channels.get(name)
             if channel is None or not channel.enabled or channel.connection_id != connection_id:
-                raise NotFoundError("there is no such connection")
+                raise NotFoundError("no such connection")
             secrets = await load_secrets(connection, org_id, channel, self.vault)
             rules = await destination_rules(connection, org_id)
         return _Connection(org_id, settings, channel, secrets, rules)
@@ -115,7 +115,7 @@ class DecideFromSlack:
         found = await connected_to(self.database, self.vault, Integration.SLACK, connection_id)
         settings = found.settings
         if not isinstance(settings, SlackSettings):
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         channel = Channel(
             "slack", ChannelKind.SLACK, True, place=settings.channel, api_url=settings.base_url,
             connection_id=found.connection_id,

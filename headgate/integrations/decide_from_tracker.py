@@ -70,7 +70,7 @@ class DecideFromTracker:
         connected = await connected_to(self.database, self.vault, integration, connection_id)
         settings = connected.settings
         if not isinstance(settings, TrackerSettings):
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         transition = transition_of(settings, headers, body, connected.secrets, self.clock())
         decision = None if transition is None else settings.states.decision(transition.status)
         if transition is None or decision is None:

@@ -49,7 +49,7 @@ class ExchangeWorkflowToken:
         connected = await connected_to(self.database, self.vault, Integration.GITHUB_ACTIONS, connection_id)
         settings = connected.settings
         if not isinstance(settings, GitHubActionsSettings):
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         claims = await self.tokens.verify(
             _token(body), issuer=settings.issuer, audience=settings.audience, rules=connected.rules
         )

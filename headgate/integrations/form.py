@@ -77,7 +77,7 @@ def body_schema(cls: type[IntegrationSettings]) -> JsonObject:
             "minLength": 1,
             "maxLength": SECRET_MAX_CHARACTERS,
             "writeOnly": True,
-            "description": f"{meaning} Never shown; left out, it stays; null forgets it.",
+            "description": f"{meaning} Never shown; omitted, it is kept; null deletes it.",
         }
     needed = [name for name, one in members_of(cls).items() if one.default is REQUIRED]
     there: JsonObject = {name: {"not": {"type": "null"}} for name in needed}

@@ -37,12 +37,12 @@ async def connected_to(database: Database, vault: Vault, integration: Integratio
     async with database.across_organizations() as connection:
         owner = await connection_owner(connection, parsed)
     if owner is None or owner[1] is not integration:
-        raise NotFoundError("there is no such connection")
+        raise NotFoundError("no such connection")
     org_id = owner[0]
     async with database.transaction(org_id) as connection:
         stored = await load_stored(connection, org_id, integration, vault)
         if stored is None or not stored.settings.enabled:
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         secrets = await load_secrets(connection, org_id, integration, vault)
         rules = await destination_rules(connection, org_id)
     return Connected(org_id, parsed, integration, stored.settings, secrets, rules)

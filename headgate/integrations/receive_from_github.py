@@ -61,7 +61,7 @@ class ReceiveFromGitHub:
         connected = await connected_to(self.database, self.vault, Integration.GITHUB, connection_id)
         settings, secret = connected.settings, connected.secrets.get("webhook_secret")
         if not isinstance(settings, GitHubSettings):
-            raise NotFoundError("there is no such connection")
+            raise NotFoundError("no such connection")
         if secret is None:
             raise UnauthorizedError("the webhook secret of this connection is not set")
         point = point_of(headers, body, secret, settings, self.clock())

@@ -49,7 +49,7 @@ def begin_attempt(known: Attempts, now: datetime, *, most: int = MOST_ATTEMPTS) 
     if known.locked_until is not None and now < known.locked_until:
         seconds = int((known.locked_until - now).total_seconds()) + 1
         raise RateLimitedError(
-            f"too many wrong codes: locked for another {seconds} s",
+            f"too many wrong codes. Try again in {seconds} s",
             details={"locked_until": known.locked_until.isoformat()},
             retry_after_seconds=seconds,
         )

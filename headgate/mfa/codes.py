@@ -38,7 +38,7 @@ def parse_code(text: str) -> Secret:
     plain = text.strip().upper().translate(_LOOKS_LIKE)
     if len(plain) != _CHARACTERS or not set(plain) <= set(_ALPHABET):
         raise ValidationError(
-            "a recovery code is twelve letters and digits, as in 7KQ2-M4XW-9TBC",
+            "a recovery code has twelve letters and digits, for example 7KQ2-M4XW-9TBC",
             details={"field": "code", "reason": "not of a recovery code's form"},
         )
     return Secret(plain)

@@ -134,7 +134,7 @@ class LocalTotp:
         """Durable before the code is looked at. Raises ValidationError, ForbiddenError, RateLimitedError."""
         _require_local(person)
         if not (code.isascii() and code.isdigit() and len(code) == DIGITS):
-            raise ValidationError(f"a code is {DIGITS} digits", details={"field": "code", "reason": "not six digits"})
+            raise ValidationError(f"a code has {DIGITS} digits", details={"field": "code", "reason": "not six digits"})
         now = self._clock()
         async with self._database.transaction(person.org_id) as connection:
             counted = await count_attempt(connection, person, Attempted.TOTP, now)
@@ -153,7 +153,7 @@ class LocalTotp:
         async with self._database.transaction(person.org_id) as connection:
             await tell_refusal(connection, person, Attempted.TOTP, counted, at)
         raise ValidationError(
-            "this is not the code of this moment, or it was used", details={"field": "code", "reason": "wrong or used"}
+            "the code is wrong, expired or already used", details={"field": "code", "reason": "wrong or used"}
         )
 
 

@@ -151,7 +151,7 @@ class RecoveryCodes:
                 await tell_refusal(connection, person, Attempted.RECOVERY_CODE, counted, at)
         if not claimed:
             raise ValidationError(
-                "this is not one of your recovery codes, or it was used",
+                "the recovery code is wrong or already used",
                 details={"field": "code", "reason": "unknown or used"},
             )
 

@@ -27,5 +27,5 @@ async def require_classifier(classifiers: Classifiers, draft: NlpDraft, before: 
         raise ValidationError(f"model: {error.message}", details={"field": "model", "reason": error.message}) from error
     except TimeoutError as error:
         raise UnavailableError(
-            f"the classifier is still being loaded after {LOAD_SECONDS:g} s: send it again", retry_after_seconds=5
+            f"the classifier is still loading after {LOAD_SECONDS:g} s. Send the request again", retry_after_seconds=5
         ) from error

@@ -26,7 +26,7 @@ async def create_nlp_policy(change: OrganizationChange, draft: NlpDraft) -> NlpP
     await change.raise_generation()  # locks: creations of one organization are ordered
     checked = checked_draft(draft, await provider_settings(change.connection, change.org_id))
     if await count_nlp_policies(change.connection, change.org_id) >= POLICIES_MAX:
-        raise ConflictError(f"an organization has at most {POLICIES_MAX} NLP policies", details={"limit": POLICIES_MAX})
+        raise ConflictError(f"at most {POLICIES_MAX} content policies are allowed", details={"limit": POLICIES_MAX})
     policy = NlpPolicy(change.org_id, new_id(IdPrefix.NLP_POLICY), 1, checked, change.at, change.at)
     await insert_nlp_policy(change.connection, policy, change.user_id)
     await _record(change, EventType.NLP_POLICY_CREATED, policy)

@@ -45,7 +45,7 @@ async def update_nlp_policy(connection: Connection, policy: NlpPolicy, changed_b
          policy.org_id, policy.policy_id, policy.version - 1],
     )  # fmt: skip
     if cursor.rowcount != 1:
-        raise ConflictError(f"NLP policy {policy.policy_id} has changed meanwhile. Read it again.")
+        raise ConflictError(f"The content policy {policy.policy_id} has changed in the meantime. Read it again.")
     await _insert_version(connection, policy, changed_by)
 
 
@@ -127,7 +127,7 @@ def _content(policy: NlpPolicy) -> dict[str, object]:
 
 def _found(row: DictRow | None, policy_id: str) -> NlpPolicy:
     if row is None:
-        raise NotFoundError(f"there is no NLP policy {policy_id}")
+        raise NotFoundError(f"no content policy {policy_id}")
     return _policy(row)
 
 

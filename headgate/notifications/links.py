@@ -102,4 +102,4 @@ def _decode(text: str) -> bytes:
 
 
 def _unknown() -> NotFoundError:
-    return NotFoundError("there is no such link")
+    return NotFoundError("no such link")

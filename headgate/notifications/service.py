@@ -97,7 +97,7 @@ async def put_notifications(
 async def send_test(change: OrganizationChange, channel: str) -> Delivery:
     """Raises NotFoundError."""
     if channel not in (await load_settings(change.connection, change.org_id)).channels:
-        raise NotFoundError(f"there is no channel {channel[:64]}")
+        raise NotFoundError(f"no channel {channel[:64]}")
     payload = canonical_bytes({"event": "notification.test", "timestamp": rfc3339(change.at)}).decode()
     delivery = new_delivery(change, channel, "notification.test", payload)
     await insert_delivery(change.connection, delivery)

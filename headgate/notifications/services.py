@@ -44,13 +44,13 @@ def service_of(url: str, field: str = "url") -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise _invalid(field, "it cannot be read as an address") from error
+        raise _invalid(field, "it is not a valid URL") from error
     if len(url) > _URL_MAX or not url.isprintable():
         raise _invalid(field, f"at most {_URL_MAX} printable characters")
     if parts.scheme not in SERVICES:
         raise _invalid(
             field,
-            f"the service {parts.scheme[:32] or '(none)'} may not be used; known: {', '.join(sorted(SERVICES))}",
+            f"the service {parts.scheme[:32] or '(none)'} is not allowed; services: {', '.join(sorted(SERVICES))}",
         )
     if port in BAD_PORTS and parts.scheme not in MAIL_SERVICES:
         raise _invalid(field, f"port {port} belongs to another protocol")

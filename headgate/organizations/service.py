@@ -42,7 +42,7 @@ async def sign_in_as(
 ) -> User:
     """``sign_in`` within a transaction of the identity's organization."""
     if await find_organization(connection, identity.org_id) is None:
-        raise ForbiddenError("the organization that this token names does not exist here")
+        raise ForbiddenError("the organization of this token does not exist on this server")
     user, is_new = await upsert_user(connection, identity, issued_at)
     require_active(user.user_id, user.deactivated_at)
     if is_new:
@@ -65,7 +65,7 @@ def require_active(user_id: str, deactivated_at: datetime | None) -> None:
     """Raises ForbiddenError."""
     if deactivated_at is not None:
         raise ForbiddenError(
-            f"{user_id} was deactivated at {rfc3339(deactivated_at)}: an administrator can undo that",
+            f"{user_id} was deactivated at {rfc3339(deactivated_at)}. An administrator can reactivate this user",
             details={"user_id": user_id, "deactivated_at": rfc3339(deactivated_at)},
         )
 

@@ -99,7 +99,7 @@ async def apply_changes(
         return await _store(database, by, changes, now, checked, note, rehearse=rehearse, until=began + SECONDS_MAX)
     except TimeoutError as error:
         raise ValidationError(
-            f"the {len(changes)} changes took longer than {SECONDS_MAX:g} s; none is stored: send fewer at once",
+            f"the {len(changes)} changes took longer than {SECONDS_MAX:g} s. None is stored. Send fewer changes",
             details={"field": "changes", "reason": f"must take at most {SECONDS_MAX:g} s"},
         ) from error
 
@@ -138,9 +138,7 @@ async def _store(
             await _lock(change.connection, change.org_id, changes)
             # This also locks: from here on, no other transaction changes what the check used.
             if await change.raise_generation() != now.generation + 1:
-                raise ConflictError(
-                    "the organization's policies changed while this was checked against them: try again"
-                )
+                raise ConflictError("the organization's policies changed during the check. Try again")
             for number in sorted(range(len(changes)), key=lambda one: _rank(changes[one])):
                 results[number] = await _apply(change, changes[number], now.generation, checked.get(number), note)
     del compiled

@@ -98,7 +98,7 @@ async def store_change(
     if before is not None and not was_deleted and wanted.content == before.content:
         return before
     if await change.raise_generation() != generation + 1:
-        raise ConflictError("the organization's policies changed while this was checked against them: try again")
+        raise ConflictError("the organization's policies changed during the check. Try again")
     document = PolicyDocument(
         kind=wanted.kind,
         path=wanted.path,

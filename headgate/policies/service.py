@@ -166,7 +166,7 @@ async def _save(change: OrganizationChange, version: PolicyVersion, before: Rule
 async def _require_room(change: OrganizationChange) -> None:
     if await count_policies(change.connection, change.org_id) >= POLICIES_MAX:
         raise ConflictError(
-            f"an organization has at most {POLICIES_MAX} rule policies: delete some first",
+            f"an organization has at most {POLICIES_MAX} rule policies. Delete one first",
             details={"limit": POLICIES_MAX},
         )
 

@@ -75,7 +75,7 @@ def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise FontError(f"the font {path} cannot be used: there is no such file") from error
+        raise FontError(f"the font {path} cannot be used: no such file") from error
     except OSError as error:
         raise FontError(f"the font {path} cannot be used: {error.strerror}") from error
     if path.resolve().suffix.lower() not in _ENDINGS:

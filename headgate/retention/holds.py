@@ -40,12 +40,12 @@ async def lift_hold(change: OrganizationChange, hold_id: str, reason: str) -> Le
         raise NotFoundError(f"there is no legal hold {hold_id}")
     if reason.strip().casefold() == hold.reason.strip().casefold():
         raise ValidationError(
-            "reason: give the reason for lifting the hold; this is the reason for which it was placed",
+            "reason: give the reason to lift the hold, not the reason why it was placed",
             details={"field": "reason", "reason": "the same as the hold's"},
         )
     by = change.actor.name or change.actor.id
     if not await save_lift(change.connection, change.org_id, hold_id, by, change.at, reason):
-        raise ConflictError(f"the legal hold {hold_id} was lifted already")
+        raise ConflictError(f"the legal hold {hold_id} was already lifted")
     told: JsonObject = {"reason": reason, "placed_for": hold.reason, "placed_by": hold.placed_by}
     await _record(change, EventType.LEGAL_HOLD_LIFTED, hold, told)
     return replace(hold, lifted_by=by, lifted_at=change.at, lift_reason=reason)

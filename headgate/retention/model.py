@@ -93,7 +93,7 @@ def parse_policy(document: JsonValue, kinds: Sequence[str]) -> RetentionPolicy:
     drop = {kind: value for kind, value in DROP_AFTER_DAYS.items() if kind in kinds}
     for kind, value in days.items():
         if kind not in kinds:
-            raise _invalid(f"drop_after_days.{kind[:64]}", f"unknown kind; there are {', '.join(kinds)}")
+            raise _invalid(f"drop_after_days.{kind[:64]}", f"unknown kind; kinds: {', '.join(kinds)}")
         if value is not None:
             drop[kind] = _days(f"drop_after_days.{kind}", value, least=1)
         elif kind in drop:

@@ -30,7 +30,7 @@ def keep_port(host: str, port: int, *, what: str, option: str, variable: str) ->
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConflictError(
-                f"port {port} of {host}, for the {what}, is taken by another program: stop it, or choose another port"
+                f"port {port} of {host}, for the {what}, is in use by another program: stop it, or choose another port"
                 f" with {option} or {variable} (0: any that is free)"
             ) from error
         if error.errno == errno.EACCES:

@@ -56,11 +56,11 @@ class Senders:
                 case DestinationKind.FILE:
                     await asyncio.to_thread(self._append, org_id, destination, lines)
         except TimeoutError as error:
-            raise StreamError(f"it did not take a batch within {_BATCH_SECONDS:g} s") from error
+            raise StreamError(f"it did not accept a batch within {_BATCH_SECONDS:g} s") from error
         except OutgoingError as error:
             raise StreamError(error.message) from error
         except OSError as error:
-            raise StreamError(f"it broke off: {str(error) or type(error).__name__}") from error
+            raise StreamError(f"the connection broke: {str(error) or type(error).__name__}") from error
 
     async def _post(
         self, destination: Destination, lines: bytes, authorization: Secret | None, rules: DestinationRules

@@ -37,7 +37,7 @@ class Imported:
 def import_openapi(document: JsonValue, *, tool: str, origin: str | None = None) -> Imported:
     """``origin``: where the API is, where the document does not say. Raises ValidationError."""
     if not fits(tool):
-        raise ValidationError(f"{tool[:64]!r} is no name of a tool: ^[a-z][a-z0-9_]*$, 1 to 64 characters")
+        raise ValidationError(f"{tool[:64]!r} is not a tool name (^[a-z][a-z0-9_]*$, 1 to 64 characters)")
     api = OpenApiDocument(document)
     scheme, host, port, base = _server(api, origin)
     entries: list[JsonValue] = []

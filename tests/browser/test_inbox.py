@@ -68,7 +68,7 @@ def test_without_script(open_window: OpenWindow, world: World, administrator: Ad
     expect(page.locator("h1#sentence")).to_contain_text("was not allowed")
     page.goto(page.url.partition("/inbox")[0] + "/inbox")
     page.check(f'input[value="{other}"]')
-    page.get_by_role("button", name="Approve marked").click()
+    page.get_by_role("button", name="Approve selected").click()
     page.wait_for_url("**/inbox")
     assert (_status(administrator, one), _status(administrator, other)) == ("denied", "approved")
 
@@ -128,7 +128,7 @@ def test_what_is_read_is_not_changed_under_the_eyes(open_window: OpenWindow, wor
     page.locator("#request").evaluate("article => { article.dataset.version = 'sha256:' + '0'.repeat(64) }")
     page.locator(".decide input[name=digest]").evaluate("field => { field.value = 'sha256:' + '0'.repeat(64) }")
     world.held({"repo": "acme/another"})
-    expect(page.get_by_text("This request has been edited.")).to_be_visible()
+    expect(page.get_by_text("A reviewer has edited this request.")).to_be_visible()
     assert page.locator(".decide input[name=digest]").input_value() == "sha256:" + "0" * 64
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_role("alert").first).to_be_visible()

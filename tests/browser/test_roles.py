@@ -50,7 +50,7 @@ def test_what_opens(instance: Instance, signed_in: SignedIn, world: World, role:
                 assert answer.headers["location"].startswith("/auth/login?return_to=%2F"), page.path
             else:
                 assert answer.status_code == 403, page.path
-                assert "This page cannot be shown" in answer.text
+                assert "Headgate cannot show this page" in answer.text
             _is_framed_by_nobody_and_kept_by_nobody(answer, page)
 
 

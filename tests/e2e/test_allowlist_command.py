@@ -33,7 +33,7 @@ def listed(instance: Instance) -> list[dict[str, Any]]:
 def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> None:
     port = upstream.url.rpartition(":")[2]
     with closing(Agent(instance)) as agent:
-        assert told(instance, "show") == "The allowlist is empty: agents reach no private address.\n"
+        assert told(instance, "show") == "The allowlist is empty: agents cannot reach private addresses.\n"
         assert error_of(agent.call("GET", upstream.url + path))["code"] == "DESTINATION_BLOCKED"
 
         told(instance, "add", "127.0.0.1", "--port", port)

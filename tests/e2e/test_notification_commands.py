@@ -38,7 +38,7 @@ def _ntfy(address: str, **members: object) -> dict[str, object]:
 
 
 def test_channels_are_set_and_shown_without_their_secrets(run: Run, set_channels: Any) -> None:
-    assert run("show").stdout == "no channels: headgate notifications set DOCUMENT makes some\n"
+    assert run("show").stdout == "no channels. Create channels with headgate notifications set DOCUMENT\n"
     hours = {"from": "18:00", "until": "08:00", "time_zone": "Europe/Berlin"}
     chat = {"kind": "slack", "channel": "C0123", "token": "xoxb-17", "signing_secret": "5ecret", "enabled": False}
     done = set_channels(
@@ -58,8 +58,8 @@ def test_channels_are_set_and_shown_without_their_secrets(run: Run, set_channels
     assert cells[2] == ["on-call", "ntfy", "on", "ada@example.com"]
     assert cells[5:] == [
         ["chat", "approval.denied", "risk levels: high, critical"],
-        ["on-call", "what needs somebody", "18:00 to 08:00 Europe/Berlin"],
-        ["on-call", "what needs somebody", "tools: bank; 18:00 to 08:00 Europe/Berlin on sat, sun"],
+        ["on-call", "events that need action", "18:00 to 08:00 Europe/Berlin"],
+        ["on-call", "events that need action", "tools: bank; 18:00 to 08:00 Europe/Berlin on sat, sun"],
     ]
     assert "warning: no rule covers every approval request" in shown.stderr
     for secret in ("topic-17", "xoxb-17", "5ecret"):
@@ -74,7 +74,7 @@ def test_a_test_message_that_arrives_and_one_that_does_not(run: Run, set_channel
         arrived = run("test", "on-call", "--wait", "90")
         assert (arrived.returncode, ": delivered, " in arrived.stdout, len(got)) == (0, True, 1), arrived
         lost = run("test", "away", "--wait", "90")
-        assert (lost.returncode, lost.stderr) == (1, "headgate: the test message has not arrived\n"), lost
+        assert (lost.returncode, lost.stderr) == (1, "headgate: the test message was not delivered\n"), lost
         assert ": pending, " in lost.stdout
         delivery_id = arrived.stdout.partition(":")[0]
         listed = run("deliveries", "--channel", "on-call").stdout.splitlines()
@@ -87,8 +87,8 @@ def test_a_test_message_that_arrives_and_one_that_does_not(run: Run, set_channel
 def test_what_is_wrong_is_said(run: Run, set_channels: Any, tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{", "utf-8")
     broken = run("set", str(tmp_path / "broken.json"))
-    assert (broken.returncode, "headgate: the document is not JSON" in broken.stderr) == (1, True)
+    assert (broken.returncode, "headgate: the document is not valid JSON" in broken.stderr) == (1, True)
     unknown = set_channels(channels={"on-call": {"kind": "pigeon"}})
     assert (unknown.returncode, "channels.on-call" in unknown.stderr) == (1, True)
     missing = run("test", "nobody-set-it")
-    assert (missing.returncode, missing.stderr) == (1, "headgate: there is no channel nobody-set-it\n")
+    assert (missing.returncode, missing.stderr) == (1, "headgate: no channel nobody-set-it\n")

@@ -59,4 +59,4 @@ def test_enabling_it_again_changes_nothing_and_turns_on_what_was_off(balanced, i
 def test_an_unknown_profile_names_those_that_there_are(instance) -> None:
     done = instance.try_subcommand("policy", "enable", "paranoid")
     assert done.returncode != 0
-    assert "there are: balanced, strict" in done.stderr
+    assert "Profiles: balanced, strict" in done.stderr

@@ -10,7 +10,7 @@ def test_made_written_shown_and_made_again(instance: Instance, tmp_path: Path) -
     first, second = tmp_path / "first.pdf", tmp_path / "second.pdf"
     done = instance.try_subcommand("reports", "create", "compliance", "--output", str(first))
     assert done.returncode == 0, done.stderr
-    assert "it rests on the checkpoint of" in done.stdout
+    assert "it is based on the checkpoint of" in done.stdout
     assert first.read_bytes().startswith(b"%PDF-1.7")
 
     listed = json.loads(instance.try_subcommand("reports", "list", "--json").stdout)["data"]
@@ -36,7 +36,7 @@ def test_taken_later_deleted_and_then_not_there(instance: Instance, tmp_path: Pa
     assert instance.try_subcommand("reports", "delete", report_id).returncode == 0
     gone = instance.try_subcommand("reports", "download", report_id)
     assert gone.returncode == 1
-    assert f"there is no report {report_id}" in gone.stderr
+    assert f"no report {report_id}" in gone.stderr
 
 
 def test_what_is_wrong_is_said(instance: Instance) -> None:

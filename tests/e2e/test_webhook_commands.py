@@ -41,7 +41,7 @@ def test_an_endpoint_from_its_first_day_to_its_last(instance: Instance) -> None:
 def test_an_address_that_the_allowlist_refuses_is_told_of(instance: Instance) -> None:
     done = instance.try_subcommand("webhooks", "create", "https://10.0.0.7/")
     assert done.returncode == 0, done.stderr
-    assert "warning: no message will arrive there: 10.0.0.7 port 443 is a private address" in done.stderr
+    assert "warning: messages cannot be delivered: 10.0.0.7 port 443 is a private address" in done.stderr
     assert "warning" not in instance.try_subcommand("webhooks", "create", URL).stderr
 
 

@@ -19,5 +19,5 @@ class DiscordSettings(AskingSettings):
     )  # fmt: skip
     channel_id: str = member(text(20, "[0-9]{5,20}", "1093728432340000"), "The channel for approval requests.")
     public_key: str = member(
-        text(64, "[0-9a-f]{64}", "0a" * 32), "The application's public key, which verifies Discord's signatures."
+        text(64, "[0-9a-f]{64}", "0a" * 32), "The public key of the application, to verify Discord's signatures."
     )

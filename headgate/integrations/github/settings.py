@@ -17,18 +17,18 @@ class GitHubSettings:
         "webhook_secret": "The App's webhook secret.",
     }
 
-    enabled: bool = member(flag(), "Whether deployments and pull requests need approval.", False)
+    enabled: bool = member(flag(), "Require approval for deployments and pull requests.", False)
     base_url: str = member(
         url(), "The address of GitHub's API; https://HOST/api/v3 for an Enterprise Server.", "https://api.github.com",
         is_destination=True,
     )  # fmt: skip
-    app_id: str = member(text(40, "[A-Za-z0-9._]+", "123456"), "The App's id, or its client id.")
+    app_id: str = member(text(40, "[A-Za-z0-9._]+", "123456"), "The id or the client ID of the app.")
     agent_id: str = member(
         text(40, AGENT, "agt_01938a5e-7c00-7000-8000-000000000001"),
-        "The agent that submits the requests: its policies decide.",
+        "The agent that submits the requests. Its policies decide.",
     )
-    repositories: tuple[str, ...] = member(names(), "As in example/* or example/shop.", ())
-    environments: tuple[str, ...] = member(names(), "Environments whose deployments need approval.", ("*",))
-    protect_deployments: bool = member(flag(), "Whether deployment protection rules are answered.", True)
-    check_pull_requests: bool = member(flag(), "Whether pull requests get a check that waits for approval.", False)
-    check_name: str = member(text(100), "The name of that check.", "Headgate")
+    repositories: tuple[str, ...] = member(names(), "For example example/* or example/shop.", ())
+    environments: tuple[str, ...] = member(names(), "The environments whose deployments need approval.", ("*",))
+    protect_deployments: bool = member(flag(), "Answer deployment protection rules.", True)
+    check_pull_requests: bool = member(flag(), "Add a check to pull requests that waits for approval.", False)
+    check_name: str = member(text(100), "The name of the check.", "Headgate")

@@ -66,10 +66,10 @@ def _binding(value: JsonValue) -> Binding:
 class GitHubActionsSettings:
     SECRETS: ClassVar[dict[str, str]] = {}
 
-    enabled: bool = member(flag(), "Whether workflows' tokens are exchanged for agents' keys.", False)
+    enabled: bool = member(flag(), "Exchange workflow tokens for agent keys.", False)
     issuer: str = member(
-        url(), "The issuer of workflow tokens; an Enterprise Server has its own.",
+        url(), "The issuer of workflow tokens. An Enterprise Server has its own.",
         "https://token.actions.githubusercontent.com",
     )  # fmt: skip
     audience: str = member(text(200), "The required audience of tokens (aud).", "headgate")
-    bindings: tuple[Binding, ...] = member(bindings(), "Which workflows act as which agents.", ())
+    bindings: tuple[Binding, ...] = member(bindings(), "The workflows and their agents.", ())

@@ -16,7 +16,7 @@ class JiraSettings(TrackerSettings):
         "webhook_secret": "The secret that was entered with the webhook in Jira's administration.",
     }
 
-    base_url: str = member(url(), "The site, as in https://example.atlassian.net.", is_destination=True)
-    email: str = member(text(320, example="robot@example.com"), "The e-mail address of the account whose token it is.")
-    project_key: str = member(text(10, "[A-Z][A-Z0-9_]{1,9}", "OPS"), "The project in which tickets are opened.")
-    issue_type: str = member(text(60), "The name of their type.", "Task")
+    base_url: str = member(url(), "The site, for example https://example.atlassian.net.", is_destination=True)
+    email: str = member(text(320, example="robot@example.com"), "The email address of the account that owns the token.")
+    project_key: str = member(text(10, "[A-Z][A-Z0-9_]{1,9}", "OPS"), "The project for new tickets.")
+    issue_type: str = member(text(60), "The name of the ticket type.", "Task")

@@ -21,6 +21,4 @@ class LinearSettings(TrackerSettings):
     base_url: str = member(
         url(), "The address of Linear's API, or of a proxy of it.", "https://api.linear.app", is_destination=True
     )
-    team_id: str = member(
-        text(36, _UUID, "01938a5e-7c00-7000-8000-000000000001"), "The team in which issues are opened."
-    )
+    team_id: str = member(text(36, _UUID, "01938a5e-7c00-7000-8000-000000000001"), "The team for new issues.")

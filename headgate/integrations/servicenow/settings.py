@@ -19,13 +19,11 @@ class ServiceNowSettings(TrackerSettings):
         "webhook_secret": "The key with which the business rule signs.",
     }
 
-    base_url: str = member(url(), "The instance, as in https://example.service-now.com.", is_destination=True)
+    base_url: str = member(url(), "The instance, for example https://example.service-now.com.", is_destination=True)
     username: str = member(
         text(100), "The account that opens records (role itil, and web_service_admin or rest_service)."
     )
-    table: str = member(text(80, _NAME), "In which records are opened.", "change_request")
-    decision_field: str = member(text(80, _NAME), "The field whose values decide.", "approval")
-    journal_field: str = member(text(80, _NAME), "The field that takes comments.", "work_notes")
-    match_by_email: bool = member(
-        flag(), "Whether an account counts as the user with the address that the instance has for it.", False
-    )
+    table: str = member(text(80, _NAME), "The table for new records.", "change_request")
+    decision_field: str = member(text(80, _NAME), "The field whose value decides.", "approval")
+    journal_field: str = member(text(80, _NAME), "The field for comments.", "work_notes")
+    match_by_email: bool = member(flag(), "Match accounts to users by the email address on the instance.", False)

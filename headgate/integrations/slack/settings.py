@@ -17,7 +17,7 @@ class SlackSettings(AskingSettings):
 
     SECRETS: ClassVar[dict[str, str]] = {
         "token": "The bot's token, with chat:write, channels:history (or groups:history), users:read.email.",
-        "signing_secret": "The app's signing secret.",
+        "signing_secret": "The signing secret of the app.",
     }
 
     base_url: str = member(

@@ -88,7 +88,7 @@ def test_it_stops_in_order_and_answers_what_it_was_asked(process: tuple[subproce
 def test_a_port_that_is_taken_is_said_plainly() -> None:
     with (
         listen("127.0.0.1", 0) as first,
-        pytest.raises(UnavailableError, match=r"taken by another program.*another port"),
+        pytest.raises(UnavailableError, match=r"in use by another program.*another port"),
     ):
         listen("127.0.0.1", first.getsockname()[1])
 

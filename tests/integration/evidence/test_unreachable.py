@@ -19,4 +19,4 @@ def test_one_line_says_that_the_database_is_out_of_reach() -> None:
     # Not 1, which says that the record was tampered with.
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = ended.stderr.splitlines()
-    assert line.startswith("headgate: the record was NOT verified: the database is out of reach")
+    assert line.startswith("headgate: the audit log was NOT verified: the database is out of reach")

@@ -45,7 +45,7 @@ def question(asked: Provider, action: JsonValue = None, **changes: object) -> Qu
     values: dict[str, object] = {
         "provider": asked,
         "model": "judge-1",
-        "policy": "Refuse whatever deletes data.",
+        "policy": "Deny calls that delete data.",
         "threshold": 0.7,
         "action": canonical_bytes({"tool": "db", "operation": "read"} if action is None else action),
         "identity": ("org_a", "nlp_a", "1"),

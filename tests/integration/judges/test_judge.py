@@ -45,7 +45,7 @@ async def test_each_provider_is_asked_in_its_own_way(
     [entry] = await model_server.journal()
     messages = entry["body"]["messages"]  # type: ignore[index]
     assert messages[0]["role"] == "system"
-    assert "Refuse whatever deletes data." in messages[0]["content"]
+    assert "Deny calls that delete data." in messages[0]["content"]
     assert json.loads(messages[-1]["content"]) == {"untrusted_action": {"tool": "db", "operation": "read"}}
 
 

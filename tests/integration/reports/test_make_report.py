@@ -199,13 +199,13 @@ async def test_a_pdf_takes_the_fonts_of_the_installation_and_fails_where_one_has
     assert b"Squares" in content
     font.unlink()
     asked = await ask(form=ReportFormat.PDF)
-    with pytest.raises(RenderError, match="cannot be used: there is no such file"):
+    with pytest.raises(RenderError, match="cannot be used: no such file"):
         await maker.run(JobReference(asked.org_id, asked.report_id, 1))
     await maker.run(JobReference(asked.org_id, asked.report_id, 2))
     async with api_database.transaction(asked.org_id) as connection:
         report = await get_report(connection, asked.org_id, asked.report_id)
     assert report.failure is not None
-    assert f"the font {font} cannot be used: there is no such file" in report.failure
+    assert f"the font {font} cannot be used: no such file" in report.failure
     _, content = await made(form=ReportFormat.HTML, by=maker)
     assert "東京".encode() in content, "other forms need none"
 

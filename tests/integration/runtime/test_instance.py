@@ -123,7 +123,7 @@ def test_the_administrators_token_works(up: Up) -> None:
         (("policy", "list"), "Default: allow reads, hold writes"),
         (("agents", "list"), "default"),
         (("approvals", "list"), "no pending approval requests"),
-        (("audit", "verify"), "the record is valid"),
+        (("audit", "verify"), "the audit log is valid"),
         (("ca", "show"), "Headgate CA"),
         (("ca", "export"), "BEGIN CERTIFICATE"),
         (("env",), "export HTTPS_PROXY='http://agent:hg_"),

@@ -215,7 +215,7 @@ async def test_what_a_configured_issuer_may_say(
 
 
 async def test_an_issuer_speaks_for_its_organizations_only() -> None:
-    with pytest.raises(UnauthorizedError, match="not its issuer's"):
+    with pytest.raises(UnauthorizedError, match="does not belong to its issuer"):
         await verify(mint(org_id="org_2"), replace(TRUSTED, organizations=frozenset({"org_1"})))
 
 

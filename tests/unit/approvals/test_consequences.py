@@ -9,12 +9,12 @@ from headgate.approvals.consequences import consequences
     ("tool", "effect", "is_repeatable", "words"),
     [
         ("github", "read", True, ["reads data from github"]),
-        ("github", "write", True, ["creates or changes data in github", "effect of one request"]),
+        ("github", "write", True, ["creates or changes data in github", "no further effect"]),
         ("github", "write", False, ["creates or changes data in github", "takes effect again"]),
         ("github", "destructive", False, ["cannot undo", "takes effect again"]),
         ("http", "destructive", None, ["in its destination", "No catalogue lists"]),
-        ("payments", None, None, ["Nothing is known"]),
-        ("payments", "unheard of", True, ["Nothing is known"]),
+        ("payments", None, None, ["No catalogue describes"]),
+        ("payments", "unheard of", True, ["No catalogue describes"]),
     ],
 )
 def test_sentences(tool: str, effect: str | None, is_repeatable: bool | None, words: list[str]) -> None:

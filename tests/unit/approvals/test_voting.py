@@ -109,13 +109,13 @@ def test_what_votes_make_of_an_approval(
 @pytest.mark.parametrize(
     ("requirements", "before", "voter", "error", "says"),
     [
-        ([], [], AGENT_KEY, ForbiddenError, "An agent's key cannot decide"),
+        ([], [], AGENT_KEY, ForbiddenError, "An agent key cannot decide"),
         ([_needs(2)], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
         ([_needs(1, "usr_bob"), _needs(2, policy="pol_2")], [], OWNERLESS_KEY, ForbiddenError, "a key without a user"),
         ([_needs(1, "usr_bob")], [], ALICE, ForbiddenError, "only the assignees"),
         ([_needs(1, "bob@example.com")], [], CAROL, ForbiddenError, "only the assignees"),
-        ([_needs(2)], [ALICE], ALICE, ConflictError, "you have voted on approval apr_1 already: approve"),
-        ([_needs(2)], [ALICE], ALICES_KEY, ConflictError, "you have voted"),
+        ([_needs(2)], [ALICE], ALICE, ConflictError, "you have already voted on approval apr_1: approve"),
+        ([_needs(2)], [ALICE], ALICES_KEY, ConflictError, "you have already voted"),
         ([], [ALICE], BOB, ConflictError, "already approved by usr_alice at 2026-11-21T08:00:00.000000Z"),
         ([], [], Voter(None), ForbiddenError, "a vote needs a user or a key"),
     ],

@@ -108,9 +108,16 @@ OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
             BOB_FOR_ALICE,
             NO_PARTIES,
             ConflictError,
-            "you have voted",
+            "you have already voted",
         ),
-        (replace(FOR_ALICE, required_approvals=2), [BOB_FOR_ALICE], ALICE, NO_PARTIES, ConflictError, "in your place"),
+        (
+            replace(FOR_ALICE, required_approvals=2),
+            [BOB_FOR_ALICE],
+            ALICE,
+            NO_PARTIES,
+            ConflictError,
+            "already voted for you",
+        ),
         (
             replace(FOR_ALICE, required_approvals=2),
             [ALICE],
@@ -191,7 +198,7 @@ def test_reassigning_takes_the_place_of_the_assignees_and_of_nothing_else() -> N
         (BOB, ["usr_sam"], "away", None, ForbiddenError, "only the assignees"),
         (ALICE, ["usr_sam"], "x" * 501, None, ValidationError, "at most 500"),
         (ALICE, ["usr_sam"], "away", "pol_9", NotFoundError, "no requirement of policy pol_9"),
-        (replace(ALICE, agent_id="agt_1"), ["usr_sam"], "away", None, ForbiddenError, "An agent's key"),
+        (replace(ALICE, agent_id="agt_1"), ["usr_sam"], "away", None, ForbiddenError, "An agent key"),
     ],
 )
 def test_what_reassigning_refuses(
@@ -206,7 +213,7 @@ def test_what_reassigning_refuses(
 
 def test_an_approval_is_not_given_to_fewer_than_it_needs() -> None:
     two = replace(FOR_ALICE, required_approvals=2)
-    with pytest.raises(ValidationError, match="2 people are needed"):
+    with pytest.raises(ValidationError, match="2 assignees are required"):
         reassigned(asked(two), [], ALICE, parse_assignees(["usr_sam"]), reason="away", now=NOW, parties=NO_PARTIES)
     with pytest.raises(ConflictError, match="already expired"):
         reassigned(

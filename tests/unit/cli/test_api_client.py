@@ -39,7 +39,7 @@ def _refused(status: int, message: str, details: object) -> HeadgateError:
         (
             "expected apr_ and a UUID",
             {"expected_prefix": "apr_", "got": "\x1b[2Jx"},
-            "expected apr_ and a UUID\n  headgate approvals list shows them\n  got: \\u{1b}[2Jx",
+            "expected apr_ and a UUID\n  headgate approvals list lists them\n  got: \\u{1b}[2Jx",
         ),
         (
             "policy.rego:4:1: expecting `}`",
@@ -63,8 +63,8 @@ def test_details_add_what_the_message_does_not_say(message: str, details: object
 @pytest.mark.parametrize(
     ("scope", "shown"),
     [
-        ("approvals:write", "no; the roles with it: admin, approver"),
-        ("break_glass:write", "no; the roles with it: break_glass"),
+        ("approvals:write", "no; roles with this scope: admin, approver"),
+        ("break_glass:write", "no; roles with this scope: break_glass"),
         ("a later version's", "no"),
         (["odd"], "no"),
     ],

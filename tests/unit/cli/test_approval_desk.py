@@ -104,7 +104,7 @@ def test_keys_decide_one_after_the_other(api: Api) -> None:
         ("deny apr_1", {"reason": "not today"}),
     ]
     assert screen.forgotten == 2
-    assert "No request waits" in screen.statuses[-1]
+    assert "No open requests" in screen.statuses[-1]
 
 
 def test_who_changes_their_mind_denies_nothing(api: Api) -> None:
@@ -121,7 +121,7 @@ def test_an_empty_reason_is_asked_for_again_and_no_letter_of_it_decides(api: Api
 def test_a_skipped_one_does_not_come_again(api: Api) -> None:
     screen = _sit(api, "s", "s")
     assert api.votes == []
-    assert "No request waits" in screen.statuses[-1]
+    assert "No open requests" in screen.statuses[-1]
 
 
 def test_what_was_decided_elsewhere_is_told(api: Api) -> None:

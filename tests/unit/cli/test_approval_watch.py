@@ -10,5 +10,5 @@ from headgate.cli.main import headgate
 def test_an_event_id_that_is_none_is_told_of_its_option(since: str) -> None:
     ended = CliRunner().invoke(headgate, ["approvals", "watch", "--since", since])
     assert ended.exit_code == 2
-    assert "Invalid value for '--since': an event's id is a number" in ended.output
+    assert "Invalid value for '--since': an event id is a number" in ended.output
     assert "Last-Event-ID" not in ended.output

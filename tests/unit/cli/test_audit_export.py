@@ -42,12 +42,12 @@ def test_what_is_wrong_with_a_pack_is_said(made_pack: MadePack, tmp_path: Path) 
     reasons = {one.name: one.reason for one in inspect(folder, _keys(made_pack))}
     assert reasons == {
         "more.zip": "the manifest does not name it",
-        f"{ACTION}.zip": "it is not the pack that the manifest names",
+        f"{ACTION}.zip": "it differs from the pack that the manifest names",
     }
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["packs"][0] = {"file": "../../etc/passwd", "sha256": "x"}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert Inspected("../../etc/passwd", None, "the manifest names it, and it is not there") in set(
+    assert Inspected("../../etc/passwd", None, "the manifest names it, but it is missing") in set(
         inspect(folder, _keys(made_pack))
     )
 

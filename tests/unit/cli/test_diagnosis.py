@@ -74,7 +74,7 @@ def test_an_instance_that_was_killed_is_one_finding() -> None:
             401,
             {"error": {"code": "UNAUTHORIZED", "message": "expired"}},
             Verdict.WRONG,
-            "valid for a day",
+            "valid for one day",
         ),
         (500, "oops", Verdict.WRONG, "answered 500"),
     ],

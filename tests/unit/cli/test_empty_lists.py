@@ -11,12 +11,12 @@ from tests.http_server import http_server
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (("traffic", "list"), "none: headgate traffic rules says what is captured\n"),
-        (("traffic", "timeline", "agt_17"), "none: headgate traffic rules says what is captured\n"),
-        (("connections", "list"), "none: headgate connections add NAME makes one\n"),
+        (("traffic", "list"), "no exchanges. headgate traffic rules shows what is captured\n"),
+        (("traffic", "timeline", "agt_17"), "no exchanges. headgate traffic rules shows what is captured\n"),
+        (("connections", "list"), "no connections. Create one with headgate connections add NAME\n"),
         (
             ("nlp", "list"),
-            "none: headgate nlp create NAME --template pii_hold makes one\n",
+            "no content policies. Create one with headgate nlp create NAME --template pii_hold\n",
         ),
         (("integrations", "receipts", "jira"), "none\n"),
         (("notifications", "deliveries"), "none\n"),

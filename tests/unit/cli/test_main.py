@@ -74,7 +74,7 @@ def test_a_part_without_a_database_says_what_to_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["worker", "up"])
-@pytest.mark.parametrize(("content", "reason"), [(None, "there is no such file"), (b"no font", "no TrueType")])
+@pytest.mark.parametrize(("content", "reason"), [(None, "no such file"), (b"no font", "no TrueType")])
 def test_a_font_that_cannot_be_used_is_named_before_anything_starts(
     tmp_path: Path, part: str, content: bytes | None, reason: str
 ) -> None:

@@ -81,7 +81,7 @@ def test_a_policy_by_its_name(asked: list[Asked], words: tuple[str, ...], method
 
 @pytest.mark.parametrize("verb", ["delete", "replay"])
 def test_nothing_is_done_to_one_of_two_policies_that_have_a_name(asked: list[Asked], verb: str) -> None:
-    with pytest.raises(ValidationError, match="2 policies are called Twin"):
+    with pytest.raises(ValidationError, match="2 policies have the name Twin"):
         _call("policy", verb, "Twin")
     assert asked == []
 
@@ -114,7 +114,7 @@ def test_an_agent_by_its_name(asked: list[Asked], words: tuple[str, ...], monkey
 
 @pytest.mark.parametrize("words", AGENTS_COMMANDS, ids=lambda words: " ".join(words[:2]))
 def test_an_agent_whom_nobody_knows(asked: list[Asked], words: tuple[str, ...]) -> None:
-    with pytest.raises(NotFoundError, match="there is no agent nobody: headgate agents list shows all"):
+    with pytest.raises(NotFoundError, match=r"no agent nobody\. headgate agents list shows all agents"):
         _call(*words, "--agent", "nobody")
     assert asked == []
 

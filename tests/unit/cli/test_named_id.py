@@ -97,7 +97,7 @@ def test_a_part_of_an_id(asked: list[Asked], words: tuple[str, ...], prefix: str
 @_TABLE
 def test_a_part_of_several_ids(asked: list[Asked], words: tuple[str, ...], prefix: str, path: str) -> None:
     words = tuple(f"whk_{ONE}" if one == ONE else one for one in words)
-    with pytest.raises(ValidationError, match=f"stands for 3 .*\n  {prefix}_{ONE}"):
+    with pytest.raises(ValidationError, match=f"matches 3 .*\n  {prefix}_{ONE}"):
         _call(*(one.format(f"{prefix}_01a2") for one in words))
     assert asked == []
 
@@ -120,8 +120,8 @@ def test_a_name(asked: list[Asked], words: tuple[str, ...], path: str) -> None:
 
 @pytest.mark.parametrize("group", ["keys revoke", "connections delete", "users deactivate"])
 def test_a_name_of_several(asked: list[Asked], group: str) -> None:
-    with pytest.raises(ValidationError, match="twin stands for 2"):
+    with pytest.raises(ValidationError, match="twin matches 2"):
         _call(*group.split(), "twin")
-    with pytest.raises(NotFoundError, match=r"there is no .* nothing"):
+    with pytest.raises(NotFoundError, match=r"no .* nothing"):
         _call(*group.split(), "nothing")
     assert asked == []

@@ -81,7 +81,7 @@ def test_a_policy_is_asked_by_its_name_or_its_id(asked: list[tuple[str, Any]], p
     assert "1 found\\u{1b}[2K" in done.output
 
 
-@pytest.mark.parametrize(("policy", "said"), [("Twin", "stands for 2"), ("None", "there is no content policy")])
+@pytest.mark.parametrize(("policy", "said"), [("Twin", "matches 2"), ("None", "no content policy")])
 def test_which_one_is_not_guessed(asked: list[tuple[str, Any]], policy: str, said: str) -> None:
     done = CliRunner().invoke(headgate, ["nlp", "test", policy], input="text")
     assert said in str(done.exception)

@@ -42,4 +42,4 @@ def test_a_folder_without_policies_fails(command: list[str], tmp_path: Path) -> 
     done = CliRunner().invoke(headgate, ["policy", *command, str(tmp_path)])
 
     assert done.exit_code == 1
-    assert "holds no policy" in f"{done.output}{done.exception}"
+    assert "contains no policy" in f"{done.output}{done.exception}"

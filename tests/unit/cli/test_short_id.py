@@ -45,7 +45,7 @@ def test_one_of_several_is_refused_with_all_of_them() -> None:
     with pytest.raises(ValidationError) as refused:
         the_one("01a2", [(ONE, "pay\x1b[2K"), (TWO, "read")], what="approval request", listed_by="approvals list")
     assert str(refused.value) == (
-        "01a2 stands for 2 approval requests; type more of one:\n" + f"  {ONE}  pay\\u{{1b}}[2K\n" + f"  {TWO}  read"
+        "01a2 matches 2 approval requests. Enter more characters:\n" + f"  {ONE}  pay\\u{{1b}}[2K\n" + f"  {TWO}  read"
     )
     with pytest.raises(NotFoundError, match="approvals list"):
         the_one("ffff", [], what="approval request", listed_by="approvals list")

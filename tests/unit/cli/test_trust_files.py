@@ -49,5 +49,5 @@ def test_they_are_made_again_only_when_the_certificate_is_newer(certificate: Pat
 
 
 def test_a_missing_certificate_is_an_error_in_words(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match="cannot be made beside"):
+    with pytest.raises(UnavailableError, match="cannot be written beside"):
         make_trust_files(tmp_path / "ca.pem")

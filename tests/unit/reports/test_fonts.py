@@ -177,7 +177,7 @@ def _without(tag: bytes) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("name", "write", "reason"),
     [
-        ("none.ttf", lambda file: None, "there is no such file"),
+        ("none.ttf", lambda file: None, "no such file"),
         ("folder.ttf", lambda file: file.mkdir(), "Is a directory"),
         ("font.txt", lambda file: write_font(file, "Squares", "東"), "ends with none of .ttf, .otf, .ttc, .otc"),
         ("empty.ttf", lambda file: file.touch(), "no TrueType or OpenType font"),

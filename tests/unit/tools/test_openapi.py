@@ -152,7 +152,7 @@ def test_the_command(tmp_path: Path, monkeypatch) -> None:
     assert installed.exit_code == 0 and "6 operations" in installed.output, installed.output
     listed = run(headgate, ["tools", "list", "--tool", "pets"]).output
     assert "delete_pet" in listed and "destructive" in listed
-    assert "nothing wrong" in run(headgate, ["tools", "check"]).output
+    assert "no problems" in run(headgate, ["tools", "check"]).output
     file = tmp_path / "broken.yaml"
     file.write_text("tool: pets\n")
     assert run(headgate, ["tools", "check", str(file)]).exit_code != 0

@@ -69,7 +69,7 @@ async def test_an_event_is_listed_shown_and_exported(gate, run, folder: Path) ->
     assert "agent.created" in created.out
     assert "\x1b" not in created.out
 
-    assert "1 found, at the end of the record" in created.err
+    assert "1 found, at the end of the log" in created.err
 
     taken = await run("export-events", "--format", "csv", "--tool", "wipe", "--output", str(folder / "wipe.csv"))
     assert (taken.status, taken.out) == (0, f"{folder}/wipe.csv: 3 lines\n"), taken.err
@@ -86,7 +86,7 @@ async def test_a_search_is_followed_through_the_record(gate, run, monkeypatch: p
         await gate.person().post("/admin/agents", json={"name": name})
     monkeypatch.setattr("headgate.audit.store.SEARCHED_EVENTS", 3)
     found = await run("list", "--search", "needle")
-    assert ("agent.created" in found.out, "1 found, at the end of the record" in found.err) == (True, True), found.err
+    assert ("agent.created" in found.out, "1 found, at the end of the log" in found.err) == (True, True), found.err
 
 
 async def test_a_bad_filter_leaves_no_file_and_says_why(run, folder: Path) -> None:

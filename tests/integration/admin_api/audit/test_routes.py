@@ -111,7 +111,7 @@ async def test_bad_queries_are_refused(gate, query: str) -> None:
     [
         ("decision.mad", "did you mean decision.made"),
         ("approval.approve", "did you mean approval.approved"),
-        ("zzzz.qqqq", "there are action.submitted, decision.made, "),
+        ("zzzz.qqqq", "event types: action.submitted, decision.made, "),
     ],
 )
 async def test_an_event_type_that_does_not_exist_is_refused_with_those_that_do(

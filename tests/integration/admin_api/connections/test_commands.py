@@ -54,10 +54,10 @@ async def test_add_list_show_test_delete(run) -> None:
     tested = await run("test", "svc")
     assert tested.exit_code == 0 and tested.output.startswith("unknown: ")
     missing = await run("delete", "other")
-    assert missing.exit_code != 0 and missing.output.startswith("headgate: there is no connection other")
+    assert missing.exit_code != 0 and missing.output.startswith("headgate: no connection other")
     removed = await run("delete", "svc")
     assert removed.exit_code == 0, removed.output
-    assert (await run("list")).output == "none: headgate connections add NAME makes one\n"
+    assert (await run("list")).output == "no connections. Create one with headgate connections add NAME\n"
 
 
 async def test_a_certificate_is_read_from_its_files(run, tls, tmp_path) -> None:

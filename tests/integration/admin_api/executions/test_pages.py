@@ -31,7 +31,7 @@ def _rows(text: str) -> list[str]:
 async def test_an_empty_list_teaches_how_to_submit_a_call(free) -> None:
     person = free.person()
     shown = html.unescape((await person.get("/executions")).text)
-    assert "Nothing was carried out yet" in shown
+    assert "No executions yet" in shown
     assert "/v1/actions" in shown
     assert "No dead letter" in (await person.get("/executions?view=dead")).text
     assert (await person.get("/executions?view=buried")).status_code == 404

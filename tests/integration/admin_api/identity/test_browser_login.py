@@ -42,7 +42,7 @@ async def test_a_person_signs_in_works_and_signs_out(house: House) -> None:
 
         kept = browser.cookies[COOKIE]
         left = await browser.post("/auth/logout", headers={"Sec-Fetch-Site": "same-origin"})
-        assert (left.status_code, "You are signed out here" in left.text) == (200, True)
+        assert (left.status_code, "You are signed out of Headgate" in left.text) == (200, True)
         assert COOKIE not in browser.cookies
         # What the browser forgot is no good to whoever kept it.
         stale = await browser.get("/admin/agents", headers={"Cookie": f"{COOKIE}={kept}"})
@@ -276,7 +276,7 @@ async def test_at_an_address_without_https_nobody_signs_in(new_house) -> None:
     house = await new_house(public_url="http://gate.example.com")
     async with house.browser() as browser:
         answer = await browser.get("/auth/login")
-        assert (answer.status_code, "needs https" in answer.text) == (403, True)
+        assert (answer.status_code, "requires https" in answer.text) == (403, True)
 
 
 async def test_cookies_at_an_https_address(new_house) -> None:

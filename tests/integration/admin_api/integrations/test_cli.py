@@ -52,7 +52,7 @@ async def test_set_shown_tested_and_looked_at(world, board: Board) -> None:
 async def test_what_fails_says_why(world, board: Board) -> None:
     linear = await start(world, FakeLinear)
     code, _, err = await _headgate(board, "set", "linear", "-", given="{")
-    assert (code, "not JSON" in err) == (1, True)
+    assert (code, "not valid JSON" in err) == (1, True)
     code, _, err = await _headgate(board, "set", "linear", "-", given='{"enabled": true}')
     assert (code, "team_id" in err) == (1, True)
     wrong = json.dumps(linear.document(api_key="wrong"))
@@ -60,4 +60,4 @@ async def test_what_fails_says_why(world, board: Board) -> None:
     code, _, err = await _headgate(board, "test", "linear")
     assert (code, "401" in err) == (1, True)
     code, _, err = await _headgate(board, "test", "jira")
-    assert (code, "never set" in err) == (1, True)
+    assert (code, "not configured" in err) == (1, True)

@@ -198,7 +198,7 @@ async def test_a_person_without_the_role_any_more_decides_nothing(gate, browser,
     assert (await browser.post(path, data={"decision": "approve"}, headers=_OWN)).status_code == 403
     superuser.execute("DELETE FROM users WHERE user_id = %s", [ada])
     assert (await browser.post(path, data={"decision": "approve"}, headers=_OWN)).status_code == 403
-    assert "not a member anymore" in (await browser.get(path)).text
+    assert "no longer a member" in (await browser.get(path)).text
     assert await asked.status() == "pending"
 
 
@@ -240,7 +240,7 @@ async def test_who_was_shut_out_is_shown_nothing_and_decides_nothing(gate, brows
     assert "/srv/report.txt" in html.unescape((await browser.get(path)).text)
     assert (await gate.person().post(f"/admin/users/{ada}/deactivate")).status_code == 200
     shown = await browser.get(path)
-    assert "not a member anymore" in shown.text
+    assert "no longer a member" in shown.text
     assert "/srv/report.txt" not in html.unescape(shown.text) and "<form" not in shown.text
     assert (await browser.post(path, data={"decision": "approve"}, headers=_OWN)).status_code == 403
     assert await asked.status() == "pending"

@@ -16,7 +16,7 @@ _PATH = "/admin/settings/notifications"
 async def test_never_set_says_that_nobody_is_told(gate) -> None:
     shown = (await gate.person().get(_PATH)).json()
     assert shown["channels"] == {}
-    assert shown["warnings"] == ["no channel is enabled: nobody is told of held actions"]
+    assert shown["warnings"] == ["no channel is enabled: nobody is notified of held actions"]
 
 
 async def test_secrets_are_written_and_never_shown(gate, superuser) -> None:
@@ -61,13 +61,15 @@ async def test_routes_that_leave_something_out_are_pointed_at(gate) -> None:
     document = {"channels": {"mail": _MAIL}, "routes": [{"channels": ["mail"], "risk_levels": ["critical"]}]}
     await gate.person("ada", Role.APPROVER).get("/v1/approvals")
     (warning,) = (await gate.person().put(_PATH, json=document)).json()["warnings"]
-    assert "sent to nobody" in warning
+    assert "nobody is notified" in warning
 
 
 async def test_a_recipient_whom_nobody_knows_is_pointed_at(gate) -> None:
     unknown = {"kind": "apprise", "url": "ntfy://topic", "recipient": "adda@example.com"}
     put = (await gate.person().put(_PATH, json={"channels": {"mail": unknown}})).json()
-    assert put["warnings"] == ["channels.mail.recipient: adda@example.com is no one member: its links cannot decide"]
+    assert put["warnings"] == [
+        "channels.mail.recipient: adda@example.com is not exactly one member: its links cannot decide"
+    ]
     assert (await gate.person().get(_PATH)).json()["warnings"] == put["warnings"]
 
 

@@ -81,8 +81,8 @@ async def test_a_folder_is_pushed_changed_compared_and_pulled(headgate, folder: 
         alone = await headgate(command, str(folder))
         assert alone.output in {"nothing to change\n", "no difference\n"}
         assert alone.errors.splitlines() == [
-            "not in the folder, left as it is (--delete): policy Known people",
-            "not in the folder, left as it is (--delete): data limits",
+            "not in the folder, kept (delete with --delete): policy Known people",
+            "not in the folder, kept (delete with --delete): data limits",
         ]
     deleted = (await headgate("push", str(folder), "--delete")).output
     assert deleted.splitlines() == ["delete policy Known people", "delete data limits"]

@@ -79,7 +79,7 @@ async def test_an_unreadable_switch_hides_no_agent(gate, superuser) -> None:
         "INSERT INTO settings (org_id, name, document) VALUES (%s, 'kill_switch', '{\"stops\":[{}]}')", [gate.org_id]
     )
     agents = (await gate.person().get("/admin/agents")).json()["data"]
-    assert agents and all("cannot be read" in one["stopped"] for one in agents)
+    assert agents and all("unavailable" in one["stopped"] for one in agents)
 
 
 async def test_health_tells_administrators_and_nobody_else(gate, new_gate) -> None:

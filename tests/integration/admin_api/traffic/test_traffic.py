@@ -247,9 +247,9 @@ async def test_the_pages_show_exchanges_side_by_side_and_run_nothing(api: Any, k
     async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
         listed = await auditor.get("/traffic")
         assert f'href="/traffic/{kept.exchange_id}"' in listed.text
-        assert "No exchange matches" in (await auditor.get("/traffic?filter=~bq+nothing-says-this")).text
+        assert "No exchanges match" in (await auditor.get("/traffic?filter=~bq+nothing-says-this")).text
         refused = await auditor.get("/traffic", params={"filter": "~m ("})
-        assert (refused.status_code, "This page cannot be shown" in refused.text) == (400, True)
+        assert (refused.status_code, "Headgate cannot show this page" in refused.text) == (400, True)
         shown = await auditor.get(f"/traffic/{kept.exchange_id}")
         assert (shown.status_code, "<script>alert" in shown.text, "\u202e" in shown.text) == (200, False, False)
         read = (await auditor.get("/admin/audit", params={"event_type": "traffic.read"})).json()["data"]

@@ -17,7 +17,7 @@ async def test_an_approver_names_a_delegate_and_is_back(gate) -> None:
     vera, otto = gate.person("vera", Role.APPROVER), gate.person("otto", Role.APPROVER)
     for one in (vera, otto):
         await one.get("/auth/session")
-    assert "Nobody is away" in (await vera.get("/account/absences")).text
+    assert "No absences" in (await vera.get("/account/absences")).text
     form = {"stand_in": "otto@example.com", "from": _later(days=1), "until": _later(days=8), "note": "<b>Holiday</b>"}
     made = await vera.post("/account/absences", data=form)
     assert (made.status_code, made.headers["location"]) == (303, "/account/absences")

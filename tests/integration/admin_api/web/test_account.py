@@ -93,12 +93,12 @@ async def test_a_second_factor_from_enrolment_to_removal(signed_in) -> None:
     before = first.cookies["headgate_session"]
     secret = await _enrolled(first)
     assert first.cookies["headgate_session"] != before, "the old cookie would prove a second factor"
-    assert "proved both factors" in await _page(first)
+    assert "used both factors" in await _page(first)
     codes = await _factor(first, "codes")
     assert len(re.findall(r"<code>[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}</code>", codes.text)) == 10
     assert "10 of 10 recovery codes" in await _page(first)
     second = await signed_in()
-    assert "proved one factor" in await _page(second)
+    assert "used one factor" in await _page(second)
     assert (await _factor(second, "remove")).status_code == 403
     assert (await _factor(second, "step-up", _code(secret, 1))).status_code == 303
     assert (await second.get("/auth/session")).json()["aal"] == "aal2"

@@ -41,7 +41,7 @@ async def test_the_newest_first_and_what_is_looked_for(gate) -> None:
 async def test_a_filter_that_cannot_be_read_says_which_word(gate) -> None:
     answer = await gate.person().get("/activity", params={"q": "planet:mars"})
     assert answer.status_code == 400
-    assert "there is no filter 'planet'" in html.unescape(answer.text)
+    assert "unknown filter 'planet'" in html.unescape(answer.text)
     assert 'value="planet:mars"' in answer.text
     nobody = await gate.person().get("/activity", params={"q": "agent:nobody"})
     assert nobody.status_code == 404
@@ -58,7 +58,7 @@ async def test_a_call_shows_all_of_it_and_nothing_runs(gate) -> None:
     page = await gate.person().get(f"/calls/{action_id}")
     assert "<script>alert" not in page.text
     assert "U+202E</span>" in page.text
-    assert "A person has to approve it" in page.text
+    assert "The call waits for an approval" in page.text
     assert f"/admin/audit/actions/{action_id}/proof-pack" in page.text
 
 
@@ -67,7 +67,7 @@ async def test_why_was_this_denied(gate) -> None:
     approval_id = (await gate.person().get(f"/v1/actions/{action_id}")).json()["approval_id"]
     await gate.person().post(f"/v1/approvals/{approval_id}/deny", json={"reason": "ask me first"})
     shown = html.unescape((await gate.person("vera", Role.VIEWER).get(f"/calls/{action_id}")).text)
-    assert "A person denied it" in shown
+    assert "A reviewer denied the call" in shown
     assert "ask me first" in shown
     assert "proof-pack" not in shown
 
@@ -79,7 +79,7 @@ async def test_each_policys_say_is_named_and_not_told_to_the_agent(gate) -> None
     assert (said["name"], said["version"], said["decision"]) == ("gate", 1, "deny")
     assert (await gate.as_agent.get(f"/v1/actions/{action_id}?expand=all")).json()["policies"] is None
     shown = html.unescape((await gate.person("vera", Role.VIEWER).get(f"/calls/{action_id}")).text)
-    assert "The policy “gate” denies it." in shown
+    assert "The policy “gate” denies the call." in shown
     assert f'<a href="/policies/{said["policy_id"]}">gate</a>' in shown
 
 
@@ -158,7 +158,7 @@ async def test_a_call_is_shown_beside_the_list(gate, new_gate) -> None:
     assert _rows(shown) == [second, first]
     assert f'data-row="{first}" aria-current="true"' in shown
     assert f'href="/activity?q=tool%3Awrite&amp;call={second}"' in shown
-    assert "A person has to approve it" in shown
+    assert "The call waits for an approval" in shown
     assert "<script>alert" not in shown
     other = await new_gate()
     assert (await other.person().get("/activity", params={"call": first})).status_code == 404

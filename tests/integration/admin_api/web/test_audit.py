@@ -44,7 +44,7 @@ async def test_blank_fields_are_left_out_of_the_address(gate) -> None:
 async def test_what_cannot_be_asked_is_refused_on_a_page(gate, query: str) -> None:
     answer = await gate.person().get(f"/audit?{query}")
     assert answer.status_code in (400, 404)
-    assert "This page cannot be shown" in answer.text
+    assert "Headgate cannot show this page" in answer.text
 
 
 async def _verified(person, form: dict[str, str]) -> str:

@@ -40,7 +40,7 @@ async def test_a_credential_goes_in_and_never_comes_out(gate) -> None:
 
 async def test_capture_rules_are_added_moved_and_removed(gate) -> None:
     person, path = gate.person(), "/settings/captures"
-    assert "nothing is captured" in (await person.get(path)).text
+    assert "Nothing is captured" in (await person.get(path)).text
 
     async def post(**form: object) -> int:
         version = (await person.get("/admin/settings/captures")).headers.get("etag", "")

@@ -119,7 +119,7 @@ async def test_what_a_role_opens(new_gate, superuser) -> None:
                     shown = 400 if path == "/connections/callback" else 200
                     right = answer.status_code == shown or (answer.status_code == 303 and not away.startswith("/auth"))
                 else:
-                    right = answer.status_code == 403 and "This page cannot be shown" in answer.text
+                    right = answer.status_code == 403 and "Headgate cannot show this page" in answer.text
                 if not right:
                     wrong[role, path] = (answer.status_code, away)
     assert wrong == {}

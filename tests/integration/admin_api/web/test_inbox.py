@@ -38,7 +38,7 @@ async def test_the_list_has_the_open_requests_and_one_beside(gate) -> None:
     ("query", "status"), [("view=none", 404), ("risk=huge", 404), ("cursor=x", 404), ("unknown=1", 400)]
 )
 async def test_a_list_that_cannot_be_asked_for_is_refused_on_a_page(gate, query: str, status: int) -> None:
-    assert "This page cannot be shown" in await _page(gate, f"/inbox?{query}", status=status)
+    assert "Headgate cannot show this page" in await _page(gate, f"/inbox?{query}", status=status)
 
 
 async def test_nothing_is_cut_and_what_is_hidden_is_a_box(gate) -> None:
@@ -67,8 +67,8 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
     person = gate.person()
     refused = [
         ({"decision": "deny"}, 400, "reason"),
-        ({"decision": "shrug", "reason": "mine"}, 400, "none of its buttons"),
-        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "not JSON"),
+        ({"decision": "shrug", "reason": "mine"}, 400, "Use a form button"),
+        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "not valid JSON"),
         ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "max_uses"),
         ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),
     ]
@@ -130,7 +130,7 @@ async def test_several_at_once(gate) -> None:
     assert (answer.status_code, answer.headers.get("location")) == (303, "/inbox")
     answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [done]})
     assert answer.status_code == 409
-    assert "0 decided, 1 not" in answer.text
+    assert "0 requests decided, 1 failed" in answer.text
     nothing_marked = await gate.person().post("/inbox", data={"decision": "approve"})
     assert nothing_marked.status_code == 400
 
@@ -183,7 +183,7 @@ async def test_the_rule_is_shown_with_its_line_to_who_may_read_policies(new_gate
         assert '<span class="ln">4</span>require_approval contains "writes wait" if {' in shown
         assert '<span class="ln">6</span>}' in shown
         assert '<span class="ln">8</span>' not in shown
-    assert "Nothing is known of its consequences" in await _page(gate, f"/inbox/{approval_id}")
+    assert "so its consequences are unknown" in await _page(gate, f"/inbox/{approval_id}")
     missing = f"/admin/policies/{policy}/versions/1/rule?decision=require_approval&reason=else"
     assert (await gate.person().get(missing)).json()["line"] is None
     assert (await gate.as_agent.get(missing)).status_code in (401, 403)
@@ -208,7 +208,7 @@ async def test_escalate_once_from_the_page(new_gate) -> None:
 async def test_what_the_agent_did_before(gate) -> None:
     await gate.as_agent.post("/v1/actions", json={"tool": "read", "operation": "line", "params": {}})
     approval_id = await _held(gate, text="one")
-    shown = (await _page(gate, f"/inbox/{approval_id}")).partition("What this agent did before")[2]
+    shown = (await _page(gate, f"/inbox/{approval_id}")).partition("Earlier calls of this agent")[2]
     assert "read.line" in shown
     assert "write.line" not in shown.partition("History")[0]
 

@@ -64,8 +64,8 @@ async def test_jira_from_its_form_to_its_secrets(gate) -> None:
         ("jira", _JIRA | {"people": "no equals sign"}, "people"),
         ("jira", _JIRA | {"api_token": ""}, "api_token"),
         ("github-actions", {"act": "save", "bindings": "{"}, "JSON"),
-        ("slack", {"act": "test"}, "never set"),
-        ("slack", {"act": "dance"}, "none of its buttons"),
+        ("slack", {"act": "test"}, "is not configured"),
+        ("slack", {"act": "dance"}, "Unknown action"),
     ],
 )
 async def test_a_refused_form_says_why_and_gives_no_secret_back(gate, name, form, said) -> None:

@@ -44,7 +44,7 @@ async def test_a_provider_from_its_form_to_its_end(gate) -> None:
         ({"act": "save", "provider": "none"}, 404, "No provider none"),
         ({"act": "remove", "provider": "none"}, 404, "No provider none"),
         ({"act": "test", "provider": "none"}, 404, "none"),
-        ({"act": "dance"}, 400, "none of its buttons"),
+        ({"act": "dance"}, 400, "Unknown action"),
     ],
 )
 async def test_what_is_refused_says_why_and_shows_no_key(gate, changes: dict[str, str], status: int, said: str) -> None:

@@ -35,7 +35,7 @@ async def _kept(person) -> dict:
 
 async def test_the_first_channel_is_added_tested_and_removed(gate) -> None:
     person = gate.person()
-    assert "No channel." in (await person.get(_PATH)).text
+    assert "No channels yet." in (await person.get(_PATH)).text
     assert (await person.post(_NEW, data=_MAIL)).headers["location"] == _PATH
     kept = (await _kept(person))["channels"]["on-call"]
     assert (kept["recipient"], kept["has_url"]) == ("alice@example.com", True)
@@ -45,7 +45,7 @@ async def test_the_first_channel_is_added_tested_and_removed(gate) -> None:
     assert re.fullmatch(rf"{_PATH}/messages/dlv_[0-9a-f-]+", sent.headers["location"])
     assert "notification.test" in (await person.get(sent.headers["location"])).text
     assert sent.headers["location"] in (await person.get(f"{_PATH}/messages?channel=on-call")).text
-    assert "Each message reached a channel" in (await person.get(f"{_PATH}/messages?channel=nobody")).text
+    assert "All messages reached a channel" in (await person.get(f"{_PATH}/messages?channel=nobody")).text
     change = {"act": "save", "kind": "apprise", "version": "1", "url": "", "recipient": ""}
     assert (await person.post(f"{_PATH}/channels/on-call", data=change)).status_code == 303
     kept = (await _kept(person))["channels"]["on-call"]
@@ -121,7 +121,7 @@ async def test_limits_are_saved(gate) -> None:
         (_NEW, _MAIL | {"url": "file:///etc/passwd"}, "url"),
         (_NEW, _MAIL | {"url": ""}, "it is needed"),
         (_NEW, _SLACK | {"channel": "#security"}, "channel"),
-        (_PATH, {"act": "dance"}, "none of its buttons"),
+        (_PATH, {"act": "dance"}, "Unknown action"),
     ],
 )
 async def test_a_refused_form_says_why_and_gives_no_secret_back(gate, path, form, said) -> None:

@@ -72,7 +72,7 @@ async def test_the_effect_on_recorded_calls(gate) -> None:
         "/policies/new", data=_form(act="replay", span="1", rego_policy=refuse, priority="1")
     )
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))
-    assert "1 calls decided again, 1 with another decision" in shown
+    assert "1 calls evaluated again, 1 with a different decision" in shown
     assert "write.line" in shown
 
 
@@ -210,9 +210,9 @@ async def test_the_effect_while_typing_is_of_the_newest_calls(gate) -> None:
     person = gate.person()
     refuse = 'package a\n\ndeny contains "no" if input.params.n == 2\n'
     asked = await person.post("/policies/check", data=_form(effect="yes", rego_policy=refuse, priority="1"))
-    assert re.match(r"1 of the last 3 calls would be decided otherwise: 1 \w+ → deny\.", asked.json()["effect"])
+    assert re.match(r"The decision changes for 1 of the last 3 calls: 1 \w+ → deny\.", asked.json()["effect"])
     same = await person.post("/policies/check", data=_form(effect="yes"))
-    assert same.json() == {"effect": "No other decision about the last 3 calls."}
+    assert same.json() == {"effect": "No decision changes for the last 3 calls."}
     bad = await person.post("/policies/check", data=_form(effect="yes", rego_policy=_BAD))
     assert (bad.status_code, bad.json()["line"]) == (200, 3)
     newest = {"rego_policy": refuse, "newest": 1, "priority": 1}

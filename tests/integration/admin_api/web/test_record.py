@@ -80,8 +80,8 @@ async def test_erasing_names_first_what_it_does(gate) -> None:
     person = gate.person()
     form = {"action_ids": f" {action_id}\n", "depth": "everything", "reason": "a request of bob"}
     review = html.unescape((await person.post("/settings/retention", data=form | {"act": "review"})).text)
-    assert "Erase 1 call for good?" in review
-    assert "what their audit events say" in review
+    assert "Erase 1 call permanently?" in review
+    assert "the payloads of their audit events" in review
     assert f'name="action_ids" value="{action_id}"' in review
     assert (await person.get(f"/v1/actions/{action_id}?expand=all")).json()["request"]["params"] == {"who": "bob"}
     done = await person.post("/settings/retention", data=form | {"act": "erase"})
@@ -126,7 +126,7 @@ async def test_a_checkpoint_shows_who_vouches_for_it(gate, superuser) -> None:
         [gate.org_id, f"witness.example/{_HOSTILE}"],
     )
     shown = (await person.get("/audit/checkpoints")).text
-    assert "co-signed by witness.example/" in shown
+    assert "cosigned by witness.example/" in shown
     assert "<script>alert" not in shown
     [found] = (await person.get("/admin/audit/checkpoints")).json()["data"]
     assert found["attestations"][0]["kind"] == "cosignature"

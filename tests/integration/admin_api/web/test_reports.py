@@ -9,7 +9,7 @@ from headgate.organizations.model import Role
 
 async def test_a_report_is_asked_for_and_removed(gate) -> None:
     person = gate.person()
-    assert "No report yet" in (await person.get("/reports")).text
+    assert "No reports yet" in (await person.get("/reports")).text
     done = await person.post("/reports", data={"type": "access", "format": "csv", "start_date": "2026-01-01"})
     assert (done.status_code, done.headers["location"]) == (303, "/reports")
     (report,) = (await person.get("/admin/audit/reports")).json()["data"]

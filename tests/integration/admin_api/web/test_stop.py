@@ -26,7 +26,7 @@ async def test_stop_everything_and_resume(gate) -> None:
     ("form", "words"),
     [
         ({"scope": "organization", "reason": ""}, "reason: "),
-        ({"scope": "tool", "target": "No Tool", "reason": "test"}, "tool's name"),
+        ({"scope": "tool", "target": "No Tool", "reason": "test"}, "a tool name must match"),
         ({"scope": "agent", "target": "nobody-is-called-so", "reason": "test"}, "agent"),
         ({"scope": "planet", "reason": "test"}, "scope: "),
     ],

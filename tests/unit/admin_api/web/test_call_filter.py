@@ -35,13 +35,13 @@ def test_words_and_names(query: str, wanted: CallFilter) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("planet:mars", "planet:mars: there is no filter 'planet'"),
-        ("tool:a tool:b", "tool:b: tool is there twice"),
+        ("planet:mars", "planet:mars: unknown filter 'planet'"),
+        ("tool:a tool:b", "tool:b: tool is given twice"),
         ("path:/a", "path:/a: write path~part"),
         ("host~a", "host~a: write host:value"),
-        ("decision:maybe", "decision:maybe: a decision is"),
-        ("status:odd", "status:odd: a status is"),
-        ("since:yesterday", "since:yesterday: a time is"),
+        ("decision:maybe", "decision:maybe: decision must be"),
+        ("status:odd", "status:odd: status must be one of"),
+        ("since:yesterday", "since:yesterday: expected a date"),
         ("x" * 1001, "more than 1000 characters"),
     ],
 )
