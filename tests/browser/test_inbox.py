@@ -47,6 +47,50 @@ def test_by_keyboard_alone(open_window: OpenWindow, world: World, administrator:
     assert _status(administrator, older) == "approved"
 
 
+def test_keys_act_on_the_request_that_is_shown(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    older, newer = world.held({"repo": "acme/not-shown"}), world.held({"repo": "acme/shown"})
+    page = open_window(Role.APPROVER).open(f"/inbox/{newer}")
+    page.focus(f'[data-row="{older}"]')
+    page.keyboard.press("a")  # the other row has the focus: the key shows it
+    page.wait_for_url(f"**/inbox/{older}")
+    assert (_status(administrator, older), _status(administrator, newer)) == ("pending", "pending")
+    page.keyboard.press("x")
+    expect(page.locator(f'input[value="{older}"]')).to_be_checked()
+
+
+def test_a_reason_that_is_typed_beside_its_field_decides_nothing(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    held = world.held({"repo": "acme/typed"})
+    page = open_window(Role.APPROVER).open(f"/inbox/{held}")
+    page.keyboard.type("a b", delay=60)
+    page.wait_for_timeout(900)
+    assert _status(administrator, held) == "pending"
+    page.get_by_role("button", name="Deny", exact=True).click()  # the browser asks for the reason
+    assert _focused(page, "name") == "reason"
+    page.keyboard.type("a bad call")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1#sentence")).to_contain_text("was not allowed")
+    assert administrator.approval(held)["comment"] == "a bad call"
+
+
+def test_edit_by_key_focuses_what_is_edited(open_window: OpenWindow, world: World) -> None:
+    page = open_window(Role.APPROVER).open(f"/inbox/{world.held({'repo': 'acme/edited-by-key'})}")
+    page.keyboard.press("e")
+    assert _focused(page, "name") == "params"
+
+
+def test_a_filter_without_a_match_says_so(open_window: OpenWindow, world: World) -> None:
+    world.held({"repo": "acme/filtered"})
+    page = open_window(Role.APPROVER).open("/inbox?tool=nowhere")
+    expect(page.locator("main")).to_contain_text("No requests match the filter")
+    expect(page.locator("main")).to_contain_text("Open requests without the filter:")
+    page.get_by_role("link", name="Clear the filter").click()
+    page.wait_for_url("**/inbox")
+
+
 def test_the_keys_are_explained(open_window: OpenWindow, world: World) -> None:
     window = open_window()
     page = window.open("/inbox/{approval_id}".format_map(world.names))
