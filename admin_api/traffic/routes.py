@@ -91,8 +91,8 @@ def _require_cursor(request: ListRequest) -> None:
     given = {"offset": request.offset > 0, "total": request.exact_total}
     if asked := next((name for name, is_given in given.items() if is_given), None):
         raise ValidationError(
-            f"{asked}: not allowed with filter. A filtered search continues with cursor and counts the exchanges that"
-            " it searched.",
+            f"{asked}: filter cannot be combined with offset, page or total. A filtered search continues with cursor"
+            " and counts the exchanges that it searched.",
             details={"field": asked, "reason": "not with filter"},
         )
 

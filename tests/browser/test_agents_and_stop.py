@@ -11,10 +11,10 @@ from tests.e2e.clients import Administrator
 def test_a_new_agent_s_page_turns_green_with_its_first_call(open_window: OpenWindow, world: World) -> None:
     page = open_window().open("/agents")
     page.get_by_role("link", name="Connect agent").click()
-    page.get_by_label("Name").fill("billing-agent")
+    page.get_by_label("Name", exact=True).fill("billing-agent")
     page.get_by_role("button", name="Create agent and key").click()
     key = page.locator("#key").inner_text()
-    expect(page.locator("#arrival")).to_contain_text("Waiting for its first call")
+    expect(page.locator("#arrival")).to_contain_text("Waiting for the first call")
     world.held({"repo": "acme/first-call"}, key=key)
     expect(page.locator("#arrival")).to_contain_text("Connected", timeout=20_000)
 

@@ -51,7 +51,7 @@ def test_the_same_at_a_terminal(instance, agent, upstream, path) -> None:
         assert refused["message"] == "this tool is stopped: an incident at a terminal"
         assert "is stopped since" in instance.try_command("doctor").stdout
         again = instance.try_command("start", "--tool", "http", "--reason", "an incident at a terminal")
-        assert (again.returncode, "give the reason for resuming" in again.stderr) == (1, True)
+        assert (again.returncode, "give the reason to resume" in again.stderr) == (1, True)
     finally:
         started = instance.try_command("start", "--tool", "http", "--reason", "it is over")
     assert started.stdout == "nothing is stopped\n"

@@ -187,7 +187,7 @@ async def test_a_hold_stops_dropping_until_it_is_lifted(
     assert _row(superuser, held)[0] == "kept", "encrypting forgets nothing"
     assert _row(superuser, free)[0] == ("dropped" if scope is HoldScope.ACTION else "kept")
     async with begin_change(api_database, change) as changing:
-        with pytest.raises(ValidationError, match="reason for lifting the hold"):
+        with pytest.raises(ValidationError, match="reason to lift the hold"):
             await lift_hold(changing, hold.hold_id, " smith V. example")
         await lift_hold(changing, hold.hold_id, "settled")
     for _ in range(3):

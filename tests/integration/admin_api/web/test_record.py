@@ -87,7 +87,7 @@ async def test_erasing_names_first_what_it_does(gate) -> None:
     done = await person.post("/settings/retention", data=form | {"act": "erase"})
     assert "<td>Erased</td>" in done.text
     assert (await person.get(f"/v1/actions/{action_id}?expand=all")).json()["body"] == "erased"
-    assert "<td>Erased before</td>" in (await person.post("/settings/retention", data=form | {"act": "erase"})).text
+    assert "<td>Already erased</td>" in (await person.post("/settings/retention", data=form | {"act": "erase"})).text
     for wrong in ({"action_ids": ""}, {"action_ids": "act_x"}, {"reason": ""}, {"depth": "half"}, {"act": "shrug"}):
         assert (await person.post("/settings/retention", data=form | {"act": "erase"} | wrong)).status_code == 400
 
