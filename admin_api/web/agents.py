@@ -21,7 +21,7 @@ from admin_api.web.connect import snippets
 from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
-from headgate.kernel.errors import HeadgateError
+from headgate.kernel.errors import ConflictError, HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -58,10 +58,20 @@ async def connect(api: CurrentApi) -> Response:
     form = await form_of(api.request)
     values = {name: form.optional(name) for name in ("name", "description", "owner")}
     try:
+        await _check_new_name(api, values["name"])
         created = await api.call(create, checked(NewAgent, values), api.principal, api.dependencies)
     except HeadgateError as error:
         return await _new_page(api, form, error)
     return await _agent_page(api, created.id, issued=created.api_key, status=201)
+
+
+async def _check_new_name(api: Api, name: str | None) -> None:
+    """The page of a new agent is the answer to its form: a reload sends the form again. Raises ConflictError."""
+    found = await api.call(list_all, ListRequest(_AT_ONCE), api.principal, api.dependencies, q=name)
+    if any(one.name == name and one.status != "deactivated" for one in found.data):
+        raise ConflictError(
+            f"An agent with the name {name!r} exists. Choose another name, or open the agent and create a key."
+        )
 
 
 @router.get("/agents/{agent_id}", response_class=Response)

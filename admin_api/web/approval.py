@@ -16,6 +16,8 @@ from admin_api.web.deciding_rule import rules_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.ids import IdPrefix
+from headgate.organizations.store import find_users
 
 _CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
@@ -67,6 +69,7 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "approval": answer,
         "rules": await rules_of(api, [(one, one.policy_version) for one in why]),
         "calls": await _calls_before(api, answer),
+        "names": await _names(api, answer),
         "escalate_to": list(dict.fromkeys(name for one in answer.requirements for name in one.escalate_to)),
         "context": context,
         "is_open": status is ApprovalStatus.PENDING,
@@ -94,6 +97,16 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
     wanted = ListRequest(_CALLS_BEFORE, cursor=answer.action_id)
     found = await api.call(list_calls, wanted, api.principal, api.dependencies, agent_id=answer.agent_id)
     return found.data
+
+
+async def _names(api: Api, answer: ApprovalDetailAnswer) -> dict[str, str]:
+    """What those are called whom the history and the assignees name by their ids."""
+    ids = [person.id or "" for person in (*(one.by for one in answer.history), *answer.assignees) if person is not None]
+    agent = {} if answer.context is None else {answer.agent_id: answer.context.agent.name or answer.agent_id}
+    org_id = api.principal.org_id
+    async with api.dependencies.database.transaction(org_id) as connection:
+        users = await find_users(connection, org_id, [one for one in ids if one.startswith(f"{IdPrefix.USER}_")])
+    return agent | {user_id: user.email or user.name or user_id for user_id, user in users.items()}
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.pages import see_other
-from admin_api.retention.routes import erase, get_retention, save_retention
-from admin_api.retention.schemas import ErasureAnswer, ErasureRequest
+from admin_api.retention.routes import erase, get_holds, get_retention, save_retention
+from admin_api.retention.schemas import ErasureAnswer, ErasureRequest, HoldAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of, no_such_button
 from admin_api.web.page_route import PageRoute
@@ -42,7 +42,8 @@ async def change(api: CurrentApi) -> Response:
                 await save_retention(api.principal, api.dependencies, _policy(form), form.optional("version"))
                 return see_other(_PATH)
             case "review":
-                return await _page(api, form, review=_erasure(form))
+                holds = (await api.call(get_holds, api.principal, api.dependencies, in_force=True)).data
+                return await _page(api, form, review=_erasure(form), holds=holds)
             case "erase":
                 done = await api.call(erase, _erasure(form), api.principal, api.dependencies)
                 return await _page(api, done=done)
@@ -74,6 +75,7 @@ async def _page(
     form: Form | None = None,
     *,
     review: ErasureRequest | None = None,
+    holds: Sequence[HoldAnswer] = (),
     done: ErasureAnswer | None = None,
     error: HeadgateError | None = None,
 ) -> Response:
@@ -87,6 +89,7 @@ async def _page(
             name: "" if form is None or is_policy else form.text(name) for name in ("action_ids", "depth", "reason")
         },
         "review": review,
+        "holds": holds,
         "done": done,
     }
     return await settings_page(api, "retention.html", _PATH, context, error=error)

@@ -12,19 +12,17 @@ from headgate.cli.target import find_instance, result_option, runtime_file_optio
 from headgate.kernel.clock import system_clock
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
-from headgate.organizations.sign_in_address import sign_in_address
+from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
 
 
 @click.command()
-@click.option("--user", default="administrator", show_default=True, help="A name or an email address.")
+@click.option("--user", default=FIRST_ADMINISTRATOR, show_default=True, help="A name or an email address.")
 @click.option(
     "--role",
     "roles",
     type=click.Choice([role.value for role in Role]),
     multiple=True,
-    default=[Role.ADMIN.value],
-    show_default=True,
-    help="Repeatable.",
+    help="Repeatable. Without it: admin, and operator too for the user administrator, whom headgate up made so.",
 )
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
 @click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="Validity.")
@@ -47,6 +45,10 @@ def login(
     On a terminal the link leads to the dashboard's own host name, which browsers resolve. Scripts get the address of
     the API.
     """
+    if not roles:
+        # The rights of a person are those of the newest token: without its role the operator would lose it here.
+        is_first = (user, organization) == (FIRST_ADMINISTRATOR, DEFAULT_ORGANIZATION_ID)
+        roles = (Role.ADMIN.value, Role.OPERATOR.value) if is_first else (Role.ADMIN.value,)
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
     address = find_instance(runtime_file).api_url
     if not (only_url or as_json):

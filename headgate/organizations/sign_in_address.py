@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Final
 
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import TICKET_AUDIENCE, LocalIssuer
 from headgate.organizations.model import Role
+
+FIRST_ADMINISTRATOR: Final = "administrator"
+"""The user whom a new instance begins with."""
 
 
 def sign_in_address(

@@ -20,7 +20,7 @@ from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
 from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
-from headgate.organizations.sign_in_address import sign_in_address
+from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.instance_pointer import point_to
 from headgate.runtime.parts import api_part, proxy_part, worker_part
@@ -39,7 +39,6 @@ _STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
 _TOKEN_LIFETIME: Final = timedelta(days=1)
 _FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
-_ADMINISTRATOR: Final = "administrator"
 
 
 class Instance:
@@ -190,7 +189,7 @@ def first_sign_in(issuer: LocalIssuer, api_url: str) -> Secret:
         issuer,
         api_url,
         org_id=DEFAULT_ORGANIZATION_ID,
-        user=_ADMINISTRATOR,
+        user=FIRST_ADMINISTRATOR,
         roles=[Role.ADMIN, Role.OPERATOR],
         now=system_clock(),
         lifetime=_FIRST_SIGN_IN_LIFETIME,
@@ -201,7 +200,7 @@ def administrator_token(issuer: LocalIssuer) -> Secret:
     """All rights, second factor, for a day."""
     return issuer.mint(
         org_id=DEFAULT_ORGANIZATION_ID,
-        subject=_ADMINISTRATOR,
+        subject=FIRST_ADMINISTRATOR,
         name="Administrator",
         roles=[Role.ADMIN, Role.OPERATOR],
         aal="aal2",

@@ -132,7 +132,7 @@ async def test_a_recovery_code_removes_the_app(signed_in) -> None:
         ("step-up", "x", 400, "code"),
         ("codes", "", 403, "aal2"),
         ("recover", "0000-0000-0000", 400, "code"),
-        ("<script>", "", 400, "none of its buttons"),
+        ("<script>", "", 400, "Use a form button"),
     ],
 )
 async def test_a_refused_form_says_why_where_it_happened(signed_in, action, code, status, words) -> None:

@@ -31,6 +31,15 @@ async def test_connect_an_agent_in_a_minute(gate) -> None:
         await as_agent.post("/v1/actions", json={"tool": "write", "operation": "line", "params": {}})
 
 
+async def test_a_form_that_is_sent_again_makes_no_second_agent(gate) -> None:
+    person = gate.person()
+    assert (await person.post("/agents/new", data={"name": "crawler"})).status_code == 201
+    again = await person.post("/agents/new", data={"name": "crawler"})
+    assert (again.status_code, "exists. Choose another name" in again.text) == (409, True)
+    named = [one for one in (await person.get("/admin/agents")).json()["data"] if one["name"] == "crawler"]
+    assert len(named) == 1
+
+
 async def test_a_key_is_added_rotated_and_revoked(gate) -> None:
     person = gate.person()
     made = await person.post("/agents/new", data={"name": "billing"})

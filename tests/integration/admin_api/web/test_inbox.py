@@ -239,3 +239,16 @@ async def test_the_list_by_host_agent_and_group(new_gate) -> None:
     assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "host")
     # The tab of decided requests drops what can only be asked of open ones.
     assert (await person.get("/inbox?view=decided&host=api.example.com")).status_code == 200
+
+
+async def test_the_page_names_who_is_asked_and_who_did_what(gate) -> None:
+    approval_id = await _held(gate, text="one")
+    assert "Any approver" in await _page(gate, f"/inbox/{approval_id}")
+    moved = {"decision": "reassign", "assignees": "grace@example.com", "reason": "hers"}
+    done = await gate.person("ada", Role.ADMIN).post(f"/inbox/{approval_id}", data=moved)
+    assert done.status_code == 303, done.text
+    shown = re.sub(r"<[^>]*>", "", await _page(gate, f"/inbox/{approval_id}"))
+    assert re.search(r"Reassigned by \S+ to grace@example.com", shown), shown[-3000:]
+    assert re.search(r"Assignees\s*grace@example.com", shown)
+    history = shown.partition("History")[2]
+    assert "usr_" not in history and "agt_" not in history

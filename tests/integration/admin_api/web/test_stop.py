@@ -38,6 +38,17 @@ async def test_a_form_that_is_wrong_stops_nothing_and_says_why(gate, form: dict[
     assert (await gate.person().get("/admin/settings/kill-switch")).json() == {"stops": []}
 
 
+async def test_a_tool_that_no_call_names_is_stopped_with_a_warning(gate) -> None:
+    person = gate.person()
+    await gate.as_agent.post("/v1/actions", json=_CALL)
+    seen = await person.post("/stop", data={"scope": "tool", "target": "write", "reason": "incident 7"})
+    assert seen.headers["location"] == "/stop"
+    unseen = await person.post("/stop", data={"scope": "tool", "target": "wirte", "reason": "incident 7"})
+    assert unseen.headers["location"] == "/stop?unseen=wirte"
+    shown = html.unescape((await person.get(unseen.headers["location"])).text)
+    assert "No recorded call uses the tool wirte. The stop is in force." in shown
+
+
 async def test_no_quota_refuses_it(gate) -> None:
     person = gate.person()
     for _ in range(120):
