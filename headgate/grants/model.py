@@ -5,7 +5,7 @@ given; never one that denies, never one that judges content. Its granters count 
 now would want, by the same rules (headgate.approvals.standing), each time it is used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -102,6 +102,18 @@ class Grant:
         if self.uses >= self.max_uses or (self.max_sum is not None and self.used_sum >= self.max_sum):
             return GrantStatus.EXHAUSTED
         return GrantStatus.ACTIVE
+
+
+def one_of_each_person(granters: Sequence[Granter], persons: Mapping[str, frozenset[str]]) -> tuple[Granter, ...]:
+    """The first granter of each person. Two users can become one person after both have granted, when the address of
+    one changes. ``persons``: of every granter (``persons_of``)."""
+    kept: list[Granter] = []
+    counted: set[str] = set()
+    for granter in granters:
+        if granter.voter_id not in counted:
+            kept.append(granter)
+            counted |= persons[granter.voter_id]
+    return tuple(kept)
 
 
 def why_not_answered(grant: Grant, requirements: Sequence[Requirement]) -> str | None:

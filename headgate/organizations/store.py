@@ -164,6 +164,23 @@ async def find_users_by_email(connection: Connection, org_id: str, email: str) -
     return [_user(row) for row in await cursor.fetchall()]
 
 
+async def persons_of(connection: Connection, org_id: str, user_ids: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The person behind each of these users, as all users of the same verified address (decision 25).
+
+    People are compared by this wherever one person must not count twice or must be kept apart: a second user of the
+    same address is no second person. A user without an address, or an unknown one, is a person of one user.
+    """
+    asked = list(user_ids)
+    cursor = await connection.execute(
+        "SELECT asked.user_id, array_agg(same.user_id) AS users FROM users asked JOIN users same"
+        " ON same.org_id = asked.org_id AND lower(same.email) = lower(asked.email)"
+        " WHERE asked.org_id = %s AND asked.user_id = ANY (%s) GROUP BY asked.user_id",
+        [org_id, asked],
+    )
+    found = {row["user_id"]: frozenset(row["users"]) async for row in cursor}
+    return {user_id: found.get(user_id, frozenset({user_id})) for user_id in asked}
+
+
 async def set_deactivated(connection: Connection, org_id: str, user_id: str, at: datetime | None) -> None:
     """From ``at`` the person is shut out; None: let in again."""
     await connection.execute(
