@@ -8,12 +8,12 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from headgate.agents.scopes import may_approve
+from headgate.approvals.group_store import groups_by_user
 from headgate.approvals.standing import Parties, parties_among
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row
-from headgate.grants.model import Grant, GrantStatus, one_of_each_person
+from headgate.grants.model import Grant, Granter, GrantStatus, granter_now, one_of_each_person
 from headgate.grants.stored_form import grant_of, granters_text, scope_record
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import NotFoundError
@@ -97,8 +97,8 @@ async def find_grant(connection: Connection, org_id: str, grant_id: str, *, lock
 
 
 async def grants_in_force(connection: Connection, org_id: str) -> list[Grant]:
-    """What a process keeps in memory: those that may let something through, with the people who count now. A granter
-    who was shut out since, or whose newest token carries no right to decide, counts no more."""
+    """What a process keeps in memory: those that may let something through, with the people who count now, and with
+    the standing that they have now (``granter_now``)."""
     query = sql.SQL("SELECT {} FROM grants g WHERE g.org_id = %s AND {}").format(
         _COLUMNS, sql.SQL(_STATUS[GrantStatus.ACTIVE])
     )
@@ -108,7 +108,13 @@ async def grants_in_force(connection: Connection, org_id: str) -> list[Grant]:
 
 async def _with_people(connection: Connection, org_id: str, grants: Sequence[Grant]) -> list[Grant]:
     users = await find_users(connection, org_id, {granter.voter_id for one in grants for granter in one.granters})
-    gone = {user.user_id for user in users.values() if user.deactivated_at is not None or not may_approve(user.roles)}
+    emails = {user.user_id: user.email for user in users.values()}
+    groups = await groups_by_user(connection, org_id, emails)
+
+    def of_now(granters: Sequence[Granter]) -> list[Granter]:
+        found = [(one, users[one.voter_id], groups[one.voter_id]) for one in granters if one.voter_id in users]
+        return [now for granter, user, own in found if (now := granter_now(granter, user, own)) is not None]
+
     owners = await _owners(connection, org_id, {one.agent_id for one in grants})
     authors = await _authors(connection, org_id, {policy_id for one in grants for policy_id in one.policy_ids})
     named = {granter.voter_id for one in grants for granter in one.granters} | {
@@ -118,7 +124,7 @@ async def _with_people(connection: Connection, org_id: str, grants: Sequence[Gra
     return [
         replace(
             one,
-            granters=one_of_each_person([granter for granter in one.granters if granter.voter_id not in gone], persons),
+            granters=one_of_each_person(of_now(one.granters), persons),
             parties=parties_among(persons, owners.get(one.agent_id), authors),
         )
         for one in grants

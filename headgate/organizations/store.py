@@ -93,6 +93,26 @@ def _generation(row: DictRow | None, org_id: str) -> int:
     return int(row["generation"])
 
 
+async def bump_generation_for_person(connection: Connection, identity: TokenIdentity, issued_at: float | None) -> None:
+    """``bump_generation``, if this token is the newest of a user and names other roles or another address than the one
+    before: processes count the people of grants by both. Call it before ``upsert_user``: the organization's row is
+    locked before the user's, as everywhere."""
+    await connection.execute(
+        "UPDATE org_state SET generation = generation + 1 WHERE org_id = %(org)s AND EXISTS (SELECT FROM users u"
+        " WHERE u.org_id = %(org)s AND u.issuer = %(issuer)s AND u.subject = %(subject)s"
+        " AND (to_timestamp(%(issued_at)s) < u.token_issued_at) IS NOT TRUE"
+        " AND (u.email IS DISTINCT FROM %(email)s OR NOT (u.roles @> %(roles)s AND u.roles <@ %(roles)s)))",
+        {
+            "org": identity.org_id,
+            "issuer": identity.issuer,
+            "subject": identity.subject,
+            "email": identity.email,
+            "roles": sorted(identity.roles),
+            "issued_at": issued_at,
+        },
+    )
+
+
 async def upsert_user(
     connection: Connection, identity: TokenIdentity, issued_at: float | None = None
 ) -> tuple[User, bool]:

@@ -308,3 +308,64 @@ async def test_a_grant_that_could_never_count_is_refused(gate, granter: str, dut
     confirmed = await gate.person(granter, Role.APPROVER).post(f"/admin/grants/{given.json()['id']}/confirm")
     assert confirmed.status_code == 403
     assert (await gate.person().get("/admin/grants")).json()["pagination"]["total"] == 1
+
+
+async def test_two_granters_who_have_become_one_person_count_once(gate) -> None:
+    grant = (await _grant(gate, gate.person("alice", Role.APPROVER))).json()
+    await gate.person("bob", Role.APPROVER).post(f"/admin/grants/{grant['id']}/confirm")
+    assert (await _submit(gate, two=True)).json()["status"] == "allowed"
+    # Bob's identity provider now says that his address is Alice's.
+    assert (await gate.person("alice", Role.APPROVER, user="bob").get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, two=True)).status_code == 202
+
+
+async def test_a_granter_counts_by_the_roles_of_now(gate) -> None:
+    given = await _grant(gate, gate.person("gina"))
+    assert given.status_code == 201
+    assert (await _submit(gate, bob=True)).json()["status"] == "allowed"  # admin:* counts as an assignee
+    assert (await gate.person("gina", Role.APPROVER).get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, bob=True)).status_code == 202
+    assert (await _submit(gate, text="x")).json()["status"] == "allowed"  # an approver still
+    assert (await gate.person("gina", Role.VIEWER).get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, text="y")).status_code == 202
+
+
+async def test_a_granter_counts_by_the_roles_that_they_are_given_here_now(gate) -> None:
+    viewer = gate.person("vera", Role.VIEWER)
+    assert (await viewer.get("/v1/approvals")).status_code == 200
+    users = (await gate.person().get("/admin/users?limit=200")).json()["data"]
+    path = f"/admin/users/{next(one['id'] for one in users if one['subject'] == 'vera')}/roles"
+    assert (await gate.person().put(path, json={"roles": ["admin"]})).status_code == 200
+    gate.api.let_pass(61)
+    assert (await _grant(gate, viewer)).status_code == 201
+    assert (await _submit(gate, bob=True)).json()["status"] == "allowed"
+    assert (await gate.person().put(path, json={"roles": ["approver"]})).status_code == 200
+    assert (await _submit(gate, bob=True)).status_code == 202
+
+
+async def test_a_granter_counts_by_the_groups_of_now(new_gate) -> None:
+    gate = await new_gate(
+        'package gate\n\nrequire_approval if input.tool == "write"\n\napproval := {"roles": ["sec"]}\n'
+    )
+    root = gate.person()
+    made = await root.post("/admin/approver-groups", json={"name": "sec", "members": ["hal@example.com"]})
+    assert made.status_code == 201
+    assert (await _grant(gate, gate.person("hal", Role.APPROVER), max_uses=9)).status_code == 201
+    assert (await _submit(gate, number=1)).json()["status"] == "allowed"
+    left = await root.put("/admin/approver-groups/sec", json={"members": ["zoe@example.com"]})
+    assert left.status_code == 200
+    assert (await _submit(gate, number=2)).status_code == 202
+    back = await root.put("/admin/approver-groups/sec", json={"members": ["hal@example.com"]})
+    assert back.status_code == 200
+    assert (await _submit(gate, number=3)).json()["status"] == "allowed"
+    assert (await root.delete("/admin/approver-groups/sec")).status_code == 200
+    assert (await _submit(gate, number=4)).status_code == 202
+
+
+async def test_an_administrators_key_without_admin_gives_no_administrators_grant(gate) -> None:
+    assert (await gate.person("gina").get("/v1/approvals")).status_code == 200
+    users = (await gate.person().get("/admin/users?limit=200")).json()["data"]
+    gina = next(one["id"] for one in users if one["subject"] == "gina")
+    assert (await _grant(gate, await gate.key(Scope.APPROVALS_WRITE, user_id=gina))).status_code == 201
+    assert (await _submit(gate, bob=True)).status_code == 202
+    assert (await _submit(gate)).json()["status"] == "allowed"
