@@ -148,7 +148,7 @@ async def approve_and_grant(
             bounds,
             Calls(about.tool, about.operation, body.scope(body.conditions, outcome.approval.approved_digest)),
             approval=outcome.approval,
-            parties=await parties_to(change.connection, outcome.approval, voter),
+            parties=await parties_to(change.connection, outcome.approval),
             max_seconds=dependencies.grant_max_seconds,
         )
         granted.append(grant)

@@ -63,6 +63,11 @@ def may_approve(roles: Iterable[Role]) -> bool:
     return not scopes_of_roles(roles).isdisjoint({Scope.APPROVALS_WRITE, Scope.ADMIN})
 
 
+def is_administrator(roles: Iterable[Role]) -> bool:
+    """Whether a person with these roles carries ``admin:*``."""
+    return Scope.ADMIN in scopes_of_roles(roles)
+
+
 def require_scope(held: frozenset[Scope], required: Scope) -> None:
     """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other but ``break_glass:write``:
     who may change the policies does so on record, and does not step around them; and but ``operator:*``, which is not

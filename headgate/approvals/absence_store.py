@@ -6,12 +6,13 @@ from typing import Final
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from headgate.agents.scopes import may_approve
 from headgate.approvals.absences import Absence
-from headgate.approvals.group_store import groups_of
+from headgate.approvals.group_store import groups_by_user
 from headgate.approvals.standing import Named
 from headgate.db.bounded_count import BoundedCount, count_rows
 from headgate.db.database import Connection
-from headgate.organizations.store import find_users
+from headgate.organizations.store import find_users, persons_of
 
 _COLUMNS: Final = "absence_id, user_id, stand_in, starts_at, ends_at, note, created_by, created_at"
 _SELECT: Final = f"SELECT {_COLUMNS} FROM approver_absences WHERE org_id = %s"  # noqa: S608 - a constant of this file
@@ -94,7 +95,8 @@ async def list_absences(
 
 
 async def stands_in_for(connection: Connection, org_id: str, user_id: str, now: datetime) -> tuple[Named, ...]:
-    """Lists the people who are away now and have named this person as delegate, with their current names and groups."""
+    """Lists the people who are away now, could decide themselves, and have named this person as delegate, with their
+    current names, groups and users."""
     cursor = await connection.execute(
         "SELECT user_id FROM approver_absences"
         " WHERE org_id = %s AND stand_in = %s AND starts_at <= %s AND ends_at > %s",
@@ -102,12 +104,12 @@ async def stands_in_for(connection: Connection, org_id: str, user_id: str, now: 
     )
     absent = [row["user_id"] for row in await cursor.fetchall()]
     users = await find_users(connection, org_id, absent)
+    groups = await groups_by_user(connection, org_id, {one.user_id: one.email for one in users.values()})
+    persons = await persons_of(connection, org_id, absent)
     return tuple(
-        [
-            Named(one.user_id, one.email, await groups_of(connection, org_id, one.user_id, one.email))
-            for one in users.values()
-            if one.deactivated_at is None
-        ]
+        Named(one.user_id, one.email, groups[one.user_id], persons[one.user_id] - {one.user_id})
+        for one in users.values()
+        if one.deactivated_at is None and may_approve(one.roles)
     )
 
 

@@ -1,6 +1,7 @@
 """Administrators change approver groups. The caller's transaction writes the row and the event together.
 
-No policy decision depends on a group, so no decision becomes stale. Each vote looks up the current members.
+Each vote looks up the current members. Processes know the people of grants with their groups, so a change makes
+decisions stale.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ async def create_group(
 ) -> ApproverGroup:
     """Raises ValidationError or ConflictError (the name is taken, or there are too many groups)."""
     group = ApproverGroup(parse_group_name(name), description, parse_members(members), 1, change.at, change.at)
+    await change.raise_generation()
     if await count_groups(change.connection, change.org_id) >= GROUPS_MAX:
         raise ConflictError(f"the organization already has {GROUPS_MAX} groups, the maximum")
     if not await insert_group(change.connection, change.org_id, group):
@@ -64,7 +66,9 @@ async def remove_group(change: OrganizationChange, name: str) -> ApproverGroup:
 
 
 async def _locked(change: OrganizationChange, name: str) -> ApproverGroup:
-    group = await lock_group(change.connection, change.org_id, parse_group_name(name))
+    name = parse_group_name(name)
+    await change.raise_generation()
+    group = await lock_group(change.connection, change.org_id, name)
     if group is None:
         raise NotFoundError(f"no group {name}")
     return group

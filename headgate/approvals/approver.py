@@ -11,14 +11,14 @@ from headgate.agents.store import find_agent
 from headgate.approvals.absence_store import stands_in_for
 from headgate.approvals.group_store import groups_of
 from headgate.approvals.model import Approval
-from headgate.approvals.standing import NO_PARTIES, Parties
+from headgate.approvals.standing import NO_PARTIES, Parties, parties_among
 from headgate.approvals.voting import Voter
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Connection
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ForbiddenError
 from headgate.organizations.model import User
-from headgate.organizations.store import find_users, find_users_by_email
+from headgate.organizations.store import find_users, find_users_by_email, persons_of
 from headgate.policies.version_store import author_of
 
 
@@ -45,11 +45,11 @@ async def approver_of_now(connection: Connection, org_id: str, voter: Voter, now
 
 
 async def _also(connection: Connection, org_id: str, user_id: str, email: str | None) -> frozenset[str]:
-    """A person has one vote, and one separation of duties, across all issuers through which they sign in."""
-    if email is None:
-        return frozenset()
-    same = await find_users_by_email(connection, org_id, email)
-    return frozenset(one.user_id for one in same) - {user_id}
+    """A person has one vote, and one separation of duties, across all issuers through which they sign in. An older
+    token may name another address than the newest, which ``persons_of`` goes by: then the users of both count."""
+    persons = await persons_of(connection, org_id, [user_id])
+    same = [] if email is None else await find_users_by_email(connection, org_id, email)
+    return persons[user_id].union(one.user_id for one in same) - {user_id}
 
 
 def _check_still_here(user: User, voter: Voter) -> None:
@@ -68,9 +68,8 @@ def _check_still_here(user: User, voter: Voter) -> None:
         )
 
 
-async def parties_to(connection: Connection, approval: Approval, voter: Voter) -> Parties:
-    """Finds the agent's owner and the policies' authors where a policy bars them from deciding. Another issuer's user
-    of the same person counts as the voter."""
+async def parties_to(connection: Connection, approval: Approval) -> Parties:
+    """Finds the agent's owner and the policies' authors where a policy bars them from deciding."""
     kept_apart = [one for one in approval.requirements if one.separation_of_duties]
     if not kept_apart:
         return NO_PARTIES
@@ -79,14 +78,9 @@ async def parties_to(connection: Connection, approval: Approval, voter: Voter) -
         one.policy_id: await author_of(connection, approval.org_id, one.policy_id, one.policy_version)
         for one in kept_apart
     }
-
-    def person(user_id: str | None) -> str | None:
-        return voter.user_id if user_id in voter.also else user_id
-
-    return Parties(
-        None if agent is None else person(agent.created_by),
-        {policy_id: person(author) for policy_id, author in authors.items()},
-    )
+    owner = None if agent is None else agent.created_by
+    named = [user_id for user_id in (owner, *authors.values()) if user_id is not None]
+    return parties_among(await persons_of(connection, approval.org_id, named), owner, authors)
 
 
 def actor_of(voter: Voter) -> Actor:

@@ -83,7 +83,7 @@ class DecideApproval:
                 decision=decision,
                 reason=reason,
                 now=now,
-                parties=await parties_to(connection, approval, voter),
+                parties=await parties_to(connection, approval),
                 seen_digest=seen_digest,
                 denial_needs_reason=denial_needs_reason,
             )

@@ -35,7 +35,7 @@ class EscalateApproval:
             now = max(self.clock(), await server_now(connection))
             voter = await approver_of_now(connection, org_id, voter, now)
             votes = await votes_of(connection, org_id, approval_id)
-            check_right(before, votes, voter, await parties_to(connection, before, voter), VoteDecision.DENY)
+            check_right(before, votes, voter, await parties_to(connection, before), VoteDecision.DENY)
             check_open(before, now)
             if before.escalated_at is not None:
                 raise ConflictError(

@@ -1,6 +1,6 @@
 """Approver groups in the database, and their members."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from psycopg.rows import DictRow
@@ -78,11 +78,26 @@ async def count_groups(connection: Connection, org_id: str) -> int:
 
 async def groups_of(connection: Connection, org_id: str, user_id: str, email: str | None) -> frozenset[str]:
     """The groups that contain this person now, by user id or e-mail address."""
-    known_as = [user_id.casefold()] if email is None else [user_id.casefold(), email.casefold()]
+    return (await groups_by_user(connection, org_id, {user_id: email}))[user_id]
+
+
+async def groups_by_user(
+    connection: Connection, org_id: str, emails: Mapping[str, str | None]
+) -> dict[str, frozenset[str]]:
+    """``groups_of`` for several users; ``emails`` is by user id."""
+    known_as = {
+        user_id: {user_id.casefold()} if email is None else {user_id.casefold(), email.casefold()}
+        for user_id, email in emails.items()
+    }
     cursor = await connection.execute(
-        "SELECT name FROM approver_groups WHERE org_id = %s AND members && %s::text[]", [org_id, known_as]
+        "SELECT name, members FROM approver_groups WHERE org_id = %s AND members && %s::text[]",
+        [org_id, list(set().union(*known_as.values()))],
     )
-    return frozenset(row["name"] for row in await cursor.fetchall())
+    groups = [(row["name"], set(row["members"])) for row in await cursor.fetchall()]
+    return {
+        user_id: frozenset(group for group, members in groups if not members.isdisjoint(names))
+        for user_id, names in known_as.items()
+    }
 
 
 async def missing_groups(connection: Connection, org_id: str, names: Iterable[str]) -> list[str]:

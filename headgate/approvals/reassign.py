@@ -53,7 +53,7 @@ class ReassignApproval:
                 assignees,
                 reason=reason,
                 now=now,
-                parties=await parties_to(connection, before, voter),
+                parties=await parties_to(connection, before),
                 policy_id=policy_id,
             )
             await _check_known(connection, org_id, assignees)

@@ -29,11 +29,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A person by every name that approvals use: id, e-mail address, groups. ``groups`` are names without prefix."""
+    """A person by every name that approvals use: id, e-mail address, groups. ``groups`` are names without prefix.
+
+    ``also``: the person's other users (``persons_of``). They are no names: an assignment names one user.
+    """
 
     user_id: str
     email: str | None = None
     groups: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -41,26 +45,46 @@ class Named:
         own = {self.user_id.casefold(), *(GROUP_PREFIX + group for group in self.groups)}
         return frozenset(own if self.email is None else own | {self.email.casefold()})
 
+    @property
+    def users(self) -> frozenset[str]:
+        return self.also | {self.user_id}
+
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """People whom separation of duties may bar: the agent's owner, and each policy's author, by policy. None or
-    absent: unknown, so the rule bars no person."""
+    """People whom separation of duties may bar: the agent's owner, and each policy's author, by policy; each as all
+    of their users. Empty or absent: unknown, so the rule bars no person."""
 
-    agent_owner: str | None = None
-    policy_authors: Mapping[str, str | None] = field(default_factory=dict)
+    agent_owner: frozenset[str] = frozenset()
+    policy_authors: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def kept_out(self, requirement: Requirement) -> dict[str, Duty]:
-        """The people who may not decide this requirement, and why."""
-        people: dict[str, Duty] = {}
+        """The users who may not decide this requirement, and why."""
+        users: dict[str, Duty] = {}
         for duty in requirement.separation_of_duties:
-            person = self.agent_owner if duty is Duty.AGENT_OWNER else self.policy_authors.get(requirement.policy_id)
-            if person is not None:
-                people.setdefault(person, duty)
-        return people
+            is_owner = duty is Duty.AGENT_OWNER
+            person = self.agent_owner if is_owner else self.policy_authors.get(requirement.policy_id, frozenset())
+            for user_id in person:
+                users.setdefault(user_id, duty)
+        return users
+
+    def duty_of(self, person: Named, requirement: Requirement) -> Duty | None:
+        """Why this person may not decide this requirement; None: they may."""
+        kept_out = self.kept_out(requirement)
+        return next((kept_out[user_id] for user_id in sorted(person.users) if user_id in kept_out), None)
 
 
 NO_PARTIES: Final = Parties()
+
+
+def parties_among(
+    persons: Mapping[str, frozenset[str]], agent_owner: str | None, policy_authors: Mapping[str, str | None]
+) -> Parties:
+    """``persons``: of every user that is named (``persons_of``)."""
+    return Parties(
+        frozenset() if agent_owner is None else persons[agent_owner],
+        {policy_id: persons[author] for policy_id, author in policy_authors.items() if author is not None},
+    )
 
 
 def standing_in(requirement: Requirement, person: Named, *, is_admin: bool = False) -> Standing:

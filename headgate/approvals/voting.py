@@ -33,8 +33,7 @@ class Voter:
 
     ``is_admin``: the credential carries admin:*. ``email`` is the address that the identity provider verified.
     ``groups`` are the current approver groups; ``stands_in_for`` the absent people who have named this delegate.
-    ``also``: the users of the same verified address at other issuers. ``address``: the client's address, for the audit
-    log.
+    ``also``: the person's other users (``persons_of``). ``address``: the client's address, for the audit log.
     """
 
     user_id: str | None
@@ -58,7 +57,7 @@ class Voter:
 
     @property
     def named(self) -> Named:
-        return Named(self.voter_id, self.email, self.groups)
+        return Named(self.voter_id, self.email, self.groups, self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +183,7 @@ def _check_kept_apart(approval: Approval, requirement: Requirement, voter: Voter
             "separation of duties applies, and a key without a user cannot be checked",
             details={"separation_of_duties": list(duties), "policy_id": requirement.policy_id},
         )
-    duty = parties.kept_out(requirement).get(voter.user_id)
-    if duty is not None:
+    if (duty := parties.duty_of(voter.named, requirement)) is not None:
         who = {
             Duty.AGENT_OWNER: f"the owner of agent {approval.agent_id}",
             Duty.POLICY_AUTHOR: f"the author of policy {requirement.policy_id}, which asks",
@@ -201,9 +199,10 @@ def _cast(approval: Approval, votes: Sequence[Vote], voter: Voter, parties: Part
     own = tuple(standing_in(one, voter.named, is_admin=voter.is_admin) for one in approval.requirements)
     others = [vote for vote in votes if vote.voter_id != voter.voter_id]
     spoken_for = {vote.voter_id for vote in others} | {vote.on_behalf_of for vote in others}
-    kept_out = {person for one in approval.requirements for person in parties.kept_out(one)}
+    kept_out = {user_id for one in approval.requirements for user_id in parties.kept_out(one)}
     for absent in sorted(voter.stands_in_for, key=lambda one: one.user_id):
-        if absent.user_id in spoken_for or absent.user_id in kept_out:
+        # Any of the absent person's users: one whose other user has voted, or is kept apart, has no delegate either.
+        if not absent.users.isdisjoint(spoken_for | kept_out):
             continue
         theirs = [standing_in(one, absent) for one in approval.requirements]
         both = tuple(

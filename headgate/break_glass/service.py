@@ -88,7 +88,7 @@ async def review_glass(
     glass = await find_glass(change.connection, change.org_id, pass_id, lock=True)
     if person.user_id is None or person.agent_id is not None:
         raise ForbiddenError("Only a person can review a break-glass use.")
-    if glass.opened_by in person.also | {person.user_id}:
+    if glass.opened_by in person.named.users:
         raise ForbiddenError("A second person must review this break-glass use.")
     if glass.review is not None:
         raise ConflictError(f"{glass.review.by} has already reviewed it", details={"outcome": glass.review.outcome})

@@ -90,7 +90,7 @@ class EditApproval:
             now = max(self.clock(), await server_now(connection))
             voter = await approver_of_now(connection, org_id, voter, now)
             votes = await votes_of(connection, org_id, approval_id)
-            check_right(approval, votes, voter, await parties_to(connection, approval, voter), VoteDecision.APPROVE)
+            check_right(approval, votes, voter, await parties_to(connection, approval), VoteDecision.APPROVE)
             check_editable(approval)
             check_open(approval, now)
             return await action_to_edit(connection, approval)
@@ -165,7 +165,7 @@ class EditApproval:
             decision=VoteDecision.APPROVE,
             reason=comment,
             now=now,
-            parties=await parties_to(connection, approval, voter),
+            parties=await parties_to(connection, approval),
             seen_digest=candidate.digest,
         )
         if is_changed:

@@ -23,15 +23,17 @@ from headgate.grants.model import (
     Scope,
     why_not_answered,
 )
-from headgate.grants.store import count_in_force, insert_grant
+from headgate.grants.store import count_in_force, insert_grant, parties_of
 from headgate.grants.stored_form import scope_record
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.change import OrganizationChange
-from headgate.policies.model import Requirement
+from headgate.policies.constant_duties import constant_duties
+from headgate.policies.model import Requirement, RulePolicy
 from headgate.policies.store import load_enabled
+from headgate.policies.terms import Duty
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +70,15 @@ async def grant_calls(
 
     Raises ForbiddenError, ValidationError, NotFoundError, ConflictError.
     """
-    enabled = {policy.policy_id for policy in await load_enabled(change.connection, change.org_id)}
-    if unknown := sorted(set(policy_ids or ()) - enabled):
+    enabled = {policy.policy_id: policy for policy in await load_enabled(change.connection, change.org_id)}
+    if unknown := sorted(set(policy_ids or ()) - enabled.keys()):
         raise ValidationError(
             f"{unknown[0][:64]} is not an enabled rule policy",
             details={"field": "policy_ids", "reason": "no such rule policy"},
         )
-    answered = enabled if policy_ids is None else set(policy_ids)
+    answered = set(enabled if policy_ids is None else policy_ids)
     grant = _new(change, granter, bounds, calls, agent_id, answered)
+    await refuse_kept_apart(change, grant, granter, [enabled[policy_id] for policy_id in sorted(answered)])
     await _save(change, grant, max_seconds)
     return grant
 
@@ -117,6 +120,31 @@ def refuse_unanswered(grant: Grant, requirements: Sequence[Requirement]) -> None
             )
     if (reason := why_not_answered(grant, requirements)) is not None:
         raise ConflictError(f"this cannot be granted: {reason}", details={"reason": reason})
+
+
+async def refuse_kept_apart(
+    change: OrganizationChange, grant: Grant, granter: Voter, policies: Sequence[RulePolicy]
+) -> None:
+    """Raises ForbiddenError if each of the grant's policies keeps this person apart for every call, so that they would
+    never count. Where that depends on the call, it is found when the grant is used (``why_not_answered``)."""
+    parties = await parties_of(change.connection, change.org_id, grant.agent_id, grant.policy_ids)
+    kept_apart: list[tuple[Duty, str]] = []
+    for policy in policies:
+        asked = Requirement(policy.policy_id, policy.version, 1, separation_of_duties=tuple(Duty))
+        if parties.duty_of(granter.named, asked) is None:
+            return
+        # Only of those whom it may concern is a policy's text read: that takes half a millisecond.
+        asked = replace(asked, separation_of_duties=constant_duties(policy.rego_policy))
+        if (duty := parties.duty_of(granter.named, asked)) is None:
+            return
+        kept_apart.append((duty, policy.policy_id))
+    if kept_apart:
+        duty, policy_id = kept_apart[0]
+        who = f"owner of agent {grant.agent_id}" if duty is Duty.AGENT_OWNER else f"author of policy {policy_id}"
+        raise ForbiddenError(
+            f"Another person must give this grant: you are the {who}, and policy {policy_id} keeps you apart.",
+            details={"separation_of_duties": duty.value, "policy_id": policy_id},
+        )
 
 
 def checked_reason(reason: str) -> str:

@@ -5,16 +5,18 @@ given; never one that denies, never one that judges content. Its granters count 
 now would want, by the same rules (headgate.approvals.standing), each time it is used.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
+from headgate.agents.scopes import is_administrator, may_approve
 from headgate.approvals.standing import NO_PARTIES, Named, Parties, is_met, standing_in
 from headgate.grants.conditions import Condition, amount_of, param_of
 from headgate.kernel.canonical_json import JsonObject
+from headgate.organizations.model import User
 from headgate.policies.model import Requirement
 
 USES_MAX: Final = 100_000
@@ -32,7 +34,7 @@ class GrantStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Granter:
-    """Who stands for it, and what held when they said so."""
+    """Who stands for it, and what held when they said so; of a grant that is read to be used, what holds now."""
 
     voter_id: str
     email: str | None
@@ -102,6 +104,30 @@ class Grant:
         if self.uses >= self.max_uses or (self.max_sum is not None and self.used_sum >= self.max_sum):
             return GrantStatus.EXHAUSTED
         return GrantStatus.ACTIVE
+
+
+def granter_now(granter: Granter, user: User, groups: frozenset[str]) -> Granter | None:
+    """The granter with the address, groups and rights of now, as if voting today. None: shut out, or without the right
+    to decide approvals, so that they count no more.
+
+    ``as_admin`` needs both: a key without admin:* that gave the grant does not gain it with its owner.
+    """
+    if user.deactivated_at is not None or not may_approve(user.roles):
+        return None
+    as_admin = granter.as_admin and is_administrator(user.roles)
+    return replace(granter, email=user.email, as_admin=as_admin, groups=groups)
+
+
+def one_of_each_person(granters: Sequence[Granter], persons: Mapping[str, frozenset[str]]) -> tuple[Granter, ...]:
+    """The first granter of each person. Two users can become one person after both have granted, when the address of
+    one changes. ``persons``: of every granter (``persons_of``)."""
+    kept: list[Granter] = []
+    counted: set[str] = set()
+    for granter in granters:
+        if granter.voter_id not in counted:
+            kept.append(granter)
+            counted |= persons[granter.voter_id]
+    return tuple(kept)
 
 
 def why_not_answered(grant: Grant, requirements: Sequence[Requirement]) -> str | None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from headgate.approvals.voting import Voter
 from headgate.audit.model import EventType
-from headgate.grants.granting import checked_reason, granter_of
+from headgate.grants.granting import checked_reason, granter_of, refuse_kept_apart
 from headgate.grants.model import Grant, GrantStatus
 from headgate.grants.store import find_grant, save_granters, save_revocation
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ConflictError
 from headgate.organizations.change import OrganizationChange
+from headgate.policies.store import load_enabled
 
 
 async def confirm_grant(change: OrganizationChange, grant_id: str, granter: Voter) -> Grant:
@@ -21,8 +22,10 @@ async def confirm_grant(change: OrganizationChange, grant_id: str, granter: Vote
     if (status := grant.status(change.at)) is not GrantStatus.ACTIVE:
         raise ConflictError(f"grant {grant_id} is {status}", details={"status": status.value})
     person = granter_of(granter, change.at)
-    if any(one.voter_id in granter.also | {person.voter_id} for one in grant.granters):
+    if any(one.voter_id in granter.named.users for one in grant.granters):
         raise ConflictError(f"{person.voter_id} has already confirmed grant {grant_id}")
+    enabled = await load_enabled(change.connection, change.org_id)
+    await refuse_kept_apart(change, grant, granter, [one for one in enabled if one.policy_id in grant.policy_ids])
     await change.raise_generation()
     confirmed = replace(grant, granters=(*grant.granters, person))
     await save_granters(change.connection, confirmed)

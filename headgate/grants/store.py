@@ -1,6 +1,6 @@
 """Grants in the database. They are claimed by ``use_exemption`` (headgate.approvals.exemption_store)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -8,16 +8,16 @@ from typing import Final, LiteralString
 
 from psycopg import sql
 
-from headgate.agents.scopes import may_approve
-from headgate.approvals.standing import Parties
+from headgate.approvals.group_store import groups_by_user
+from headgate.approvals.standing import Parties, parties_among
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row
-from headgate.grants.model import Grant, GrantStatus
+from headgate.grants.model import Grant, Granter, GrantStatus, granter_now, one_of_each_person
 from headgate.grants.stored_form import grant_of, granters_text, scope_record
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import NotFoundError
-from headgate.organizations.store import find_users
+from headgate.organizations.store import find_users, persons_of
 
 _COLUMNS: Final = sql.SQL(
     "g.org_id, g.grant_id, g.agent_id, g.tool, g.operation, g.scope, g.policy_ids, g.granters, g.max_uses, g.uses,"
@@ -97,8 +97,8 @@ async def find_grant(connection: Connection, org_id: str, grant_id: str, *, lock
 
 
 async def grants_in_force(connection: Connection, org_id: str) -> list[Grant]:
-    """What a process keeps in memory: those that may let something through, with the people who count now. A granter
-    who was shut out since, or whose newest token carries no right to decide, counts no more."""
+    """What a process keeps in memory: those that may let something through, with the people who count now, and with
+    the standing that they have now (``granter_now``)."""
     query = sql.SQL("SELECT {} FROM grants g WHERE g.org_id = %s AND {}").format(
         _COLUMNS, sql.SQL(_STATUS[GrantStatus.ACTIVE])
     )
@@ -108,27 +108,54 @@ async def grants_in_force(connection: Connection, org_id: str) -> list[Grant]:
 
 async def _with_people(connection: Connection, org_id: str, grants: Sequence[Grant]) -> list[Grant]:
     users = await find_users(connection, org_id, {granter.voter_id for one in grants for granter in one.granters})
-    gone = {user.user_id for user in users.values() if user.deactivated_at is not None or not may_approve(user.roles)}
-    owners = await _text_by_id(
+    emails = {user.user_id: user.email for user in users.values()}
+    groups = await groups_by_user(connection, org_id, emails)
+
+    def of_now(granters: Sequence[Granter]) -> list[Granter]:
+        found = [(one, users[one.voter_id], groups[one.voter_id]) for one in granters if one.voter_id in users]
+        return [now for granter, user, own in found if (now := granter_now(granter, user, own)) is not None]
+
+    owners = await _owners(connection, org_id, {one.agent_id for one in grants})
+    authors = await _authors(connection, org_id, {policy_id for one in grants for policy_id in one.policy_ids})
+    named = {granter.voter_id for one in grants for granter in one.granters} | {
+        user_id for user_id in (*owners.values(), *authors.values()) if user_id is not None
+    }
+    persons = await persons_of(connection, org_id, named)
+    return [
+        replace(
+            one,
+            granters=one_of_each_person(of_now(one.granters), persons),
+            parties=parties_among(persons, owners.get(one.agent_id), authors),
+        )
+        for one in grants
+    ]
+
+
+async def parties_of(connection: Connection, org_id: str, agent_id: str, policy_ids: Iterable[str]) -> Parties:
+    """The people whom separation of duties may bar from granting this agent's calls, now."""
+    owner = (await _owners(connection, org_id, {agent_id})).get(agent_id)
+    authors = await _authors(connection, org_id, policy_ids)
+    named = [user_id for user_id in (owner, *authors.values()) if user_id is not None]
+    return parties_among(await persons_of(connection, org_id, named), owner, authors)
+
+
+async def _owners(connection: Connection, org_id: str, agent_ids: Iterable[str]) -> dict[str, str | None]:
+    return await _text_by_id(
         connection,
         "SELECT agent_id AS id, created_by AS value FROM agents WHERE org_id = %s AND agent_id = ANY (%s)",
-        [org_id, list({one.agent_id for one in grants})],
+        [org_id, list(agent_ids)],
     )
-    authors = await _text_by_id(
+
+
+async def _authors(connection: Connection, org_id: str, policy_ids: Iterable[str]) -> dict[str, str | None]:
+    """Of the versions of now."""
+    return await _text_by_id(
         connection,
         "SELECT v.policy_id AS id, v.created_by AS value FROM policies p JOIN policy_versions v"
         " ON v.org_id = p.org_id AND v.policy_id = p.policy_id AND v.version = p.version"
         " WHERE p.org_id = %s AND p.policy_id = ANY (%s)",
-        [org_id, list({policy_id for one in grants for policy_id in one.policy_ids})],
+        [org_id, list(policy_ids)],
     )
-    return [
-        replace(
-            one,
-            granters=tuple(granter for granter in one.granters if granter.voter_id not in gone),
-            parties=Parties(owners.get(one.agent_id), authors),
-        )
-        for one in grants
-    ]
 
 
 async def _text_by_id(connection: Connection, query: LiteralString, values: Sequence[object]) -> dict[str, str | None]:

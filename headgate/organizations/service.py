@@ -12,7 +12,12 @@ from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
 from headgate.organizations.destinations import parse_allowlist
 from headgate.organizations.model import Setting, SettingName, TokenIdentity, User
-from headgate.organizations.store import find_organization, find_users_by_email, upsert_user
+from headgate.organizations.store import (
+    bump_generation_for_person,
+    find_organization,
+    find_users_by_email,
+    upsert_user,
+)
 from headgate.organizations.stored_rules import stored_bounds
 
 
@@ -43,6 +48,7 @@ async def sign_in_as(
     """``sign_in`` within a transaction of the identity's organization."""
     if await find_organization(connection, identity.org_id) is None:
         raise ForbiddenError("the organization of this token does not exist on this server")
+    await bump_generation_for_person(connection, identity, issued_at)
     user, is_new = await upsert_user(connection, identity, issued_at)
     require_active(user.user_id, user.deactivated_at)
     if is_new:

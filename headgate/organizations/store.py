@@ -93,6 +93,26 @@ def _generation(row: DictRow | None, org_id: str) -> int:
     return int(row["generation"])
 
 
+async def bump_generation_for_person(connection: Connection, identity: TokenIdentity, issued_at: float | None) -> None:
+    """``bump_generation``, if this token is the newest of a user and names other roles or another address than the one
+    before: processes count the people of grants by both. Call it before ``upsert_user``: the organization's row is
+    locked before the user's, as everywhere."""
+    await connection.execute(
+        "UPDATE org_state SET generation = generation + 1 WHERE org_id = %(org)s AND EXISTS (SELECT FROM users u"
+        " WHERE u.org_id = %(org)s AND u.issuer = %(issuer)s AND u.subject = %(subject)s"
+        " AND (to_timestamp(%(issued_at)s) < u.token_issued_at) IS NOT TRUE"
+        " AND (u.email IS DISTINCT FROM %(email)s OR NOT (u.roles @> %(roles)s AND u.roles <@ %(roles)s)))",
+        {
+            "org": identity.org_id,
+            "issuer": identity.issuer,
+            "subject": identity.subject,
+            "email": identity.email,
+            "roles": sorted(identity.roles),
+            "issued_at": issued_at,
+        },
+    )
+
+
 async def upsert_user(
     connection: Connection, identity: TokenIdentity, issued_at: float | None = None
 ) -> tuple[User, bool]:
@@ -162,6 +182,23 @@ async def find_users_by_email(connection: Connection, org_id: str, email: str) -
         [org_id, email],
     )
     return [_user(row) for row in await cursor.fetchall()]
+
+
+async def persons_of(connection: Connection, org_id: str, user_ids: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The person behind each of these users, as all users of the same verified address (decision 25).
+
+    People are compared by this wherever one person must not count twice or must be kept apart: a second user of the
+    same address is no second person. A user without an address, or an unknown one, is a person of one user.
+    """
+    asked = list(user_ids)
+    cursor = await connection.execute(
+        "SELECT asked.user_id, array_agg(same.user_id) AS users FROM users asked JOIN users same"
+        " ON same.org_id = asked.org_id AND lower(same.email) = lower(asked.email)"
+        " WHERE asked.org_id = %s AND asked.user_id = ANY (%s) GROUP BY asked.user_id",
+        [org_id, asked],
+    )
+    found = {row["user_id"]: frozenset(row["users"]) async for row in cursor}
+    return {user_id: found.get(user_id, frozenset({user_id})) for user_id in asked}
 
 
 async def users_of_emails(connection: Connection, org_id: str, emails: Iterable[str]) -> dict[str, list[str]]:

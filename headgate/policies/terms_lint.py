@@ -13,7 +13,7 @@ from headgate.policies.tree import Place, place_of
 _LITERALS = frozenset({"String", "RawString", "Bool", "Number"})
 
 
-class _NotConstantError(Exception):
+class NotConstantError(Exception):
     """Part of the expression is known only for a concrete call."""
 
 
@@ -29,8 +29,8 @@ def impossible_terms(value: JsonValue) -> Iterator[tuple[str, Place]]:
     if wrong:
         return
     try:
-        parse_terms(_constant(value))
-    except _NotConstantError:
+        parse_terms(constant_value(value))
+    except NotConstantError:
         return
     except AnswerError as error:
         yield str(error), place_of(node)
@@ -43,13 +43,13 @@ def _members(fields: list[JsonValue]) -> Iterator[tuple[str, Place]]:
             continue
         _, key, member = field
         try:
-            name = _constant(key)
+            name = constant_value(key)
             place = _place(key)
             if not isinstance(name, str):
                 continue
             check_members({name})
-            check_member(name, _constant(member))
-        except _NotConstantError:
+            check_member(name, constant_value(member))
+        except NotConstantError:
             continue
         except AnswerError as error:
             yield str(error), place
@@ -63,29 +63,29 @@ def _place(expression: JsonValue) -> Place:
     return Place(1, 1)
 
 
-def _constant(expression: JsonValue) -> JsonValue:
+def constant_value(expression: JsonValue) -> JsonValue:
     if not isinstance(expression, dict):
-        raise _NotConstantError
+        raise NotConstantError
     [(kind, node)] = expression.items()
     if not isinstance(node, dict):
-        raise _NotConstantError
+        raise NotConstantError
     if kind in _LITERALS:
         return node["value"]
     if kind in {"Array", "Set"} and isinstance(node["items"], list):
-        return [_constant(item) for item in node["items"]]
+        return [constant_value(item) for item in node["items"]]
     if kind == "Object" and isinstance(node["fields"], list):
         return _object(node["fields"])
-    raise _NotConstantError
+    raise NotConstantError
 
 
 def _object(fields: list[JsonValue]) -> JsonObject:
     members: JsonObject = {}
     for field in fields:
         if not isinstance(field, list):
-            raise _NotConstantError
+            raise NotConstantError
         _, key, value = field
-        name = _constant(key)
+        name = constant_value(key)
         if not isinstance(name, str):
-            raise _NotConstantError
-        members[name] = _constant(value)
+            raise NotConstantError
+        members[name] = constant_value(value)
     return members

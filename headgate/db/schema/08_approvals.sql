@@ -132,7 +132,8 @@ CREATE TABLE approver_groups (
 );
 CALL isolate_organizations('approver_groups');
 GRANT SELECT, INSERT, UPDATE, DELETE ON approver_groups TO headgate_api;
-GRANT SELECT ON approver_groups TO headgate_worker;
+-- The proxy counts the people of a grant by their groups of now.
+GRANT SELECT ON approver_groups TO headgate_worker, headgate_proxy;
 
 CREATE TABLE approver_absences (
     org_id     text COLLATE "C" NOT NULL,

@@ -230,8 +230,9 @@ class Gate:
     def as_agent(self) -> httpx.AsyncClient:
         return self.client(X_Agent_Key=self.agent_key)
 
-    def person(self, name: str = "alice", role: Role = Role.ADMIN) -> httpx.AsyncClient:
-        token = self.api.token(self.org_id, role, subject=name, email=f"{name}@example.com")
+    def person(self, name: str = "alice", role: Role = Role.ADMIN, *, user: str | None = None) -> httpx.AsyncClient:
+        """``user``: as another user of the same verified address, which is how a second issuer brings a person."""
+        token = self.api.token(self.org_id, role, subject=user or name, email=f"{name}@example.com")
         return self.client(Authorization=f"Bearer {token}")
 
     async def key(self, *scopes: Scope, user_id: str | None = None) -> httpx.AsyncClient:

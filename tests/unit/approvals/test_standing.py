@@ -104,8 +104,12 @@ def test_so_many_denials_as_the_policy_says() -> None:
 
 
 def test_who_is_kept_out() -> None:
-    parties = Parties("usr_owner", {"pol_1": "usr_author", "pol_2": None})
+    parties = Parties(frozenset({"usr_owner"}), {"pol_1": frozenset({"usr_author", "usr_author_2"})})
     both = Requirement("pol_1", 1, 1, separation_of_duties=tuple(Duty))
-    assert parties.kept_out(both) == {"usr_owner": Duty.AGENT_OWNER, "usr_author": Duty.POLICY_AUTHOR}
+    assert parties.kept_out(both) == {
+        "usr_owner": Duty.AGENT_OWNER,
+        "usr_author": Duty.POLICY_AUTHOR,
+        "usr_author_2": Duty.POLICY_AUTHOR,
+    }
     assert parties.kept_out(Requirement("pol_2", 1, 1, separation_of_duties=(Duty.POLICY_AUTHOR,))) == {}
     assert parties.kept_out(Requirement("pol_1", 1, 1)) == {}

@@ -28,6 +28,9 @@ BOTH = Voter("usr_both", groups=frozenset({"owners", "security"}))
 ADMIN = Voter("usr_admin", is_admin=True)
 KEY = Voter(None, key_id="key_1", is_admin=True)
 BOB_FOR_ALICE = replace(BOB, stands_in_for=(Named("usr_alice", "alice@example.com"),))
+BOB_FOR_ALICE_2 = replace(
+    BOB, stands_in_for=(Named("usr_alice_2", "alice@example.com", also=frozenset({"usr_alice"})),)
+)
 BOB_FOR_SAM = replace(BOB, stands_in_for=(Named("usr_sam", None, SECURITY),))
 
 ONE_OF_EACH = Requirement("pol_1", 1, 2, roles=(RoleSlot("owners"), RoleSlot("security")))
@@ -84,7 +87,7 @@ def test_what_the_votes_make_of_it(
         assert approval.decided_by == votes[-1].voter_id
 
 
-OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
+OWNED = Parties(frozenset({"usr_alice"}), {"pol_1": frozenset({"usr_bob"})})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,32 @@ OWNED = Parties("usr_alice", {"pol_1": "usr_bob"})
         (TWO_DENIALS, [], KEY, NO_PARTIES, ForbiddenError, "a key without a user"),
         (FOR_ALICE, [], BOB, NO_PARTIES, ForbiddenError, "only the assignees"),
         # Whoever may not decide has no stand-in for it either.
-        (replace(APART, assignees=("usr_alice",)), [], BOB_FOR_ALICE, Parties("usr_alice"), ForbiddenError, "only the"),
+        (
+            replace(APART, assignees=("usr_alice",)),
+            [],
+            BOB_FOR_ALICE,
+            Parties(frozenset({"usr_alice"})),
+            ForbiddenError,
+            "only the",
+        ),
+        # Another user of the same person is that person.
+        (APART, [], replace(SAM, also=frozenset({"usr_alice"})), OWNED, ForbiddenError, "you are the owner"),
+        (
+            replace(APART, assignees=("usr_alice_2",)),
+            [],
+            BOB_FOR_ALICE_2,
+            Parties(frozenset({"usr_alice"})),
+            ForbiddenError,
+            "only the",
+        ),
+        (
+            replace(FOR_ALICE, required_approvals=2),
+            [ALICE],
+            BOB_FOR_ALICE_2,
+            NO_PARTIES,
+            ForbiddenError,
+            "only the assignees",
+        ),
         # Not twice: not as oneself and in another's place, and not a person and their stand-in.
         (
             replace(FOR_ALICE, required_approvals=2),

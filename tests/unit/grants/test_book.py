@@ -9,7 +9,7 @@ import pytest
 from headgate.approvals.standing import Parties
 from headgate.grants.book import GrantBook
 from headgate.grants.conditions import parse_conditions
-from headgate.grants.model import Grant, Granter, GrantStatus, Scope
+from headgate.grants.model import Grant, Granter, GrantStatus, Scope, one_of_each_person
 from headgate.policies.grant_terms import GrantTerms
 from headgate.policies.model import Requirement
 from headgate.policies.terms import Duty, RoleSlot
@@ -105,10 +105,19 @@ def test_people_of_each_role() -> None:
 def test_who_must_be_kept_apart_does_not_count() -> None:
     asked = replace(_ASKED, separation_of_duties=tuple(Duty))
     assert covering(_GRANT, requirements=(asked,)) == ["grt_1"]
-    owner = replace(_GRANT, parties=Parties(agent_owner="usr_alice"))
-    author = replace(_GRANT, parties=Parties(policy_authors={"pol_1": "usr_alice"}))
+    owner = replace(_GRANT, parties=Parties(agent_owner=frozenset({"usr_alice"})))
+    author = replace(_GRANT, parties=Parties(policy_authors={"pol_1": frozenset({"usr_alice"})}))
     assert covering(owner, author, requirements=(asked,)) == []
+    second = replace(_GRANT, parties=Parties(agent_owner=frozenset({"usr_other", "usr_alice"})))
+    assert covering(second, requirements=(asked,)) == []
     assert covering(owner) == ["grt_1"]
+
+
+def test_one_granter_of_each_person() -> None:
+    apart = {"usr_alice": frozenset({"usr_alice"}), "usr_bob": frozenset({"usr_bob"})}
+    assert one_of_each_person([_ALICE, _BOB], apart) == (_ALICE, _BOB)
+    both = frozenset({"usr_alice", "usr_bob"})
+    assert one_of_each_person([_ALICE, _BOB], {"usr_alice": both, "usr_bob": both}) == (_ALICE,)
 
 
 def test_the_narrowest_comes_first() -> None:

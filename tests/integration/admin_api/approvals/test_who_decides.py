@@ -348,3 +348,59 @@ async def test_who_is_kept_apart_is_so_through_another_issuer(new_gate) -> None:
         refused = await person.post(f"/v1/approvals/{approval_id}/approve", json={})
         assert (refused.status_code, "another person must decide" in refused.json()["error"]["message"]) == (403, True)
     assert (await approve(gate, approval_id, "sam")).json()["status"] == "approved"
+
+
+async def _names_a_delegate(gate, name: str, stand_in: str, *, user: str | None = None) -> None:
+    until = (datetime.now(UTC) + timedelta(days=3)).isoformat()
+    away = await gate.person(name, APPROVER, user=user).post(
+        "/v1/absences", json={"stand_in": stand_in, "until": until}
+    )
+    assert away.status_code == 201, away.text
+
+
+async def test_a_person_who_has_voted_does_not_vote_again_through_the_delegate_of_another_user(new_gate) -> None:
+    gate = await new_gate(_rego('{"required_approvals": 2, "assignees": ["dora@example.com", "carol@example.com"]}'))
+    eve, other = await user_of(gate, "eve"), "dora elsewhere"
+    approval_id = (await held(gate))["approval_id"]
+    assert (await approve(gate, approval_id, "dora")).json()["status"] == "pending"
+    await _names_a_delegate(gate, "dora", eve, user=other)
+    assert (await approve(gate, approval_id, "eve")).status_code == 403
+    assert (await detail(gate, approval_id))["current_approvals"] == 1
+    # Where nobody has voted for her, the delegate does, and then she has no vote as either user.
+    another = (await held(gate))["approval_id"]
+    assert (await approve(gate, another, "eve")).json()["status"] == "pending"
+    for person in (gate.person("dora", APPROVER), gate.person("dora", APPROVER, user=other)):
+        assert (await person.post(f"/v1/approvals/{another}/approve", json={})).status_code == 409
+
+
+async def test_two_delegates_of_one_person_are_one_vote(new_gate) -> None:
+    gate = await new_gate(_rego('{"required_approvals": 2, "assignees": ["dora@example.com", "carol@example.com"]}'))
+    eve, bob = await user_of(gate, "eve"), await user_of(gate, "bob")
+    await user_of(gate, "dora")
+    await _names_a_delegate(gate, "dora", eve)
+    await _names_a_delegate(gate, "dora", bob, user="dora elsewhere")
+    approval_id = (await held(gate))["approval_id"]
+    assert (await approve(gate, approval_id, "eve")).json()["status"] == "pending"
+    assert (await approve(gate, approval_id, "bob")).status_code == 403
+
+
+async def test_who_is_kept_apart_has_no_delegate_as_another_user_either(new_gate) -> None:
+    gate = await new_gate(_rego('{"separation_of_duties": ["agent_owner"], "assignees": ["dora@example.com"]}'))
+    bob = await user_of(gate, "bob")
+    made = await gate.person("dora").post("/admin/agents", json={"name": "Dora's"})
+    await _names_a_delegate(gate, "dora", bob, user="dora elsewhere")
+    agent = gate.client(X_Agent_Key=made.json()["api_key"]["key"])
+    submitted = await agent.post("/v1/actions", json={"tool": "write", "operation": "file", "params": {}})
+    assert (await approve(gate, submitted.json()["approval_id"], "bob")).status_code == 403
+
+
+async def test_who_may_not_approve_any_more_has_no_delegate(new_gate) -> None:
+    gate = await new_gate(_rego('{"assignees": ["dora@example.com"]}'))
+    bob = await user_of(gate, "bob")
+    await _names_a_delegate(gate, "dora", bob)
+    approval_id = (await held(gate))["approval_id"]
+    assert (await gate.person("dora", Role.VIEWER).get("/v1/approvals")).status_code == 200  # the newest token
+    assert (await approve(gate, approval_id, "bob")).status_code == 403
+    gate.api.let_pass(61)
+    await user_of(gate, "dora")
+    assert (await approve(gate, approval_id, "bob")).json()["status"] == "approved"

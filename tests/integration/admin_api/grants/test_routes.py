@@ -251,3 +251,121 @@ async def test_who_decides_no_approvals_any_more_stands_for_no_grant(gate, super
     # With the next state that is loaded: any change brings one.
     assert (await gate.person().put("/admin/settings/allowlist", json={"destinations": []})).status_code == 200
     assert (await _submit(gate)).json()["status"] == "pending_approval"
+
+
+_APART = """package apart
+
+require_approval if input.tool == "pay"
+
+approval := {"separation_of_duties": ["agent_owner", "policy_author"]}
+"""
+_SOMETIMES_APART = """package apart
+
+require_approval if input.tool == "pay"
+
+approval := {"separation_of_duties": true} if input.params.amount > 10
+"""
+
+
+async def _owned(gate, owner: str, author: str, rego: str):
+    """An agent of ``owner``, under a policy that ``author`` has written: its id, its client and the policy's id."""
+    made = (await gate.person(owner).post("/admin/agents", json={"name": "Owned"})).json()
+    body = {"name": "apart", "rego_policy": rego, "priority": 1}
+    policy = await gate.person(author).post("/admin/policies", json=body)
+    assert policy.status_code == 201, policy.text
+    return made["id"], gate.client(X_Agent_Key=made["api_key"]["key"]), policy.json()["id"]
+
+
+async def _pay(agent, **params: object) -> str:
+    answer = await agent.post("/v1/actions", json={"tool": "pay", "operation": "bill", "params": params})
+    return answer.json()["status"]
+
+
+@pytest.mark.parametrize("granter", ["otto", "anna"])
+async def test_a_second_user_of_the_owner_or_author_is_kept_apart_too(gate, granter: str) -> None:
+    agent_id, agent, policy_id = await _owned(gate, "otto", "anna", _SOMETIMES_APART)
+    call = {"agent_id": agent_id, "tool": "pay", "operation": "bill", "policy_ids": [policy_id]}
+    for user in (granter, f"{granter} elsewhere"):
+        given = await _grant(gate, gate.person(granter, Role.APPROVER, user=user), **call)
+        assert given.status_code == 201, given.text
+    assert await _pay(agent, amount=11) == "pending_approval"
+    assert await _pay(agent, amount=9) == "allowed"  # where the policy keeps nobody apart, the grant answers
+    assert (await _grant(gate, gate.person("sam", Role.APPROVER), **call)).status_code == 201
+    assert await _pay(agent, amount=11) == "allowed"
+
+
+@pytest.mark.parametrize(("granter", "duty"), [("otto", "agent_owner"), ("anna", "policy_author")])
+async def test_a_grant_that_could_never_count_is_refused(gate, granter: str, duty: str) -> None:
+    agent_id, _, policy_id = await _owned(gate, "otto", "anna", _APART)
+    call = {"agent_id": agent_id, "tool": "pay", "operation": "bill", "policy_ids": [policy_id]}
+    for user in (granter, f"{granter} elsewhere"):
+        refused = await _grant(gate, gate.person(granter, Role.APPROVER, user=user), **call)
+        assert refused.status_code == 403, refused.text
+        details = refused.json()["error"]["details"]
+        assert (details["separation_of_duties"], details["policy_id"]) == (duty, policy_id)
+    given = await _grant(gate, gate.person("sam", Role.APPROVER), **call)
+    assert given.status_code == 201
+    confirmed = await gate.person(granter, Role.APPROVER).post(f"/admin/grants/{given.json()['id']}/confirm")
+    assert confirmed.status_code == 403
+    assert (await gate.person().get("/admin/grants")).json()["pagination"]["total"] == 1
+
+
+async def test_two_granters_who_have_become_one_person_count_once(gate) -> None:
+    grant = (await _grant(gate, gate.person("alice", Role.APPROVER))).json()
+    await gate.person("bob", Role.APPROVER).post(f"/admin/grants/{grant['id']}/confirm")
+    assert (await _submit(gate, two=True)).json()["status"] == "allowed"
+    # Bob's identity provider now says that his address is Alice's.
+    assert (await gate.person("alice", Role.APPROVER, user="bob").get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, two=True)).status_code == 202
+
+
+async def test_a_granter_counts_by_the_roles_of_now(gate) -> None:
+    given = await _grant(gate, gate.person("gina"))
+    assert given.status_code == 201
+    assert (await _submit(gate, bob=True)).json()["status"] == "allowed"  # admin:* counts as an assignee
+    assert (await gate.person("gina", Role.APPROVER).get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, bob=True)).status_code == 202
+    assert (await _submit(gate, text="x")).json()["status"] == "allowed"  # an approver still
+    assert (await gate.person("gina", Role.VIEWER).get("/v1/approvals")).status_code == 200
+    assert (await _submit(gate, text="y")).status_code == 202
+
+
+async def test_a_granter_counts_by_the_roles_that_they_are_given_here_now(gate) -> None:
+    viewer = gate.person("vera", Role.VIEWER)
+    assert (await viewer.get("/v1/approvals")).status_code == 200
+    users = (await gate.person().get("/admin/users?limit=200")).json()["data"]
+    path = f"/admin/users/{next(one['id'] for one in users if one['subject'] == 'vera')}/roles"
+    assert (await gate.person().put(path, json={"roles": ["admin"]})).status_code == 200
+    gate.api.let_pass(61)
+    assert (await _grant(gate, viewer)).status_code == 201
+    assert (await _submit(gate, bob=True)).json()["status"] == "allowed"
+    assert (await gate.person().put(path, json={"roles": ["approver"]})).status_code == 200
+    assert (await _submit(gate, bob=True)).status_code == 202
+
+
+async def test_a_granter_counts_by_the_groups_of_now(new_gate) -> None:
+    gate = await new_gate(
+        'package gate\n\nrequire_approval if input.tool == "write"\n\napproval := {"roles": ["sec"]}\n'
+    )
+    root = gate.person()
+    made = await root.post("/admin/approver-groups", json={"name": "sec", "members": ["hal@example.com"]})
+    assert made.status_code == 201
+    assert (await _grant(gate, gate.person("hal", Role.APPROVER), max_uses=9)).status_code == 201
+    assert (await _submit(gate, number=1)).json()["status"] == "allowed"
+    left = await root.put("/admin/approver-groups/sec", json={"members": ["zoe@example.com"]})
+    assert left.status_code == 200
+    assert (await _submit(gate, number=2)).status_code == 202
+    back = await root.put("/admin/approver-groups/sec", json={"members": ["hal@example.com"]})
+    assert back.status_code == 200
+    assert (await _submit(gate, number=3)).json()["status"] == "allowed"
+    assert (await root.delete("/admin/approver-groups/sec")).status_code == 200
+    assert (await _submit(gate, number=4)).status_code == 202
+
+
+async def test_an_administrators_key_without_admin_gives_no_administrators_grant(gate) -> None:
+    assert (await gate.person("gina").get("/v1/approvals")).status_code == 200
+    users = (await gate.person().get("/admin/users?limit=200")).json()["data"]
+    gina = next(one["id"] for one in users if one["subject"] == "gina")
+    assert (await _grant(gate, await gate.key(Scope.APPROVALS_WRITE, user_id=gina))).status_code == 201
+    assert (await _submit(gate, bob=True)).status_code == 202
+    assert (await _submit(gate)).json()["status"] == "allowed"
