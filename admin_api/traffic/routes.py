@@ -18,6 +18,7 @@ from admin_api.pagination import (
     list_request,
     open_camel_pagination,
 )
+from admin_api.traffic.asker import CurrentAsker
 from admin_api.traffic.filters import CurrentTraffic
 from admin_api.traffic.reading import opened, search
 from admin_api.traffic.schemas import (
@@ -50,12 +51,13 @@ async def list_all(
     wanted: CurrentTraffic,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
 ) -> TrafficPageAnswer:
     """Newest first, by their end. With `filter`, `total` is what was found in the exchanges that were looked at, and
     only `cursor` goes on behind them."""
     if wanted.expression is not None:
         _require_cursor(request)
-        searched = await search(principal, dependencies, wanted, limit=request.limit, cursor=request.cursor)
+        searched = await search(principal, dependencies, wanted, asker, limit=request.limit, cursor=request.cursor)
         async with dependencies.database.transaction(principal.org_id) as connection:
             losses = await count_losses(connection, principal.org_id, start=wanted.range[0], end=wanted.range[1])
         return TrafficPageAnswer(
@@ -102,13 +104,14 @@ async def get(
     id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
     view: Annotated[View, Query(description="A content view of mitmproxy; none: only as it was stored.")] = "auto",
 ) -> WholeExchangeAnswer:
     """Heads and bodies. That somebody has read them is recorded before they are answered (`traffic.read`)."""
     async with administer(principal, dependencies) as change:
         one = opened(await get_exchange(change.connection, principal.org_id, id), dependencies)
         await change.record(EventType.TRAFFIC_READ, {"exchange_id": id, "action_id": one.kept.action_id})
-    pretty = {} if view == "none" else await dependencies.review.pretty(one.for_review(), view)
+    pretty = {} if view == "none" else await dependencies.review.pretty(asker, one.for_review(), view)
     return whole_answer(one.kept, one.document, pretty)
 
 
