@@ -183,6 +183,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             hold_seconds=settings.hold_seconds,
             key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
+            execution_concurrency_max=settings.execution_concurrency_max,
             catalogue=catalogue,
             control_executions=ControlExecutions(database, clock),
             signing_keys=settings.evidence_keys,

@@ -60,6 +60,7 @@ class Dependencies:
     ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.
     ``passkeys`` None: nobody signs in with one.
     ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record.
+    ``execution_concurrency_max``: what an organization may set.
     ``api_url``, ``proxy_url``: as people and agents reach them."""
 
     database: Database
@@ -89,6 +90,7 @@ class Dependencies:
     hold_seconds: int
     key_lifetime_days: int | None
     delegation_depth: int
+    execution_concurrency_max: int
     catalogue: CatalogueIndex
     control_executions: ControlExecutions
     signing_keys: SigningKeySource

@@ -12,6 +12,7 @@ from headgate.actions.delegation import DEFAULT_DEPTH
 from headgate.approvals.mapped_voter import DEFAULT_TRUST
 from headgate.configuration.data_directory import DataDirectory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 from headgate.mfa.providers.settings import ProviderSettings
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
@@ -84,6 +85,7 @@ class ApiSettings:
     grant_max_seconds: int = 30 * 86_400
     key_lifetime_days: int | None = None
     delegation_depth: int = DEFAULT_DEPTH
+    execution_concurrency_max: int = DEFAULT_CONCURRENCY_MAX
     body_limit_bytes: int = BODY_LIMIT_BYTES
     reuse_port: bool = False
     master_keys_file: Path | None = None

@@ -1,20 +1,24 @@
 """The API's end of the review child: one process, started when it is needed, killed when it is late.
 
-One thing at a time: who asks while another's filter runs waits for it, or for its end.
+It answers one question at a time. Questions wait in turns that are fair between organizations, and are bounded: without
+that, one organization's slow filters would keep captured traffic from all others.
 """
 
 import asyncio
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
 
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.errors import HeadgateError, RateLimitedError, UnavailableError, ValidationError
+from headgate.kernel.fair_turns import FairTurns
 from headgate.traffic.model import Kept
 
 _log = structlog.get_logger(__name__)
@@ -23,7 +27,23 @@ _MODULE: Final = "admin_api.traffic.review_child"
 _INHERITED: Final = frozenset({"PATH", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV"})
 _START_SECONDS: Final = 30.0
 DEADLINE_SECONDS: Final = 5.0
+EXPORT_SECONDS: Final = 15.0
+"""The first HTTP Archive of a process loads all of mitmproxy's addons."""
+OPEN_OF_PERSON_MAX: Final = 3
+"""One that is being answered, and two that wait."""
+WAITING_OF_ORGANIZATION_MAX: Final = 16
+"""Each holds its exchanges in memory while it waits."""
+WAIT_SECONDS_MAX: Final = 60.0
 _FRAME_MAX_BYTES: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who waits for the answer. ``has_gone``: whether their connection has ended."""
+
+    org_id: str
+    person: str
+    has_gone: Callable[[], Awaitable[bool]]
 
 
 class Review:
@@ -32,34 +52,42 @@ class Review:
     def __init__(self, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         self._deadline_seconds = deadline_seconds
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
+        self._turns = FairTurns(
+            1,
+            "the process that reads captured traffic",
+            wait_seconds=WAIT_SECONDS_MAX,
+            waiting_of_organization_max=WAITING_OF_ORGANIZATION_MAX,
+        )
+        self._open: Counter[tuple[str, str]] = Counter()
 
-    async def matching(self, expression: str, exchanges: Sequence[JsonObject]) -> set[str]:
+    async def matching(self, asker: Asker, expression: str, exchanges: Sequence[JsonObject]) -> set[str]:
         """Raises ValidationError for what is no filter expression, or takes too long."""
-        answer = await self._ask({"work": "matching", "expression": expression, "exchanges": list(exchanges)}, "filter")
-        return set(answer)
+        question = {"work": "matching", "expression": expression, "exchanges": list(exchanges)}
+        return set(await self._ask(asker, question, "filter"))
 
-    async def pretty(self, exchange: JsonObject, view: str) -> dict[str, Any]:
+    async def pretty(self, asker: Asker, exchange: JsonObject, view: str) -> dict[str, Any]:
         """Empty where no view could be made in time: the text as it is remains."""
+        question = {"work": "pretty", "view": view, "exchanges": [exchange]}
         try:
-            shown: dict[str, Any] = await self._ask({"work": "pretty", "view": view, "exchanges": [exchange]}, "view")
-        except (ValidationError, UnavailableError) as error:
+            shown: dict[str, Any] = await self._ask(asker, question, "view")
+        except HeadgateError as error:
             _log.warning("traffic_not_prettified", error=error.message)
             return {}
         return shown
 
-    async def difference(self, left: JsonObject, right: JsonObject) -> dict[str, Any]:
+    async def difference(self, asker: Asker, left: JsonObject, right: JsonObject) -> dict[str, Any]:
         """Of two documents (``compare``)."""
-        found: dict[str, Any] = await self._ask({"work": "difference", "left": left, "right": right}, "diff")
+        found: dict[str, Any] = await self._ask(asker, {"work": "difference", "left": left, "right": right}, "diff")
         return found
 
-    async def har(self, exchanges: Sequence[JsonObject]) -> dict[str, Any]:
-        made: dict[str, Any] = await self._ask({"work": "har", "exchanges": list(exchanges)}, "export", patience=6.0)
+    async def har(self, asker: Asker, exchanges: Sequence[JsonObject]) -> dict[str, Any]:
+        question = {"work": "har", "exchanges": list(exchanges)}
+        made: dict[str, Any] = await self._ask(asker, question, "export", deadline_seconds=EXPORT_SECONDS)
         return made
 
-    async def flow_file(self, exchanges: Sequence[JsonObject]) -> str:
+    async def flow_file(self, asker: Asker, exchanges: Sequence[JsonObject]) -> str:
         """In base64."""
-        return str(await self._ask({"work": "flow", "exchanges": list(exchanges)}, "export"))
+        return str(await self._ask(asker, {"work": "flow", "exchanges": list(exchanges)}, "export"))
 
     async def close(self) -> None:
         process, self._process = self._process, None
@@ -68,30 +96,58 @@ class Review:
                 process.kill()
             await process.wait()
 
-    async def _ask(self, question: dict[str, Any], field: str, *, patience: float = 1.0) -> Any:
-        async with self._turn:
-            try:
-                process = await self._running()
-                async with asyncio.timeout(self._deadline_seconds * patience):
-                    answer = await _exchange(process, question)
-            except TimeoutError as error:
-                await self.close()
-                raise ValidationError(
-                    f"{field}: not done within {self._deadline_seconds:g} seconds. Use a narrower or simpler filter.",
-                    details={"field": field, "reason": "took too long"},
-                ) from error
-            except (OSError, asyncio.IncompleteReadError) as error:
-                await self.close()
-                raise UnavailableError("the process that reads captured traffic ended; try again") from error
-            except BaseException:
-                # Half of an answer may still be on its way: nobody reads the next one from this process.
-                await self.close()
-                raise
+    async def _ask(
+        self, asker: Asker, question: dict[str, Any], field: str, *, deadline_seconds: float | None = None
+    ) -> Any:
+        """Raises ValidationError, RateLimitedError, UnavailableError."""
+        deadline_seconds = deadline_seconds or self._deadline_seconds
+        with self._one_more(asker):
+            async with self._turns.turn(asker.org_id, asker.person):
+                if await asker.has_gone():
+                    # Nobody reads the answer: a client that asks, leaves and asks anew must not fill the queue.
+                    raise UnavailableError(f"{field}: not done, as the client closed its connection")
+                answer = await self._answer(question, field, deadline_seconds)
         if "refused" in answer:
             raise ValidationError(
                 f"{field}: {answer['refused']}", details={"field": field, "reason": str(answer["refused"])[:500]}
             )
         return answer["answer"]
+
+    @contextmanager
+    def _one_more(self, asker: Asker) -> Iterator[None]:
+        who = (asker.org_id, asker.person)
+        if self._open[who] >= OPEN_OF_PERSON_MAX:
+            raise RateLimitedError(
+                f"{OPEN_OF_PERSON_MAX} of your questions about captured traffic are being answered or wait: wait for"
+                " their answers, or narrow them down (agent_id, host, start_date), then ask again",
+                retry_after_seconds=max(1, round(self._deadline_seconds)),
+            )
+        self._open[who] += 1
+        try:
+            yield
+        finally:
+            self._open[who] -= 1
+            if not self._open[who]:
+                del self._open[who]
+
+    async def _answer(self, question: dict[str, Any], field: str, deadline_seconds: float) -> dict[str, Any]:
+        try:
+            process = await self._running()
+            async with asyncio.timeout(deadline_seconds):
+                return await _exchange(process, question)
+        except TimeoutError as error:
+            await self.close()
+            raise ValidationError(
+                f"{field}: not done within {deadline_seconds:g} seconds. Use a narrower or simpler filter.",
+                details={"field": field, "reason": "took too long"},
+            ) from error
+        except (OSError, asyncio.IncompleteReadError) as error:
+            await self.close()
+            raise UnavailableError("the process that reads captured traffic ended; try again") from error
+        except BaseException:
+            # Half of an answer may still be on its way: nobody reads the next one from this process.
+            await self.close()
+            raise
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._process.returncode is None:

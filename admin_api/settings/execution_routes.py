@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.change import administer
-from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
+from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
 from admin_api.settings.tagged import replaced, shown
@@ -34,7 +34,12 @@ class CredentialsAnswer(BaseModel):
 @router.get("/admin/settings/executions", response_class=Response)
 async def get_limits(request: Request) -> Response:
     """Gets the execution limits. Limits that were never set have their defaults."""
-    return await shown(request, SettingName.EXECUTIONS, _limits)
+    ceiling = dependencies_of(request).execution_concurrency_max
+
+    async def limits(connection: Connection, org_id: str) -> JsonObject:
+        return limits_document((await load_limits(connection, org_id)).within(ceiling))
+
+    return await shown(request, SettingName.EXECUTIONS, limits)
 
 
 @router.put("/admin/settings/executions", response_class=Response)
@@ -42,14 +47,12 @@ async def set_limits(request: Request, if_match: IfMatch = None) -> Response:
     """Replaces all execution limits. Omitted limits get their defaults. They apply from the next attempt on. If-Match:
     only if they are still at that version."""
 
+    ceiling = dependencies_of(request).execution_concurrency_max
+
     async def put(change: OrganizationChange, document: JsonValue) -> JsonObject:
-        return limits_document(await put_limits(change, document))
+        return limits_document(await put_limits(change, document, concurrency_max=ceiling))
 
     return await replaced(request, SettingName.EXECUTIONS, if_match, put)
-
-
-async def _limits(connection: Connection, org_id: str) -> JsonObject:
-    return limits_document(await load_limits(connection, org_id))
 
 
 @router.get("/admin/settings/credentials")

@@ -12,6 +12,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId, ExchangeId
 from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from admin_api.traffic.asker import CurrentAsker
 from admin_api.traffic.reading import opened
 from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer
 from headgate.agents.store import get_agent
@@ -64,6 +65,7 @@ async def diff(
     right: ExchangeId,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
 ) -> ExchangeDifferenceAnswer:
     """Compares two exchanges. The audit log records that both were read."""
     ids = [left, right]
@@ -72,7 +74,7 @@ async def diff(
         for one in both:
             data: JsonObject = {"exchange_id": one.kept.exchange_id, "action_id": one.kept.action_id}
             await change.record(EventType.TRAFFIC_READ, data)
-    found: dict[str, Any] = await dependencies.review.difference(both[0].document, both[1].document)
+    found: dict[str, Any] = await dependencies.review.difference(asker, both[0].document, both[1].document)
     return ExchangeDifferenceAnswer(left=exchange_answer(both[0].kept), right=exchange_answer(both[1].kept), **found)
 
 

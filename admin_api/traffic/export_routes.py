@@ -12,6 +12,8 @@ from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import MAX_LIMIT
 from admin_api.principal import Principal
+from admin_api.services.traffic_review import Asker
+from admin_api.traffic.asker import CurrentAsker
 from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
 from admin_api.traffic.reading import Opened, opened, search
 from headgate.audit.model import EventType
@@ -37,6 +39,7 @@ async def export(
     wanted: CurrentTraffic,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
     as_format: Annotated[Format, Query(alias="format")] = "har",
     ids: Annotated[str | None, Query(max_length=16_384, description="The exact ids, separated by commas.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = MAX_LIMIT,
@@ -49,13 +52,13 @@ async def export(
     if ids is not None:
         chosen = await _these(principal, dependencies, ids)
     else:
-        chosen = await _matching(principal, dependencies, wanted, limit)
+        chosen = await _matching(principal, dependencies, wanted, asker, limit)
     told: list[JsonValue] = [one.kept.exchange_id for one in chosen]
     data: JsonObject = {"format": as_format, "exchanges": told, "filter": wanted.expression}
     async with administer(principal, dependencies) as change:
         await change.record(EventType.TRAFFIC_EXPORTED, data)
     media_type, name = _MEDIA[as_format]
-    content = await _content(dependencies, as_format, chosen)
+    content = await _content(dependencies, asker, as_format, chosen)
     return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
@@ -69,18 +72,18 @@ async def _these(principal: Principal, dependencies: Dependencies, ids: str) -> 
 
 
 async def _matching(
-    principal: Principal, dependencies: Dependencies, wanted: WantedTraffic, limit: int
+    principal: Principal, dependencies: Dependencies, wanted: WantedTraffic, asker: Asker, limit: int
 ) -> list[Opened]:
-    searched = await search(principal, dependencies, wanted, limit=limit, cursor=None)
+    searched = await search(principal, dependencies, wanted, asker, limit=limit, cursor=None)
     if not searched.found:
         raise NotFoundError("No captured exchange matches.")
     return list(searched.found)[::-1]
 
 
-async def _content(dependencies: Dependencies, as_format: Format, chosen: list[Opened]) -> bytes:
+async def _content(dependencies: Dependencies, asker: Asker, as_format: Format, chosen: list[Opened]) -> bytes:
     if as_format == "curl":
         return "".join(f"{curl_command(one.document)}\n" for one in chosen).encode("utf-8", "replace")
     exchanges = [one.for_review() for one in chosen]
     if as_format == "flow":
-        return base64.b64decode(await dependencies.review.flow_file(exchanges))
-    return canonical_bytes(await dependencies.review.har(exchanges))
+        return base64.b64decode(await dependencies.review.flow_file(asker, exchanges))
+    return canonical_bytes(await dependencies.review.har(asker, exchanges))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from admin_api.change import administer
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
-from admin_api.services.traffic_review import for_review
+from admin_api.services.traffic_review import Asker, for_review
 from admin_api.traffic.filters import WantedTraffic
 from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -55,12 +55,18 @@ def opened(kept: Kept, dependencies: Dependencies) -> Opened:
 
 
 async def search(
-    principal: Principal, dependencies: Dependencies, wanted: WantedTraffic, *, limit: int, cursor: str | None
+    principal: Principal,
+    dependencies: Dependencies,
+    wanted: WantedTraffic,
+    asker: Asker,
+    *,
+    limit: int,
+    cursor: str | None,
 ) -> Searched:
     """Those that the filter expression fits, among what SQL finds: newest first, SEARCHED_MAX looked at. Recorded, as a
     filter asks what is in bodies.
 
-    Raises ValidationError for an expression that is none, or takes too long.
+    Raises ValidationError for an expression that is none, or takes too long; RateLimitedError, UnavailableError.
     """
     found: list[Opened] = []
     looked_at = 0
@@ -75,7 +81,8 @@ async def search(
         if wanted.expression is None:
             fitting = {one.kept.exchange_id for one in readable}
         else:
-            fitting = await dependencies.review.matching(wanted.expression, [one.for_review() for one in readable])
+            documents = [one.for_review() for one in readable]
+            fitting = await dependencies.review.matching(asker, wanted.expression, documents)
         by_id = {one.kept.exchange_id: one for one in readable}
         for kept in batch:
             looked_at += 1

@@ -1,5 +1,5 @@
-"""What mitmproxy makes of captured exchanges, in a process that can be killed: its regular expressions are not linear,
-and its views parse whatever an agent or a destination sent.
+"""What mitmproxy makes of captured exchanges, in a process that can be killed: its views parse whatever an agent or a
+destination sent.
 
 ``python -m admin_api.traffic.review_child`` reads frames (four bytes of length, big-endian, then JSON) and answers each
 with one: ``{"answer": …}`` or ``{"refused": why}``.
@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable
 from typing import IO, Any, Final
 
-from mitmproxy import ctx, flowfilter
+from mitmproxy import ctx
 from mitmproxy.contentviews import prettify_message
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 
 from admin_api.traffic.compare import compare
+from admin_api.traffic.filter_expression import parse_filter
 from admin_api.traffic.flows import flow_of
 
 _ADDRESS_SPACE_BYTES: Final = 2 << 30
@@ -28,13 +29,13 @@ _EXPRESSION_DEPTH_MAX: Final = 400
 
 def matching(given: dict[str, Any]) -> list[str]:
     """Ids of those that the filter expression fits. Raises ValueError for one that is none."""
-    fits = flowfilter.parse(given["expression"])
+    fits = parse_filter(given["expression"])
     return [flow.id for flow in _flows(given) if fits(flow)]
 
 
 def check(given: dict[str, Any]) -> None:
     """Raises ValueError."""
-    flowfilter.parse(given["expression"])
+    parse_filter(given["expression"])
 
 
 def pretty(given: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from admin_api.pagination import (
     list_request,
     open_camel_pagination,
 )
+from admin_api.traffic.asker import CurrentAsker
 from admin_api.traffic.filters import CurrentTraffic
 from admin_api.traffic.reading import opened, search
 from admin_api.traffic.schemas import (
@@ -50,12 +51,13 @@ async def list_all(
     wanted: CurrentTraffic,
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
 ) -> TrafficPageAnswer:
     """Lists exchanges, newest end first. With `filter`, `total` counts the matches among the searched exchanges, and
     only `cursor` continues after them."""
     if wanted.expression is not None:
         _require_cursor(request)
-        searched = await search(principal, dependencies, wanted, limit=request.limit, cursor=request.cursor)
+        searched = await search(principal, dependencies, wanted, asker, limit=request.limit, cursor=request.cursor)
         async with dependencies.database.transaction(principal.org_id) as connection:
             losses = await count_losses(connection, principal.org_id, start=wanted.range[0], end=wanted.range[1])
         return TrafficPageAnswer(
@@ -102,13 +104,14 @@ async def get(
     id: ExchangeId,  # noqa: A002 - as beside the specification's routes
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
+    asker: CurrentAsker,
     view: Annotated[View, Query(description="A mitmproxy content view. None: the stored content only.")] = "auto",
 ) -> WholeExchangeAnswer:
     """Gets the heads and bodies of an exchange. The audit log records the read first (`traffic.read`)."""
     async with administer(principal, dependencies) as change:
         one = opened(await get_exchange(change.connection, principal.org_id, id), dependencies)
         await change.record(EventType.TRAFFIC_READ, {"exchange_id": id, "action_id": one.kept.action_id})
-    pretty = {} if view == "none" else await dependencies.review.pretty(one.for_review(), view)
+    pretty = {} if view == "none" else await dependencies.review.pretty(asker, one.for_review(), view)
     return whole_answer(one.kept, one.document, pretty)
 
 

@@ -18,6 +18,7 @@ from admin_api.actions.schemas import ActionDetailAnswer
 from admin_api.agents.routes import get as get_agent
 from admin_api.identifiers import ActionId
 from admin_api.pagination import ListRequest
+from admin_api.traffic.asker import asker_of
 from admin_api.traffic.filters import WantedTraffic
 from admin_api.traffic.routes import list_all as list_traffic
 from admin_api.web.api import Api, CurrentApi
@@ -71,7 +72,8 @@ async def _is_captured(api: Api, action_id: str) -> bool:
         return False
     one = ListRequest(1)
     wanted = WantedTraffic(TrafficFilter(action_id=action_id), None)
-    return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies)).data)
+    asker = asker_of(api.request, api.principal)
+    return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies, asker)).data)
 
 
 async def _agent_name(api: Api, agent_id: str) -> str:

@@ -12,7 +12,7 @@ from admin_api.web.form import Form, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.schema_form import document_of, fields_of
 from admin_api.web.settings_tabs import settings_page
-from headgate.executions.model import LIMITS_MOST
+from headgate.executions.model import limits_most
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import HeadgateError
 
@@ -31,12 +31,16 @@ _HINTS: Final = {
     "breaker_seconds": "First pause of a failing destination. It doubles each time the destination fails again.",
     "result_max_bytes": "Maximum size of the stored response body.",
 }
-_SCHEMA: Final[JsonObject] = {
-    "properties": {
-        name: {"type": "integer", "minimum": 1, "maximum": most, "description": _HINTS[name]}
-        for name, most in LIMITS_MOST.items()
+
+
+def _schema(api: Api) -> JsonObject:
+    most = limits_most(api.dependencies.execution_concurrency_max)
+    return {
+        "properties": {
+            name: {"type": "integer", "minimum": 1, "maximum": most[name], "description": hint}
+            for name, hint in _HINTS.items()
+        }
     }
-}
 
 
 @router.get(_PATH, response_class=Response)
@@ -50,7 +54,7 @@ async def save(api: CurrentApi) -> Response:
     form = await form_of(api.request)
     try:
         version = form.optional("version")
-        await api.call(set_limits, api.sending(document_of(_SCHEMA, form)), version)
+        await api.call(set_limits, api.sending(document_of(_schema(api), form)), version)
     except HeadgateError as error:
         return await _page(api, form, error)
     return see_other(_PATH)
@@ -59,7 +63,7 @@ async def save(api: CurrentApi) -> Response:
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     answer = await api.call(get_limits, api.request)
     context = {
-        "fields": fields_of(_SCHEMA, document_in(answer), form),
+        "fields": fields_of(_schema(api), document_in(answer), form),
         "version": answer.headers.get("etag", "") if form is None else form.text("version"),
     }
     return await settings_page(api, "execution_settings.html", _PATH, context, error=error)

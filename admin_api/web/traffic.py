@@ -9,6 +9,7 @@ from starlette.responses import Response
 from admin_api.identifiers import ExchangeId
 from admin_api.pages import see_other
 from admin_api.pagination import ListRequest, list_request
+from admin_api.traffic.asker import asker_of
 from admin_api.traffic.compare_routes import MessageDifference, diff
 from admin_api.traffic.filters import CurrentTraffic, WantedTraffic
 from admin_api.traffic.routes import annotate, erase, get, list_all
@@ -34,7 +35,9 @@ type _List = Annotated[ListRequest, Depends(list_request(IdPrefix.EXCHANGE))]
 
 @router.get("/traffic", response_class=Response)
 async def traffic(request: Request, api: CurrentApi, listed: _List, wanted: CurrentTraffic) -> Response:
-    found = await api.call(list_all, listed, wanted, api.principal, api.dependencies)
+    found = await api.call(
+        list_all, listed, wanted, api.principal, api.dependencies, asker_of(api.request, api.principal)
+    )
     context = {
         "exchanges": found.data,
         "next_cursor": getattr(found.pagination, "next_cursor", None),
@@ -48,7 +51,7 @@ async def traffic(request: Request, api: CurrentApi, listed: _List, wanted: Curr
 @router.get("/traffic/compare", response_class=Response)
 async def compare(api: CurrentApi, a: ExchangeId, b: ExchangeId) -> Response:
     """Shows two exchanges side by side, with differences marked."""
-    found = await api.call(diff, a, b, api.principal, api.dependencies)
+    found = await api.call(diff, a, b, api.principal, api.dependencies, asker_of(api.request, api.principal))
     context = {"left": found.left, "right": found.right, "parts_of_it": _differences(found.request, found.response)}
     return await shell_page(api, "exchanges_compared.html", _PLACE, context)
 
@@ -88,7 +91,7 @@ async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
 async def _exchange_page(
     api: Api, exchange_id: str, error: HeadgateError | None = None, form: Form | None = None
 ) -> Response:
-    exchange = await api.call(get, exchange_id, api.principal, api.dependencies)
+    exchange = await api.call(get, exchange_id, api.principal, api.dependencies, asker_of(api.request, api.principal))
     context = {
         "exchange": exchange,
         "others": await _others(api, exchange),
@@ -103,5 +106,6 @@ async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswe
     """The newest exchanges of the same operation with the same host, to compare with."""
     alike = TrafficFilter(tool=exchange.tool, operation=exchange.operation, host=exchange.host)
     newest = ListRequest(_OTHERS)
-    found = await api.call(list_all, newest, WantedTraffic(alike, None), api.principal, api.dependencies)
+    asker = asker_of(api.request, api.principal)
+    found = await api.call(list_all, newest, WantedTraffic(alike, None), api.principal, api.dependencies, asker)
     return [one for one in found.data if one.id != exchange.id and one.erased_at is None]

@@ -54,6 +54,7 @@ def api() -> None:
             hold_seconds=settings.hold_seconds,
             key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
+            execution_concurrency_max=settings.execution_concurrency_max,
             body_limit_bytes=settings.api_body_limit_bytes,
             trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
             upstream_ca_file=settings.upstream_ca_file,
@@ -142,6 +143,7 @@ def worker() -> None:
         evidence=evidence_settings(settings),
         siem_folder=settings.siem_folder,
         report_fonts=usable_report_fonts(settings),
+        execution_concurrency_max=settings.execution_concurrency_max,
     )
     asyncio.run(run(worker_settings))
 

@@ -138,6 +138,11 @@ class Settings:
         "HEADGATE_DELEGATION_DEPTH", "8", "How many actions may stand above one (`parentActionId`); deeper: 400.",
         positive,
     )  # fmt: skip
+    execution_concurrency_max: int = variable(
+        "HEADGATE_EXECUTION_CONCURRENCY_MAX", "64",
+        "The most that an organization may set as `agent_concurrency` or `destination_concurrency` of its executions;"
+        " what it has set above is cut to it.", positive,
+    )  # fmt: skip
     rate_limits: bool = variable("HEADGATE_RATE_LIMITS", "on", "`off` only for load tests.", switch)
     rate_limit_actions: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_ACTIONS", "100/60",

@@ -4,7 +4,6 @@ At least once: a worker that is killed in between leaves an attempt that says so
 """
 
 import random
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -39,8 +38,7 @@ type Conclude = Callable[[Connection, Delivery, SendResult, DeliveryStatus | Non
 @dataclass(frozen=True, slots=True)
 class Deliver:
     """``prepare`` and ``conclude`` are the target's; the order of things is the same for all. ``turns``: how many of
-    this process' places one target may take; ``most_of_one_organization``: with all of its targets together, where
-    there are other organizations. They could be so many that they take all places, each within its own share."""
+    this process' places one target may take; the queue bounds those of an organization (``headgate.queue.shares``)."""
 
     database: Database
     clock: Clock
@@ -49,24 +47,9 @@ class Deliver:
     conclude: Conclude
     chance: Callable[[], float] = random.random
     turns: Turns = field(default_factory=lambda: Turns(8))
-    most_of_one_organization: int = 8
-    _running: Counter[str] = field(default_factory=Counter, init=False)
-    _organizations: set[str] = field(default_factory=set, init=False)
 
     async def run(self, job: JobReference) -> None:
         """Raises RetryLater where it is to be tried again, UnavailableError."""
-        self._organizations.add(job.org_id)
-        if len(self._organizations) > 1 and self._running[job.org_id] >= self.most_of_one_organization:
-            raise RetryLater("the organization's delivery slots are in use", after_seconds=self._wait_seconds())
-        self._running[job.org_id] += 1
-        try:
-            await self._in_turn(job)
-        finally:
-            self._running[job.org_id] -= 1
-            if not self._running[job.org_id]:
-                del self._running[job.org_id]
-
-    async def _in_turn(self, job: JobReference) -> None:
         target = await self._target(job)
         if target is None:
             return

@@ -1,7 +1,7 @@
 """How executions are limited, and what a claim says. Frozen types; limits are parsed from their document."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -48,6 +48,10 @@ class ExecutionLimits:
             most_attempts=self.most_attempts,
         )
 
+    def within(self, concurrency_max: int) -> "ExecutionLimits":
+        """Cut to the operator's ceiling, which may be lower than when they were set."""
+        return replace(self, **{name: min(getattr(self, name), concurrency_max) for name in _CONCURRENCIES})
+
 
 LIMITS_MOST: Final[Mapping[str, int]] = {
     "most_attempts": 20,
@@ -62,8 +66,17 @@ LIMITS_MOST: Final[Mapping[str, int]] = {
     "result_max_bytes": 1024 * 1024,
 }
 
+DEFAULT_CONCURRENCY_MAX: Final = 64
+_CONCURRENCIES: Final = ("agent_concurrency", "destination_concurrency")
 
-def parse_limits(document: JsonValue) -> ExecutionLimits:
+
+def limits_most(concurrency_max: int) -> Mapping[str, int]:
+    """What an organization may set under the operator's ceiling of concurrency: without one it could set 10,000, and
+    fill its whole share of a worker's places with one agent."""
+    return {**LIMITS_MOST, **{name: min(LIMITS_MOST[name], concurrency_max) for name in _CONCURRENCIES}}
+
+
+def parse_limits(document: JsonValue, most: Mapping[str, int] = LIMITS_MOST) -> ExecutionLimits:
     """The document of ``PUT /admin/settings/executions``; what it leaves out is the default. Raises ValidationError."""
     if not isinstance(document, dict):
         raise ValidationError("executions: an object is expected", details={"field": "", "reason": "not an object"})
@@ -72,8 +85,9 @@ def parse_limits(document: JsonValue) -> ExecutionLimits:
         if name not in LIMITS_MOST:
             raise _invalid(name[:64], "unknown field")
         limit = whole_number(value)
-        if limit is None or not 1 <= limit <= LIMITS_MOST[name]:
-            raise _invalid(name, f"must be a whole number from 1 to {LIMITS_MOST[name]}")
+        if limit is None or not 1 <= limit <= most[name]:
+            whose = " (HEADGATE_EXECUTION_CONCURRENCY_MAX: ask the operator for more)" if name in _CONCURRENCIES else ""
+            raise _invalid(name, f"must be a whole number from 1 to {most[name]}{whose}")
         limits[name] = limit
     return ExecutionLimits(**limits)
 

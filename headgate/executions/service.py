@@ -2,7 +2,7 @@
 
 from headgate.audit.model import EventType
 from headgate.executions.credentials import change_credentials, parse_credentials
-from headgate.executions.model import ExecutionLimits, limits_document, parse_limits
+from headgate.executions.model import ExecutionLimits, limits_document, limits_most, parse_limits
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.organizations.change import OrganizationChange
 from headgate.organizations.change_setting import change_setting
@@ -10,9 +10,9 @@ from headgate.organizations.model import SettingName
 from headgate.vault.service import Vault
 
 
-async def put_limits(change: OrganizationChange, document: JsonValue) -> ExecutionLimits:
+async def put_limits(change: OrganizationChange, document: JsonValue, *, concurrency_max: int) -> ExecutionLimits:
     """In place of all. No decision depends on them, so no generation moves. Raises ValidationError."""
-    limits = parse_limits(document)
+    limits = parse_limits(document, limits_most(concurrency_max)).within(concurrency_max)
     await change_setting(change, SettingName.EXECUTIONS, limits_document(limits), moves_generation=False)
     return limits
 

@@ -36,7 +36,7 @@ class Claimed:
 
 
 class AttemptClaims:
-    """Of one process; ``chance`` is for the jitter."""
+    """Of one process; ``chance`` is for the jitter. ``concurrency_max``: the operator's ceiling."""
 
     def __init__(
         self,
@@ -47,6 +47,8 @@ class AttemptClaims:
         instance: Instance,
         clock: Clock,
         chance: Callable[[], float],
+        *,
+        concurrency_max: int,
     ) -> None:
         self._database = database
         self._catalogue = catalogue
@@ -55,6 +57,7 @@ class AttemptClaims:
         self._instance = instance
         self._clock = clock
         self._chance = chance
+        self._concurrency_max = concurrency_max
 
     async def wait_for(self, org_id: str, permitted: Permitted, claimed: Claimed | None) -> Claimed:
         """Waits a moment in place where all it lacks is a free one. ``claimed``: what was said already."""
@@ -95,7 +98,7 @@ class AttemptClaims:
             at=self._clock(),
             redecided=payload_text(SYSTEM, redecided),
             started=payload_text(SYSTEM, started),
-            limits=queued.limits,
+            limits=queued.limits.within(self._concurrency_max),
         )
         return Claimed(claimed, carried if claimed.outcome is ClaimOutcome.CLAIMED else None)
 

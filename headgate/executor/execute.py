@@ -35,7 +35,8 @@ _REFUSED: Final = "its approval is used up, withdrawn or past its time, or its a
 
 
 class ExecuteAction:
-    """The handler of ``action.execute``; ``chance`` is for the jitter."""
+    """The handler of ``action.execute``; ``chance`` is for the jitter. ``concurrency_max``: what the limits of an
+    organization are cut to."""
 
     def __init__(
         self,
@@ -46,13 +47,21 @@ class ExecuteAction:
         client: OutgoingClient,
         instance: Instance,
         clock: Clock,
+        concurrency_max: int,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._database = database
         self._states = deciding.states
         catalogue, vault = deciding.catalogue, deciding.vault
         self._claims = AttemptClaims(
-            database, catalogue, vault, OpenCredentials(database, vault, clock), instance, clock, chance
+            database,
+            catalogue,
+            vault,
+            OpenCredentials(database, vault, clock),
+            instance,
+            clock,
+            chance,
+            concurrency_max=concurrency_max,
         )
         pipeline = deciding.pipeline(blocked_or_stopped, is_shared=False)
         self._permits = ExecutionPermits(database, deciding.states, catalogue, vault, pipeline, self._claims)

@@ -49,11 +49,20 @@ class FairTurns:
     """``places`` at once. ``what`` is said to a call that gets none: what is being waited for. ``rests``: a place stays
     empty after a turn for as long as the turn took, so that the event loop has the interpreter for as long."""
 
-    def __init__(self, places: int, what: str, *, rests: bool = False, wait_seconds: float = WAIT_SECONDS_MAX) -> None:
+    def __init__(
+        self,
+        places: int,
+        what: str,
+        *,
+        rests: bool = False,
+        wait_seconds: float = WAIT_SECONDS_MAX,
+        waiting_of_organization_max: int = WAITING_OF_ORGANIZATION_MAX,
+    ) -> None:
         self._rests = rests
         self._free = places
         self._what = what
         self._wait_seconds = wait_seconds
+        self._waiting_of_organization_max = waiting_of_organization_max
         self._between_organizations = _Shares()
         self._within: dict[str, _Shares] = {}
         self._waiting: dict[str, _Organization] = {}
@@ -83,7 +92,7 @@ class FairTurns:
     async def _wait(self, org_id: str, agent_id: str) -> None:
         organization = self._waiting.get(org_id) or _Organization()
         queue = organization.agents.get(agent_id) or deque()
-        if len(queue) >= WAITING_OF_AGENT_MAX or organization.waiting >= WAITING_OF_ORGANIZATION_MAX:
+        if len(queue) >= WAITING_OF_AGENT_MAX or organization.waiting >= self._waiting_of_organization_max:
             raise UnavailableError(f"too many calls wait for {self._what}: send it again", retry_after_seconds=1)
         granted = asyncio.get_running_loop().create_future()
         queue.append(granted)

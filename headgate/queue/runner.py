@@ -21,6 +21,7 @@ from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
 from headgate.queue.model import JobReference, Work
 from headgate.queue.retry import CappedBackoff
+from headgate.queue.shares import SharedJobs
 from headgate.queue.sweep import HEARTBEAT_SECONDS, SILENT_SECONDS, Sweep
 
 _log = structlog.get_logger(__name__)
@@ -51,6 +52,7 @@ class JobRunner:
         self._works = {work.job.name: work for work in works}
         self._strategies = {work.job.name: CappedBackoff(work.job.backoff) for work in works}
         self._places = {work.job.queue: (places or {}).get(work.job.queue, 4) for work in works}
+        self._app.job_manager = SharedJobs(self._connector, self._places)
         self._running: set[int] = set()
         self._workers: list[Worker] = []
         self._sweep = Sweep(self._app, self._strategies, self._give_up, self._own_workers, self._running)

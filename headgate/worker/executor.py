@@ -52,6 +52,7 @@ async def open_executor(
         client=OutgoingClient(deciding.roots, resolver),
         instance=instance,
         clock=clock,
+        concurrency_max=settings.execution_concurrency_max,
     )
     return Work(EXECUTE, execute.run, execute.abandoned)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.evidence.settings import EvidenceSettings
+from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 
 
@@ -16,6 +17,7 @@ class WorkerSettings:
     evaluated. ``public_api_url`` is where links in messages lead. ``places``: how many executions run at once in this
     process. Without ``evidence`` this worker signs no checkpoints. ``siem_folder``: where streams to files go.
     ``report_fonts``: of PDF reports, beside their own. ``classifiers_dir``: local classifiers of content policies.
+    ``execution_concurrency_max``: what an organization's own limits of concurrency are cut to.
     """
 
     database_dsn: Secret
@@ -29,6 +31,7 @@ class WorkerSettings:
     evidence: EvidenceSettings | None = None
     siem_folder: Path | None = None
     report_fonts: tuple[Path, ...] = ()
+    execution_concurrency_max: int = DEFAULT_CONCURRENCY_MAX
 
     @property
     def data(self) -> DataDirectory:

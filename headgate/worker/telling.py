@@ -40,11 +40,6 @@ PLACES: Final = {DELIVER_WEBHOOK.queue: 32, NOTIFY.queue: 12, INTEGRATE.queue: 1
 _MOST_OF_A_CHANNEL: Final = 4
 
 
-def _share(queue: str) -> int:
-    """How many places of this queue one organization may take: the rest is for the others."""
-    return PLACES[queue] * 3 // 4
-
-
 class Telling:
     """``close`` ends what it started. Raises ValidationError where the operator's roots cannot be read."""
 
@@ -91,19 +86,16 @@ class Telling:
 
     def works(self) -> list[Work]:
         webhook = WebhookTarget(self._client, self._vault, self._clock)
-        webhooks = Deliver(
-            self._database, self._clock, TargetKind.WEBHOOK, webhook.prepare, webhook.conclude,
-            most_of_one_organization=_share(DELIVER_WEBHOOK.queue),
-        )  # fmt: skip
+        webhooks = Deliver(self._database, self._clock, TargetKind.WEBHOOK, webhook.prepare, webhook.conclude)
         channel = ChannelTarget(self._client, self._apprise, self._vault, self._clock, self._public_api_url)
         channels = Deliver(
             self._database, self._clock, TargetKind.CHANNEL, channel.prepare, channel.conclude,
-            turns=Turns(_MOST_OF_A_CHANNEL), most_of_one_organization=_share(NOTIFY.queue),
+            turns=Turns(_MOST_OF_A_CHANNEL),
         )  # fmt: skip
         target = IntegrationTarget(self._client, self._vault, self._clock, self._public_api_url)
         integrations = Deliver(
             self._database, self._clock, TargetKind.INTEGRATION, target.prepare, target.conclude,
-            turns=Turns(_MOST_OF_A_CHANNEL), most_of_one_organization=_share(INTEGRATE.queue),
+            turns=Turns(_MOST_OF_A_CHANNEL),
         )  # fmt: skip
         return [
             Work(INTEGRATE, integrations.run, integrations.park),

@@ -1,7 +1,7 @@
 """Jobs of this test alone: each has a queue of its own, as the database is shared."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
@@ -19,15 +19,15 @@ def job() -> Job:
     return Job(f"test.{name}", queue=name, backoff=Backoff(first_seconds=0.05, cap_seconds=0.2, most_attempts=3))
 
 
-type Running = Callable[[Sequence[Work]], AbstractAsyncContextManager[None]]
+type Running = Callable[..., AbstractAsyncContextManager[None]]
 
 
 @pytest.fixture
 def running(cluster) -> Running:
     @asynccontextmanager
-    async def run(works: Sequence[Work]) -> AsyncIterator[None]:
+    async def run(works: Sequence[Work], *, places: Mapping[str, int] | None = None) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        runner = JobRunner(Secret(cluster.dsn("headgate_worker")), works)
+        runner = JobRunner(Secret(cluster.dsn("headgate_worker")), works, places=places)
         async with asyncio.TaskGroup() as group:
             group.create_task(runner.run(stop))
             try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -257,36 +256,3 @@ async def test_one_receiver_does_not_take_every_place(told, organization, hold, 
     for one in running:
         one.cancel()
     await asyncio.gather(*running, return_exceptions=True)
-
-
-async def test_one_organization_does_not_take_every_place(told, organization, new_organization, hold, world) -> None:
-    """With several receivers that keep a delivery as long as they may, of which none is over its own share."""
-    stuck, prompt = [await world.start(hang) for _ in range(2)], await world.start(answering(200))
-    for one in stuck:
-        await told.endpoint(one.port)
-    await hold(organization)
-    await told.relay()
-    deliver = replace(told.deliver(), most_of_one_organization=2)
-    jobs = [JobReference(told.org_id, one.delivery_id, 1) for one in await told.deliveries()]
-    running = [asyncio.ensure_future(deliver.run(job)) for job in jobs]
-    while not all(one.requests for one in stuck):
-        await asyncio.sleep(0.01)
-    endpoint, _ = await told.endpoint(prompt.port)
-    for _ in range(2):
-        await hold(organization)
-    await told.relay()
-    waiting = [one.delivery_id for one in await told.deliveries() if one.target_id == endpoint.endpoint_id]
-    # Alone it may take them all.
-    await deliver.run(JobReference(told.org_id, waiting[0], 1))
-    assert len(prompt.requests) == 1
-    # Another organization has come, and its job has its place: what it delivers is looked up only then.
-    await deliver.run(JobReference(new_organization().org_id, waiting[1], 1))
-    with pytest.raises(RetryLater, match="organization"):
-        await deliver.run(JobReference(told.org_id, waiting[1], 1))
-    assert len(prompt.requests) == 1
-    for one in running:
-        one.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    # What was taken was given back.
-    await deliver.run(JobReference(told.org_id, waiting[1], 1))
-    assert len(prompt.requests) == 2

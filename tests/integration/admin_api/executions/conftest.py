@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -115,15 +115,15 @@ async def running_api(data_dir: Path, start_api):
     return await start_api()
 
 
-type Working = Callable[[], AbstractAsyncContextManager[None]]
+type Working = Callable[..., AbstractAsyncContextManager[None]]
 
 
 @pytest.fixture
 def working(cluster, data_dir: Path) -> Working:
     @asynccontextmanager
-    async def run() -> AsyncIterator[None]:
+    async def run(**changed: int) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        settings = WorkerSettings(Secret(cluster.dsn("headgate_worker")), None, data_dir)
+        settings = replace(WorkerSettings(Secret(cluster.dsn("headgate_worker")), None, data_dir), **changed)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_until(settings, stop))
             try:

@@ -215,6 +215,34 @@ async def test_limits_that_make_no_sense_are_refused(gate, document) -> None:
     assert (await gate.person().put("/admin/settings/executions", json=document)).status_code == 400
 
 
+async def test_the_operator_bounds_the_concurrency_that_an_organization_sets(new_gate, superuser) -> None:
+    gate = await new_gate("package gate\n\nallow if true\n")
+    admin = gate.person()
+    for name in ("agent_concurrency", "destination_concurrency"):
+        refused = await admin.put("/admin/settings/executions", json={name: 65})
+        assert refused.status_code == 400
+        assert refused.json()["error"]["message"] == (
+            f"executions.{name}: must be a whole number from 1 to 64"
+            " (HEADGATE_EXECUTION_CONCURRENCY_MAX: ask the operator for more)"
+        )
+    assert (await admin.put("/admin/settings/executions", json={"agent_concurrency": 64})).status_code == 200
+    superuser.execute(
+        "UPDATE settings SET document = %s WHERE org_id = %s AND name = 'executions'",
+        ['{"agent_concurrency":1000}', gate.org_id],
+    )
+    shown = await admin.get("/admin/settings/executions")
+    assert shown.json()["agent_concurrency"] == 64, "what was set before the ceiling"
+
+
+async def test_what_was_set_above_the_operators_ceiling_is_cut_to_it(free, working, service, ended) -> None:
+    service.wait_seconds = 0.2
+    submitted = [await submit(free) for _ in range(3)]
+    async with working(execution_concurrency_max=1):
+        for one in submitted:
+            await ended(free.as_agent, one["id"])
+    assert service.most_in_flight == 1
+
+
 async def test_credentials_are_never_shown(gate) -> None:
     admin = gate.person()
     secret = "hidden-value-12345"
