@@ -6,7 +6,7 @@ What is checked is in the slice that reads them; tests/contract holds the two ag
 from collections.abc import Mapping
 from typing import Any, Final
 
-from headgate.executions.model import LIMITS_MOST
+from headgate.executions.model import DEFAULT_CONCURRENCY_MAX, limits_most
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
 from headgate.notifications.members import MOST
 from headgate.notifications.model import ChannelKind
@@ -110,7 +110,12 @@ DOCUMENTS: Final[Mapping[str, tuple[_Schema, object]]] = {
     ),
     "/admin/settings/executions": (
         _members(
-            (), **{name: {"type": "integer", "minimum": 1, "maximum": most} for name, most in LIMITS_MOST.items()}
+            (),
+            **{
+                # An operator may set another ceiling of concurrency: these are an instance's without one.
+                name: {"type": "integer", "minimum": 1, "maximum": most}
+                for name, most in limits_most(DEFAULT_CONCURRENCY_MAX).items()
+            },
         ),
         {"most_attempts": 3, "timeout_seconds": 30},
     ),

@@ -13,6 +13,7 @@ from psycopg import waiting
 from psycopg.abc import PQGen
 
 _CANCEL_SECONDS = 5.0
+_AGAIN_SECONDS = 0.1
 
 
 async def wait_in_thread[RV](
@@ -27,13 +28,19 @@ async def wait_in_thread[RV](
     try:
         return await asyncio.shield(waiter)
     except asyncio.CancelledError:
-        cancelling = asyncio.ensure_future(connection.cancel_safe(timeout=_CANCEL_SECONDS))
-        while not (waiter.done() and cancelling.done()):
-            # Cancelled again: neither of them hears of it.
+        cancelling = asyncio.ensure_future(_cancel(connection, waiter))
+        while not cancelling.done():
+            # Cancelled again: it does not hear of it.
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([waiter, cancelling])
-        with suppress(psycopg.Error):
-            cancelling.result()
+                await asyncio.wait([cancelling])
         if waiter.exception() is not None and not isinstance(waiter.exception(), psycopg.errors.QueryCanceled):
             connection.pgconn.finish()
         raise
+
+
+async def _cancel(connection: psycopg.AsyncConnection[Any], waiter: asyncio.Future[Any]) -> None:
+    """Again and again: a request that overtakes its statement on the way to the server cancels nothing."""
+    while not waiter.done():
+        with suppress(psycopg.Error):
+            await connection.cancel_safe(timeout=_CANCEL_SECONDS)
+        await asyncio.wait([waiter], timeout=_AGAIN_SECONDS)

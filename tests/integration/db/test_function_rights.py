@@ -38,6 +38,7 @@ CALLERS = {
     "journal_due": {"worker"},
     "set_aside_entry": {"worker", "api"},
     "journal_lag": {"worker", "api"},
+    "has_several_organizations": {"worker"},
     "ensure_audit_partitions": {"worker"},
     "ensure_traffic_partitions": {"worker"},
     "drop_empty_traffic_partitions": {"worker"},

@@ -104,7 +104,7 @@ async def test_one_pack_that_is_not_valid_keeps_all_out(
     foreign = [parse_key("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW")]
     for path, trusted, reason in (
         (spoiled, keys, "nothing was imported"),
-        (changed, keys, "not the pack that the manifest names"),
+        (changed, keys, "differs from the pack that the manifest names"),
         (_export(made_pack, tmp_path / "good"), foreign, "no key of yours"),
     ):
         with pytest.raises(ValidationError, match=reason):

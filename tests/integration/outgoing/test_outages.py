@@ -198,7 +198,7 @@ async def _recovered(call: Call, server: FailingServer) -> None:
             assert error.failure is Failure.BREAKER_OPEN
             await asyncio.sleep(OPEN_SECONDS / 100)
         except UnavailableError as error:
-            assert "keys are out of reach" in error.message
+            assert "keys are unreachable" in error.message
             await asyncio.sleep(0.1)
         else:
             return

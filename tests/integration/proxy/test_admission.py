@@ -283,6 +283,11 @@ async def test_raised_while_an_approval_is_used(
 
 async def _granted(decided: Decided, api_database: Database) -> None:
     """One use, for whatever is posted."""
+    decided.superuser.execute(
+        "INSERT INTO users (org_id, user_id, issuer, subject, roles) VALUES (%s, 'usr_ann', 'i', 'ann', '{approver}')"
+        " ON CONFLICT DO NOTHING",
+        [decided.org_id],
+    )
     [(agent_id,)] = decided.superuser.execute(
         "SELECT agent_id FROM api_keys WHERE org_id = %s", [decided.org_id]
     ).fetchall()

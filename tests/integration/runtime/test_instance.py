@@ -268,5 +268,5 @@ def test_a_taken_port_is_named_before_anything_is_started(tmp_path: Path) -> Non
         port = str(taken.getsockname()[1])
         up = _up(tmp_path, "--api-port", "0", "--proxy-port", port)
         assert up.process.wait(60) == 1
-    assert f"port {port} of 127.0.0.1, for the proxy, is taken" in up.log.read_text()
+    assert f"port {port} of 127.0.0.1, for the proxy, is in use" in up.log.read_text()
     assert not (up.data / "postgres").exists()

@@ -42,7 +42,7 @@ def test_a_taken_port_is_named_with_what_to_do(option: int) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(ConflictError, match=rf"port {port} .* is taken .*--api-port or HEADGATE_API_PORT"):
+        with pytest.raises(ConflictError, match=rf"port {port} .* is in use .*--api-port or HEADGATE_API_PORT"):
             keep_port("127.0.0.1", port, **WORDS)
 
 

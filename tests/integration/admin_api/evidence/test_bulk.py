@@ -43,7 +43,7 @@ async def test_every_action_of_a_range_is_taken_and_proves_itself(gate, worker_d
         assert await asyncio.to_thread(export) == 2
         assert await asyncio.to_thread(actions_between, client, None, "2020-01-01") == []
         absent = new_id(IdPrefix.ACTION)
-        with pytest.raises(UnavailableError, match=f"no proof pack of {absent}, so this is no whole export: .+"):
+        with pytest.raises(UnavailableError, match=f"no proof pack of {absent}, so the export is incomplete: .+"):
             await asyncio.to_thread(list, fetch_packs(client, [absent], lambda events: None))
     finally:
         client._client.close()
