@@ -143,6 +143,10 @@ class ListedApprovalAnswer(ApprovalAnswer):
     agent_name: str | None
     summary: str
     host: str | None
+    is_whole: bool = Field(
+        description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
+        " only what its beginning has. GET /v1/approvals/{id} returns all of it."
+    )
 
 
 class ApprovedAnswer(BaseModel):
@@ -219,6 +223,7 @@ def listed_approval_answer(
             descriptions=descriptions,
         ),
         host=host if isinstance(host, str) else None,
+        is_whole=about.is_whole or approval.edit is not None,
     )
 
 

@@ -1750,6 +1750,7 @@ class ListedApprovalAnswer(TypedDict):
     host: str | None
     id: str
     identical_pending: NotRequired[int]
+    is_whole: bool
     repeats: str | None
     required_approvals: int
     source: str
