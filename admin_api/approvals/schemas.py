@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.json_values import StoredObject
 from admin_api.text import StorableText
 from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, VoteDecision, state_at
 from headgate.approvals.store import HeldAction
@@ -93,7 +94,7 @@ class EscalateRequest(_Vote):
 class HeldActionAnswer(BaseModel):
     tool: str
     operation: str
-    params: JsonObject
+    params: StoredObject
 
 
 class HeldDecisionAnswer(BaseModel):

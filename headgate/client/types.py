@@ -970,7 +970,7 @@ class EditAnswer(TypedDict):
     digest: str
     edited_at: str
     edited_by: str
-    params: JsonObjectOutput
+    params: dict[str, HeadgateKernelCanonicalJsonJsonValueOutput]
 
 
 class EffectAnswer(TypedDict):
@@ -1513,7 +1513,7 @@ class HealthAnswer(TypedDict):
 
 class HeldActionAnswer(TypedDict):
     operation: str
-    params: JsonObjectOutput
+    params: dict[str, HeadgateKernelCanonicalJsonJsonValueOutput]
     tool: str
 
 
