@@ -16,5 +16,5 @@ def _whole(value: Any) -> Any:
 WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
 """3 and 3.0, as the description's ``integer`` says."""
 
-StoredObject = SkipValidation[JsonObject]
+type StoredObject = SkipValidation[JsonObject]
 """What was read as JSON here, in an answer: looking at each of ten megabytes' values again takes seconds."""
