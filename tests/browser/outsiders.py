@@ -31,8 +31,14 @@ def hostile_destination(texts: Sequence[str]) -> Iterator[str]:
             body = "".join(texts) if is_page else json.dumps({text: text for text in texts}, ensure_ascii=False)
             self._answer("text/html; charset=utf-8" if is_page else "application/json", body.encode())
 
-        def _answer(self, media_type: str, body: bytes) -> None:
-            lines = [f"HTTP/1.1 200 {_in_header(texts[0])}", f"Content-Type: {media_type}"]
+        def do_POST(self) -> None:
+            """As a receiver of messages that takes none: Slack's form of it."""
+            self.rfile.read(int(self.headers["Content-Length"]))
+            said = {"ok": False, "error": texts[0] + texts[3], "detail": "".join(texts)}
+            self._answer("application/json", json.dumps(said, ensure_ascii=False).encode(), status=500)
+
+        def _answer(self, media_type: str, body: bytes, *, status: int = 200) -> None:
+            lines = [f"HTTP/1.1 {status} {_in_header(texts[0])}", f"Content-Type: {media_type}"]
             lines += [f"X-Hostile-{number}: {_in_header(text)}" for number, text in enumerate(texts)]
             lines += [
                 f"Content-Disposition: attachment; filename*=UTF-8''{quote(texts[1])}; filename={_in_header(texts[3])}",
@@ -79,6 +85,26 @@ def captured(administrator: Administrator, agent: Agent, texts: Sequence[str]) -
     note = {"note": texts[0] + texts[3], "tags": ["odd"]}
     assert administrator.api.put(f"/admin/traffic/{found[0]['id']}/annotation", json=note).is_success
     return found
+
+
+def refused_messages(administrator: Administrator, texts: Sequence[str]) -> tuple[str, str]:
+    """A webhook endpoint and a message to a Slack channel, each refused by that service in these words."""
+    api = administrator.api
+    with hostile_destination(texts) as origin:
+        endpoint = api.post("/admin/webhooks", json={"url": f"{origin}/hook"})
+        assert endpoint.is_success, endpoint.text
+        webhook_id: str = endpoint.json()["id"]
+        assert api.post(f"/admin/webhooks/{webhook_id}/test").is_success
+        slack = {"kind": "slack", "channel": "C0123456789", "api_url": origin, "token": "xoxb-none"}
+        channel = slack | {"signing_secret": "a signing secret"}
+        saved = api.put("/admin/settings/notifications", json={"channels": {"refused": channel}})
+        assert saved.is_success, saved.text
+        told = api.post("/admin/settings/notifications/test", json={"channel": "refused"})
+        assert told.is_success, told.text
+        message_id: str = told.json()["id"]
+        for path in (f"/admin/webhooks/{webhook_id}/deliveries", "/admin/notifications"):
+            wait_for(lambda path=path: administrator.get(path)["data"][0]["attempts"], "it was refused")
+    return webhook_id, message_id
 
 
 def pull_request(administrator: Administrator, agent_id: str, texts: Sequence[str]) -> str:

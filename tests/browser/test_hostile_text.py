@@ -33,5 +33,10 @@ def test_what_a_ticket_says_is_shown_whole_in_boxes(open_window: OpenWindow, wor
     assert _boxed(HOSTILE[3]) in received
 
 
+def test_what_a_receiver_of_messages_answers_is_shown_in_boxes(open_window: OpenWindow, world: World) -> None:
+    message = open_window().open("/settings/notifications/messages/{refused_message_id}".format_map(world.names))
+    assert _boxed(HOSTILE[0] + HOSTILE[3])[:40] in message.locator("main").inner_text()
+
+
 def _boxed(text: str) -> str:
     return "".join(f"U+{ord(one):04X}" if is_hidden(one) else one for one in text)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.browser.outsiders import captured, pull_request
+from tests.browser.outsiders import captured, pull_request, refused_messages
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance
 
@@ -38,6 +38,7 @@ class World:
         endpoint = {"url": "https://hooks.example.com/headgate"}
         self.names["webhook_id"] = administrator.api.post("/admin/webhooks", json=endpoint).json()["id"]
         self._meet_outsiders()
+        self.names["refused_webhook_id"], self.names["refused_message_id"] = refused_messages(administrator, HOSTILE)
         self.names["policy_id"] = administrator.get("/admin/policies")["data"][0]["id"]
         content = {"name": HOSTILE[1], "description": HOSTILE[3], "type": "content_safety", "prompt": HOSTILE[0]}
         made = administrator.api.post("/admin/nlp-policies", json=content).json()
