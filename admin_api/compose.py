@@ -10,6 +10,7 @@ import structlog
 from admin_api.authentication import Authenticator
 from admin_api.dependencies import Dependencies
 from admin_api.feeds.feed import Feeds
+from admin_api.feeds.viewers import Places
 from admin_api.metrics import POLICIES, observe_batch
 from admin_api.people import open_people
 from admin_api.process_settings import ApiSettings
@@ -195,7 +196,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             local_issuer=people.local_issuer,
             review=review,
             connections=connection_work(database, vault, outgoing, clock),
-            feeds=Feeds(database, tasks),
+            feeds=Feeds(database, tasks, Places(most_of_person=settings.event_streams_of_person)),
             verifications=Verifications(database, settings.evidence_keys, tasks),
         )
 

@@ -1,8 +1,10 @@
-"""What may arrive on a connection before anybody has said who they are: bounded in bytes and in time.
+"""What may arrive on a connection before anybody has said who they are, and how long an answer may stay unread: bounded
+in bytes and in time.
 
 uvicorn's parser keeps a head without a bound and copies all of it for each piece that arrives: one connection with a
 header of 150 MB kept the API from answering for three minutes (measured). It waits for ever for a head that was begun,
-and takes the fields of a trailer section for header fields, behind a reverse proxy that has looked at those.
+and for a client that does not read its answer. It takes the fields of a trailer section for header fields, behind a
+reverse proxy that has looked at those.
 
 Extends ``HttpToolsProtocol``, which uvicorn's ``Config(http=…)`` allows, and stands on its callbacks.
 """
@@ -24,11 +26,14 @@ _FRAMING_FACTOR: Final = 8
 @dataclass(frozen=True, slots=True)
 class ArrivalLimits:
     """``head_bytes``: the request line and the fields, pipelined ones too. ``head_seconds``: from the connection, or
-    the first byte of a later request, to the end of its head; ``body_seconds``: from there to the end of the body."""
+    the first byte of a later request, to the end of its head; ``body_seconds``: from there to the end of the body. A
+    client whose answer waits takes at least ``read_bytes`` of it in each ``read_seconds``."""
 
     head_bytes: int = 64 << 10
     head_seconds: float = 30.0
     body_seconds: float = 120.0
+    read_bytes: int = 16 << 10
+    read_seconds: float = 60.0
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -43,6 +48,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unbodied_bytes = 0
         self._deadline: TimerHandle | None = None
         self._deadline_is_of_body = False
+        self._reader_deadline: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast("Transport", transport))
@@ -50,7 +56,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._owe_nothing()
+        self._await_no_reader()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        self._await_no_reader()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         self._unbodied_bytes += len(data)
@@ -109,6 +124,23 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _await_reader(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._await_no_reader()
+        self._reader_deadline = self.loop.call_later(self.limits.read_seconds, self._expect_progress, unread)
+
+    def _await_no_reader(self) -> None:
+        if self._reader_deadline is not None:
+            self._reader_deadline.cancel()
+            self._reader_deadline = None
+
+    def _expect_progress(self, unread: int) -> None:
+        """Not ``close``, which waits until all is written."""
+        if unread - self.transport.get_write_buffer_size() < self.limits.read_bytes:
+            self.transport.abort()
+        else:
+            self._await_reader()
 
     def _refuse(self, error: HeadgateError) -> None:
         self._owe_nothing()

@@ -56,6 +56,7 @@ def api() -> None:
             delegation_depth=settings.delegation_depth,
             execution_concurrency_max=settings.execution_concurrency_max,
             body_limit_bytes=settings.api_body_limit_bytes,
+            event_streams_of_person=settings.event_streams_per_person,
             trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
             upstream_ca_file=settings.upstream_ca_file,
             classifiers_dir=settings.classifiers_dir,

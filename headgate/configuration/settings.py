@@ -175,6 +175,11 @@ class Settings:
         "The largest body of a request to the API; larger ones: 413.",
         size_bytes,
     )
+    event_streams_per_person: int = variable(
+        "HEADGATE_EVENT_STREAMS_PER_PERSON", "32",
+        "Open event streams of one person, with all of their keys, or of one agent, in an API process; more: 429.",
+        positive,
+    )  # fmt: skip
     proxy_body_limit_bytes: int = variable(
         "HEADGATE_PROXY_BODY_LIMIT_BYTES", "10MiB", "The largest body of an intercepted request; larger ones: 413.",
         size_bytes,
