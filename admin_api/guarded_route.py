@@ -7,6 +7,7 @@ without FastAPI's dependency solving: that is for the hot path.
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from admin_api.metrics import FORBIDDEN, RATE_LIMITED
 from admin_api.request_state import request_state
 from admin_api.services.cookies import require_own_page
 from headgate.agents.scopes import require_scope
+from headgate.db.connection_shares import urgent
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ForbiddenError, RateLimitedError, ValidationError
 from headgate.ratelimits.classes import RateClass
@@ -64,6 +66,10 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             request_state(request.scope).route = route
+            with urgent() if access.is_urgent else nullcontext():
+                return await answer(request)
+
+        async def answer(request: Request) -> Response:
             if access.audience is not Audience.PUBLIC:
                 await _admit(request, access, dependencies_of(request))
             elif access.rate_class is not None:
