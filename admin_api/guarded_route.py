@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.access import Access, Audience, access_of
+from admin_api.body_budget import charge_of
 from admin_api.client_address import address_subject, client_address
 from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.metrics import FORBIDDEN, RATE_LIMITED
@@ -97,6 +98,8 @@ async def _admit(request: Request, access: Access, dependencies: Dependencies) -
     principal = await dependencies.authenticator.authenticate(request.scope["headers"], access)
     principal = replace(principal, address=client_address(request.scope))
     state.principal = principal
+    if (charge := charge_of(request.scope)) is not None:
+        charge.is_of(principal.org_id)
     if principal.session_id is not None:
         require_own_page(request)
     if access.rate_class is not None:

@@ -16,10 +16,14 @@ import uvloop
 from fastapi import FastAPI
 
 from admin_api.app import create_app
+from admin_api.arrival_shares import ArrivalShares
+from admin_api.body_budget import BodyBudget
+from admin_api.client_places import ClientPlaces
 from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies
 from admin_api.http_protocol import BoundedProtocol
 from admin_api.process_settings import ApiSettings
+from headgate.kernel.descriptors import most_connections, raise_descriptor_limit
 from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
@@ -31,6 +35,7 @@ _DRAIN_SECONDS: Final = 10
 
 def run(settings: ApiSettings) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are finished first. Raises UnavailableError."""
+    raise_descriptor_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings))
 
@@ -50,9 +55,12 @@ async def serve(settings: ApiSettings) -> None:
 
 def app_of(dependencies: Dependencies, settings: ApiSettings) -> FastAPI:
     """The application with these settings."""
-    return create_app(
-        dependencies, body_limit_bytes=settings.body_limit_bytes, trusted_proxies=settings.trusted_proxies
+    shares = ArrivalShares(
+        ClientPlaces(min(settings.connections_max, most_connections()), settings.connections_of_address),
+        BodyBudget(settings.bodies_bytes_max, largest=settings.body_limit_bytes),
+        settings.trusted_proxies,
     )
+    return create_app(dependencies, body_limit_bytes=settings.body_limit_bytes, shares=shares)
 
 
 class _Server(uvicorn.Server):
