@@ -43,6 +43,12 @@ class Access:
     recorded: bool = False
     webhook_keys: bool = False
 
+    @property
+    def is_urgent(self) -> bool:
+        """Stops and decisions on approvals: no quota of other requests refuses them, and connections to the database
+        are kept for them."""
+        return self.audience is not Audience.PUBLIC and self.rate_class in (None, RateClass.DECISIONS)
+
 
 _PUBLIC: Final = Access(Audience.PUBLIC)
 # Before anybody has an account: whoever sends, within a quota for each address.

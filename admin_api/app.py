@@ -22,6 +22,7 @@ from admin_api.approvals.bulk_routes import router as approval_bulk
 from admin_api.approvals.routes import router as approvals
 from admin_api.approvals.stream_routes import router as approval_events
 from admin_api.approver_groups.routes import router as approver_groups
+from admin_api.arrival_shares import ArrivalShares
 from admin_api.assets import router as assets
 from admin_api.audit.export_routes import router as audit_export
 from admin_api.audit.routes import router as audit
@@ -44,7 +45,6 @@ from admin_api.errors import (
 )
 from admin_api.evidence.routes import router as evidence
 from admin_api.executions.routes import router as executions
-from admin_api.forwarded import TrustedProxies
 from admin_api.grants.routes import router as grants
 from admin_api.guarded_route import GuardedRoute
 from admin_api.health.part_routes import router as health_parts
@@ -182,15 +182,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 
-_NOBODY: Final = TrustedProxies()
-
-
 class _Application(FastAPI):
     """FastAPI with our layers around its own: ``add_middleware`` would put them inside of three that the hot path
     does not need."""
 
     body_limit_bytes: int = BODY_LIMIT_BYTES
-    trusted_proxies: TrustedProxies = _NOBODY
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -211,7 +207,7 @@ class _Application(FastAPI):
         return RequestContext(
             direct,
             body_limit_bytes=self.body_limit_bytes,
-            trusted_proxies=self.trusted_proxies,
+            shares=self.state.arrival_shares,
             unheard=self.state.unheard_proxy,
             quota_headers=quota_headers,
             public_url=public_url,
@@ -222,9 +218,10 @@ def create_app(
     dependencies: Dependencies | None,
     *,
     body_limit_bytes: int = BODY_LIMIT_BYTES,
-    trusted_proxies: TrustedProxies = _NOBODY,
+    shares: ArrivalShares | None = None,
 ) -> FastAPI:
     """``dependencies`` None: for the description of the interface only; nothing can be called."""
+    shares = shares or ArrivalShares()
     routes = _guarded(ROUTERS)
     app = _Application(
         title="Headgate",
@@ -244,11 +241,11 @@ def create_app(
         },
     )
     app.state.dependencies = dependencies
-    app.state.unheard_proxy = UnheardProxy(trusted_proxies)
+    app.state.arrival_shares = shares
+    app.state.unheard_proxy = UnheardProxy(shares.trusted_proxies)
     if dependencies is not None:
         app.state.health_parts = HealthParts(dependencies, dependencies.slos)
     app.body_limit_bytes = body_limit_bytes
-    app.trusted_proxies = trusted_proxies
     return app
 
 

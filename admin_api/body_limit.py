@@ -1,18 +1,20 @@
-"""The most that a body may hold. A length that is told is believed (the server enforces it); one that is not is
-counted while it is read, before anything of the application runs."""
+"""The most that a body may hold. A length that is told is believed (the server enforces it); one that is not is counted
+while the route reads it, after its caller is known."""
 
 from typing import Final
 
 from starlette.types import Message, Receive, Scope
 
+from admin_api.body_budget import charge_of
 from headgate.kernel.errors import PayloadTooLargeError, ValidationError
 
 BODY_LIMIT_BYTES: Final = 1024 * 1024
 """Where nothing else is configured (HEADGATE_API_BODY_LIMIT_BYTES)."""
 
 
-async def limit_body(scope: Scope, receive: Receive, limit_bytes: int) -> Receive:
-    """``receive`` for the application. Raises PayloadTooLargeError."""
+def limit_body(scope: Scope, receive: Receive, limit_bytes: int) -> Receive:
+    """``receive`` for the application, which raises PayloadTooLargeError, or UnavailableError where the process has no
+    room for the body. Raises PayloadTooLargeError and ValidationError."""
     length: int | None = None
     chunked = False
     for name, value in scope["headers"]:
@@ -22,30 +24,23 @@ async def limit_body(scope: Scope, receive: Receive, limit_bytes: int) -> Receiv
             length = int(value)
         elif name == b"transfer-encoding":
             chunked = True
-    if length is not None and not chunked:
-        if length > limit_bytes:
-            raise _too_large(limit_bytes)
+    if not chunked and not length:
         return receive
-    return receive if not chunked else await _read_within(receive, limit_bytes)
+    if not chunked and length is not None and length > limit_bytes:
+        raise _too_large(limit_bytes)
+    charge, size = charge_of(scope), 0
 
-
-async def _read_within(receive: Receive, limit_bytes: int) -> Receive:
-    parts: list[Message] = []
-    size = 0
-    while True:
+    async def receive_within() -> Message:
+        nonlocal size
         message = await receive()
-        parts.append(message)
+        if charge is not None:
+            charge.require_kept()
         size += len(message.get("body", b""))
         if size > limit_bytes:
             raise _too_large(limit_bytes)
-        if message["type"] != "http.request" or not message.get("more_body", False):
-            break
-    parts.reverse()
+        return message
 
-    async def replay() -> Message:
-        return parts.pop() if parts else await receive()
-
-    return replay
+    return receive_within
 
 
 def _too_large(limit_bytes: int) -> PayloadTooLargeError:

@@ -10,6 +10,7 @@ import structlog
 from admin_api.authentication import Authenticator
 from admin_api.dependencies import Dependencies
 from admin_api.feeds.feed import Feeds
+from admin_api.feeds.viewers import Places
 from admin_api.metrics import POLICIES, observe_batch
 from admin_api.people import open_people
 from admin_api.process_settings import ApiSettings
@@ -26,6 +27,7 @@ from headgate.approvals.decide import DecideApproval
 from headgate.approvals.escalate import EscalateApproval
 from headgate.approvals.gate_store import MOST_OPEN_APPROVALS
 from headgate.approvals.reassign import ReassignApproval
+from headgate.db.connection_shares import ConnectionShares
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
@@ -54,7 +56,9 @@ from headgate.workflows.replay_policy import ReplayPolicy
 
 _log = structlog.get_logger(__name__)
 
-_CONNECTIONS: Final = 8
+DATABASE_CONNECTIONS: Final = 10
+RESERVED_CONNECTIONS: Final = 2
+"""Of those: for stops and decisions on approvals."""
 
 
 @asynccontextmanager
@@ -62,7 +66,11 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
     """What one API process works with, for as long as the block runs. A database that is not there yet is waited
     for in the background (/ready tells). Raises UnavailableError where the signing key cannot be read or made."""
     async with AsyncExitStack() as stack:
-        database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
+        database = Database(
+            settings.database_dsn,
+            max_connections=DATABASE_CONNECTIONS,
+            shares=ConnectionShares(DATABASE_CONNECTIONS, reserved=RESERVED_CONNECTIONS),
+        )
         await database.open()
         stack.push_async_callback(database.close)
         valkey = open_valkey(settings.valkey_url)
@@ -195,7 +203,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             local_issuer=people.local_issuer,
             review=review,
             connections=connection_work(database, vault, outgoing, clock),
-            feeds=Feeds(database, tasks),
+            feeds=Feeds(database, tasks, Places(most_of_person=settings.event_streams_of_person)),
             verifications=Verifications(database, settings.evidence_keys, tasks),
         )
 

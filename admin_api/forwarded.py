@@ -14,6 +14,8 @@ from typing import Final
 
 from starlette.types import Scope
 
+from admin_api.client_address import address_subject
+
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -33,14 +35,15 @@ class TrustedProxies:
     networks: tuple[Network, ...] = ()
     header: ForwardedHeader = ForwardedHeader.X_FORWARDED_FOR
 
-    def locate(self, scope: Scope) -> None:
-        """Makes ``client`` of this request who sent it to the outermost of our proxies; ``scheme`` stays as it is."""
+    def locate(self, scope: Scope) -> bool:
+        """Makes ``client`` of this request who sent it to the outermost of our proxies; ``scheme`` stays as it is.
+        Whether it came through one."""
         client = scope.get("client")
         if not self.networks or client is None:
-            return
+            return False
         nearest = _address(str(client[0]))
         if nearest is None or not self._trusts(nearest):
-            return
+            return False
         for entry in self._from_the_right(scope):
             found = _address(entry)
             if found is None:
@@ -49,6 +52,12 @@ class TrustedProxies:
             if not self._trusts(found):
                 break
         scope["client"] = (str(nearest), 0)
+        return True
+
+    def address_of(self, client: tuple[str, int] | None) -> str | None:
+        """Whose a connection is (``address_subject``); None: one of our proxies', for many clients."""
+        nearest = None if client is None else _address(client[0])
+        return None if nearest is not None and self._trusts(nearest) else address_subject({"client": client})
 
     def unheard(self, scope: Scope) -> str | None:
         """The header with which somebody who is not trusted says that they speak for others; None: nobody did."""

@@ -7,6 +7,7 @@ without FastAPI's dependency solving: that is for the hot path.
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,12 +18,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.access import Access, Audience, access_of
+from admin_api.body_budget import charge_of
 from admin_api.client_address import address_subject, client_address
 from admin_api.dependencies import Dependencies, dependencies_of
 from admin_api.metrics import FORBIDDEN, RATE_LIMITED
 from admin_api.request_state import request_state
 from admin_api.services.cookies import require_own_page
 from headgate.agents.scopes import require_scope
+from headgate.db.connection_shares import urgent
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ForbiddenError, RateLimitedError, ValidationError
 from headgate.ratelimits.classes import RateClass
@@ -64,6 +67,10 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             request_state(request.scope).route = route
+            with urgent() if access.is_urgent else nullcontext():
+                return await answer(request)
+
+        async def answer(request: Request) -> Response:
             if access.audience is not Audience.PUBLIC:
                 await _admit(request, access, dependencies_of(request))
             elif access.rate_class is not None:
@@ -91,6 +98,8 @@ async def _admit(request: Request, access: Access, dependencies: Dependencies) -
     principal = await dependencies.authenticator.authenticate(request.scope["headers"], access)
     principal = replace(principal, address=client_address(request.scope))
     state.principal = principal
+    if (charge := charge_of(request.scope)) is not None:
+        charge.is_of(principal.org_id)
     if principal.session_id is not None:
         require_own_page(request)
     if access.rate_class is not None:

@@ -5,7 +5,7 @@ nothing and sees nothing twice. Valkey is not needed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from typing import Final
 
@@ -27,6 +27,8 @@ _LIFETIME_SECONDS: Final = 300.0
 """Then the client comes back."""
 _ASK_AGAIN_SECONDS: Final = 5.0
 """How long somebody goes on seeing events who may not see them any more."""
+_PIECE_BYTES: Final = 64 << 10
+"""Of a batch, at once: a client that reads slowly has no more than this, and what its connection holds, in memory."""
 _SEQ_DIGITS_MAX: Final = 18
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """X-Accel-Buffering: a reverse proxy before us would otherwise keep events until it has a page of them."""
@@ -46,7 +48,7 @@ class _ViewerStream(StreamingResponse):
                 async with asyncio.timeout(2 * _LIFETIME_SECONDS) as self._viewer.time_limit:
                     await super().__call__(scope, receive, send)
             except TimeoutError:
-                return  # it reads nothing: uvicorn closes the connection of an answer without an end
+                return  # it reads too slowly: uvicorn closes the connection of an answer without an end
 
 
 async def open_stream(
@@ -54,11 +56,12 @@ async def open_stream(
 ) -> StreamingResponse:
     """Raises RateLimitedError, UnavailableError and ValidationError."""
     feeds, org_id = dependencies.feeds, principal.org_id
-    feeds.places.check(org_id)
+    person = principal.agent_id or principal.user_id or principal.key_id or org_id
+    feeds.places.check(org_id, person)
     seq, newest = await feeds.start(org_id, _seq(last_event_id))
     place = ExitStack()
-    feeds.places.check(org_id)  # others have come meanwhile; from here to the place nothing waits
-    place.enter_context(feeds.places.one_more(org_id))
+    feeds.places.check(org_id, person)  # others have come meanwhile; from here to the place nothing waits
+    place.enter_context(feeds.places.one_more(org_id, person))
     viewer = Viewer(seq, principal.agent_id)
     behind = place.enter_context(feeds.joined(org_id, channel, viewer, newest))
 
@@ -78,33 +81,64 @@ async def open_stream(
     return _ViewerStream(body, place, viewer)
 
 
+class _Standing:
+    """Whether the viewer may still see events: asked before bytes are sent, if the last answer is too old."""
+
+    def __init__(self, ask: Callable[[], Awaitable[bool]]) -> None:
+        self._ask = ask
+        self._loop = asyncio.get_running_loop()
+        self._asked = self._loop.time()
+
+    @property
+    def seconds_left(self) -> float:
+        """For which the last answer is believed."""
+        return max(0.0, self._asked + _ASK_AGAIN_SECONDS - self._loop.time())
+
+    async def holds(self) -> bool:
+        """Raises UnavailableError."""
+        if self.seconds_left:
+            return True
+        self._asked = self._loop.time()
+        return await self._ask()
+
+
 async def _events(
     feeds: Feeds, org_id: str, channel: Channel, viewer: Viewer, behind: int, may_go_on: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
-    began = spoke = asked = loop.time()
+    began = spoke = loop.time()
+    standing = _Standing(may_go_on)
     yield opening(viewer.seq)
     try:
         is_more = viewer.seq < behind
-        while is_more and viewer.ended is None:
-            viewer.seq, batch, is_more = await feeds.catch_up(org_id, channel, viewer.seq)
-            if batch is not None:
-                yield batch.after(0, viewer.agent_id)
         while viewer.ended is None and loop.time() - began < _LIFETIME_SECONDS:
-            found = await viewer.next(max(0.0, asked + _ASK_AGAIN_SECONDS - loop.time()))
-            if loop.time() - asked >= _ASK_AGAIN_SECONDS:
-                asked = loop.time()
-                if not await may_go_on():
-                    return
+            if is_more:
+                viewer.seq, batch, is_more = await feeds.catch_up(org_id, channel, viewer.seq)
+                found = b"" if batch is None else batch.after(0, viewer.agent_id)
+            else:
+                found = await viewer.next(standing.seconds_left)
             if not found and loop.time() - spoke >= _HEARTBEAT_SECONDS:
                 found = HEARTBEAT
-            if found:
+            if not await standing.holds():
+                return
+            for piece in _pieces(found):
+                # Written to a slow client, a batch may take minutes.
+                if not await standing.holds():
+                    return
+                yield piece
                 spoke = loop.time()
-                yield found
     except UnavailableError:
         viewer.end("unavailable")
     if viewer.ended is not None:
         yield ending(viewer.ended)
+
+
+def _pieces(found: bytes) -> Iterator[bytes]:
+    if len(found) <= _PIECE_BYTES:
+        yield from (found,) if found else ()
+        return
+    for begin in range(0, len(found), _PIECE_BYTES):
+        yield found[begin : begin + _PIECE_BYTES]
 
 
 def _seq(last_event_id: str | None) -> int | None:

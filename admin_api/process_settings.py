@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from admin_api.body_budget import BODIES_BYTES_MAX
 from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.claims import ClaimNames
+from admin_api.client_places import CONNECTIONS_MAX, CONNECTIONS_OF_ADDRESS_MAX
+from admin_api.feeds.viewers import VIEWERS_OF_PERSON_MAX
 from admin_api.forwarded import TrustedProxies
 from headgate.actions.delegation import DEFAULT_DEPTH
 from headgate.approvals.mapped_voter import DEFAULT_TRUST
@@ -87,6 +90,10 @@ class ApiSettings:
     delegation_depth: int = DEFAULT_DEPTH
     execution_concurrency_max: int = DEFAULT_CONCURRENCY_MAX
     body_limit_bytes: int = BODY_LIMIT_BYTES
+    event_streams_of_person: int = VIEWERS_OF_PERSON_MAX
+    connections_max: int = CONNECTIONS_MAX
+    connections_of_address: int = CONNECTIONS_OF_ADDRESS_MAX
+    bodies_bytes_max: int = BODIES_BYTES_MAX
     reuse_port: bool = False
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None

@@ -6,17 +6,21 @@ this together.
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
 import structlog
 from prometheus_client import Counter, Histogram
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from admin_api.arrival_shares import ArrivalShares
+from admin_api.body_budget import charge_of
 from admin_api.body_limit import limit_body
+from admin_api.client_address import address_subject
 from admin_api.errors import DEFECT, details_of, encoded_error, error_headers
-from admin_api.forwarded import TrustedProxies
 from admin_api.metrics import REQUEST_SECONDS, REQUESTS
 from admin_api.request_state import RequestState, attach, new_request_state
 from admin_api.unheard_proxy import UnheardProxy
@@ -48,7 +52,7 @@ class RequestContext:
         app: ASGIApp,
         *,
         body_limit_bytes: int,
-        trusted_proxies: TrustedProxies,
+        shares: ArrivalShares,
         unheard: UnheardProxy,
         quota_headers: QuotaHeaders,
         public_url: str | None,
@@ -56,7 +60,7 @@ class RequestContext:
         self._public_url = public_url
         self._app = app
         self._quota_headers = quota_headers
-        self._trusted_proxies = trusted_proxies
+        self._shares = shares
         self._unheard = unheard
         self._body_limit_bytes = body_limit_bytes
 
@@ -68,7 +72,8 @@ class RequestContext:
         state.public_url = self._public_url
         attach(scope, state)
         self._unheard.look(scope)
-        self._trusted_proxies.locate(scope)
+        through_proxy = self._shares.trusted_proxies.locate(scope)
+        charge = charge_of(scope)
         started = time.perf_counter()
         status = 0
 
@@ -82,13 +87,23 @@ class RequestContext:
             await send(message)
 
         try:
-            await self._app(scope, await limit_body(scope, receive, self._body_limit_bytes), send_with_headers)
+            with ExitStack() as place:
+                if through_proxy:
+                    address = address_subject(scope)
+                    place.enter_context(self._shares.places.request_from(address))
+                    if charge is not None:
+                        charge.is_from(address)
+                await self._app(scope, limit_body(scope, receive, self._body_limit_bytes), send_with_headers)
         except HeadgateError as error:
             await _answer(error, state, send_with_headers, answered=status != 0)
+        except ClientDisconnect:
+            pass  # in the middle of its body: nobody is there for an answer
         except Exception as error:  # noqa: BLE001 - the last catch: nothing of it reaches the caller
             _log.exception("request_failed", request_id=state.request_id, route=state.route, error=type(error).__name__)
             await _answer(HeadgateError(""), state, send_with_headers, answered=status != 0)
         finally:
+            if charge is not None:
+                charge.release()
             _account(scope, state, status, time.perf_counter() - started)
 
 

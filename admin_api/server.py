@@ -16,10 +16,14 @@ import uvloop
 from fastapi import FastAPI
 
 from admin_api.app import create_app
+from admin_api.arrival_shares import ArrivalShares
+from admin_api.body_budget import BodyBudget
+from admin_api.client_places import ClientPlaces
 from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies
 from admin_api.http_protocol import BoundedProtocol
 from admin_api.process_settings import ApiSettings
+from headgate.kernel.descriptors import most_connections, raise_descriptor_limit
 from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
@@ -31,6 +35,7 @@ _DRAIN_SECONDS: Final = 10
 
 def run(settings: ApiSettings) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are finished first. Raises UnavailableError."""
+    raise_descriptor_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings))
 
@@ -50,9 +55,12 @@ async def serve(settings: ApiSettings) -> None:
 
 def app_of(dependencies: Dependencies, settings: ApiSettings) -> FastAPI:
     """The application with these settings."""
-    return create_app(
-        dependencies, body_limit_bytes=settings.body_limit_bytes, trusted_proxies=settings.trusted_proxies
+    shares = ArrivalShares(
+        ClientPlaces(min(settings.connections_max, most_connections()), settings.connections_of_address),
+        BodyBudget(settings.bodies_bytes_max, largest=settings.body_limit_bytes),
+        settings.trusted_proxies,
     )
+    return create_app(dependencies, body_limit_bytes=settings.body_limit_bytes, shares=shares)
 
 
 class _Server(uvicorn.Server):
@@ -110,6 +118,11 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        # A closed connection stays until its client has read, or the kernel gives up; it inherits this from the
+        # listener (tcp(7)). Elsewhere than on Linux such a connection costs its unread 64 KiB.
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            unread_milliseconds = int(BoundedProtocol.limits.read_seconds * 1000)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread_milliseconds)
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:

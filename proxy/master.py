@@ -22,10 +22,10 @@ from mitmproxy.options import Options
 from addons.latch import Latch
 from addons.lift import Lift
 from addons.limits import RequestLimits
+from headgate.kernel.descriptors import most_connections
 from headgate.kernel.errors import UnavailableError
 from proxy.budget import BufferBudget
 from proxy.client_certificate import GateTlsConfig
-from proxy.descriptors import most_connections
 from proxy.dispatch import GateAddonManager, skip_type_checks
 from proxy.fast_headers import use_fast_headers
 from proxy.http1_upstream import bound_answers

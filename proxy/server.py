@@ -58,6 +58,7 @@ from headgate.gate.record_batch import GateRecorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
+from headgate.kernel.descriptors import raise_descriptor_limit
 from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
@@ -69,7 +70,6 @@ from proxy.authority import Authority
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 from proxy.captures import open_captures
-from proxy.descriptors import raise_descriptor_limit
 from proxy.listener import Listener
 from proxy.master import Gate, ProxySettings
 from proxy.settings import GateSettings

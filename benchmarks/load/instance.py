@@ -77,6 +77,7 @@ def start_instance(
     environment = {
         **os.environ,
         "HEADGATE_RATE_LIMITS": "off",
+        "HEADGATE_EVENT_STREAMS_PER_PERSON": "1000",
         "HEADGATE_PROXY_WORKERS": "1",
         "HEADGATE_LOG_LEVEL": "warning",
         **settings,

@@ -175,6 +175,26 @@ class Settings:
         "The largest body of a request to the API; larger ones: 413.",
         size_bytes,
     )
+    api_bodies_limit_bytes: int = variable(
+        "HEADGATE_API_BODIES_LIMIT_BYTES", "64MiB",
+        "Memory of one API process for request bodies; a quarter for one address without a known credential, half for"
+        " one organization. Beyond it, requests get 503.", size_bytes,
+    )  # fmt: skip
+    api_connections_max: int = variable(
+        "HEADGATE_API_CONNECTIONS_MAX", "4096",
+        "Client connections of one API process, and at most half of its limit of file descriptors. Beyond it, 503.",
+        positive,
+    )  # fmt: skip
+    api_connections_per_address: int = variable(
+        "HEADGATE_API_CONNECTIONS_PER_ADDRESS", "1024",
+        "Of those, for one client address (IPv6: one /64). Connections of HEADGATE_TRUSTED_PROXIES do not count;"
+        " requests through them count for the address that they name.", positive,
+    )  # fmt: skip
+    event_streams_per_person: int = variable(
+        "HEADGATE_EVENT_STREAMS_PER_PERSON", "32",
+        "Open event streams of one person, with all of their keys, or of one agent, in an API process; more: 429.",
+        positive,
+    )  # fmt: skip
     proxy_body_limit_bytes: int = variable(
         "HEADGATE_PROXY_BODY_LIMIT_BYTES", "10MiB", "The largest body of an intercepted request; larger ones: 413.",
         size_bytes,

@@ -7,7 +7,7 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from headgate.db.connection_shares import NO_ORGANIZATION, ConnectionShares
 from headgate.db.thread_wait import wait_in_thread
 from headgate.kernel.errors import ConflictError, HeadgateError, UnavailableError
 from headgate.kernel.secrets import Secret
@@ -83,7 +84,8 @@ class Database:
     caller waits for a connection, and a statement may take, before UnavailableError; a server that does not even
     say that is waited for twice as long. ``connect_seconds`` is the wait for a connection, where a statement may take
     longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
-    UnavailableError, and a transaction one question less: for work that is tried again anyway.
+    UnavailableError, and a transaction one question less: for work that is tried again anyway. ``shares``: which
+    organization may have how many of the connections, where several use them at once.
     """
 
     def __init__(
@@ -94,9 +96,11 @@ class Database:
         timeout_seconds: float = 5.0,
         connect_seconds: float | None = None,
         checked: bool = True,
+        shares: ConnectionShares | None = None,
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
+        self._shares = shares
         # Caches of this process: each is called with an organization whose generation a change has raised.
         self.generation_listeners: list[Callable[[str], None]] = []
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
@@ -135,7 +139,7 @@ class Database:
             size=figures.get("pool_size", 0),
             idle=figures.get("pool_available", 0),
             most=figures.get("pool_max", 0),
-            waiting=figures.get("requests_waiting", 0),
+            waiting=figures.get("requests_waiting", 0) + (0 if self._shares is None else self._shares.waiting),
             requests=figures.get("requests_num", 0),
             errors=figures.get("requests_errors", 0),
         )
@@ -143,7 +147,7 @@ class Database:
     @asynccontextmanager
     async def transaction(self, org_id: str) -> AsyncIterator[Connection]:
         """A transaction that sees this organization's rows only (row-level security); commits at the end."""
-        async with self._connection() as connection:
+        async with self._connection(org_id) as connection:
             # Both settings last as long as the transaction, so that a transaction pooler carries nothing over.
             await connection.execute(
                 "SELECT set_config('app.org_id', %s, true), set_config('statement_timeout', %s, true)",
@@ -154,13 +158,14 @@ class Database:
     @asynccontextmanager
     async def across_organizations(self) -> AsyncIterator[Connection]:
         """A transaction for the definer functions, which alone reach across; tables look empty in it."""
-        async with self._connection() as connection:
+        async with self._connection(NO_ORGANIZATION) as connection:
             yield connection
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
+    async def _connection(self, party: str) -> AsyncIterator[Connection]:
+        place = nullcontext() if self._shares is None else self._shares.place(party)
         try:
-            async with self._pool.connection() as connection, connection.transaction():
+            async with place, self._pool.connection() as connection, connection.transaction():
                 yield connection
         except HeadgateError:
             raise

@@ -1,6 +1,7 @@
 """The process: it comes up, finishes what is in flight when it is told to stop, and says when it cannot start."""
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -124,3 +125,11 @@ def test_a_stream_without_an_end_does_not_keep_it_from_stopping(
         assert started.wait(20) == 0
         # It would be cut off after ten seconds otherwise.
         assert time.monotonic() - began < 8
+
+
+def test_a_connection_that_nobody_reads_is_given_up_by_the_kernel() -> None:
+    """Also after it was closed, when nothing of the process looks at it any more."""
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()[:2]):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 60_000

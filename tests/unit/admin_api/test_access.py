@@ -31,7 +31,15 @@ SHUT_OFF = {
     ("POST", "/admin/users/{id}/deactivate"),
     ("DELETE", "/admin/users/{id}/sessions"),
 }
+APPROVALS = ("/v1/approvals", "/admin/approvals")
 DECIDING = ("/approve", "/deny", "/decision", "/bulk-decision")
+
+
+def test_what_is_urgent() -> None:
+    """Connections to the database are kept for it: stops and decisions on approvals."""
+    urgent = {(method, path) for method, path in mounted() if access_of(method, path).is_urgent}
+    decisions = {("POST", path) for _, path in mounted() if path.startswith(APPROVALS) and path.endswith(DECIDING)}
+    assert urgent == SHUT_OFF | decisions | {("POST", "/stop"), ("POST", "/inbox"), ("POST", "/inbox/{approval_id}")}
 
 
 @pytest.mark.parametrize(("method", "path"), mounted())

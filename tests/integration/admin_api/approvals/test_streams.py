@@ -1,9 +1,12 @@
 """Long polling of one approval, and the stream of all: as it happens, resumable, bounded, of one organization."""
 
 import asyncio
+import json
 import socket
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -11,8 +14,10 @@ import pytest
 from admin_api import live_stream
 from admin_api.feeds import feed as live_feed
 from admin_api.feeds import viewers
-from admin_api.feeds.frames import Frame, batch_of
-from admin_api.feeds.viewers import Places
+from admin_api.feeds.frames import Batch, Frame, batch_of
+from admin_api.feeds.viewers import Places, Viewer
+from admin_api.http_protocol import ArrivalLimits, BoundedProtocol
+from headgate.agents.scopes import Scope
 from headgate.kernel.errors import UnavailableError
 from headgate.organizations.model import Role
 from tests.integration.admin_api.event_stream import event_stream
@@ -105,12 +110,27 @@ async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:
             events = event_stream(stream)  # kept: forgotten, it would close the stream
             await anext(events)
             refused = await person.get("/v1/approvals/events")
-            assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+            assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
         # The client has gone: its place is free.
         while streams._open:
             await asyncio.sleep(0.05)
         async with person.stream("GET", "/v1/approvals/events") as stream:
             assert stream.status_code == 200
+
+
+async def test_a_person_and_an_organization_have_so_many(gate, new_gate, monkeypatch) -> None:
+    places = Places(most_of_organization=3, most_of_person=2)
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", places)
+    alice, bob, stranger = gate.person(), gate.person("bob"), (await new_gate()).person()
+    of_alice = await gate.key(Scope.APPROVALS_READ, user_id=(await alice.get("/auth/session")).json()["user_id"])
+    async with asyncio.timeout(20), AsyncExitStack() as stack:
+        for one, status in [(alice, 200), (of_alice, 200), (alice, 429), (bob, 200), (bob, 429), (stranger, 200)]:
+            stream = await stack.enter_async_context(one.stream("GET", "/v1/approvals/events"))
+            assert stream.status_code == status
+            if status == 429:
+                message = json.loads(await stream.aread())["error"]["message"]
+                assert message.startswith("You have 2 event" if one is alice else "Your organization has 3 event")
+                assert stream.headers["retry-after"] == "10"
 
 
 async def test_there_are_so_many_however_they_come(gate, monkeypatch) -> None:
@@ -125,7 +145,7 @@ async def test_there_are_so_many_however_they_come(gate, monkeypatch) -> None:
             return stream.status_code
 
     async with asyncio.timeout(20):
-        assert sorted(await asyncio.gather(*(status() for _ in range(6)))) == [200, 200, 429, 429, 429, 429]
+        assert sorted(await asyncio.gather(*(status() for _ in range(6)))) == [200, 200, 503, 503, 503, 503]
 
 
 async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
@@ -143,6 +163,26 @@ async def test_who_is_shut_out_sees_no_more(gate, monkeypatch) -> None:
         await asyncio.sleep(1)
         await _held(gate, again=True)
         assert [one async for one in events if one.get("event") is not None] == []
+
+
+async def test_who_is_shut_out_while_catching_up_sees_no_more(gate, monkeypatch) -> None:
+    """A long past is read in stretches, and each of them is asked for again."""
+    monkeypatch.setattr(live_stream, "_ASK_AGAIN_SECONDS", 0.0)
+
+    async def without_end(_org_id: str, _channel: object, seq: int) -> tuple[int, Batch, bool]:
+        return seq, batch_of([Frame(1 << 50, None, b"event: old\n\n")]), True
+
+    monkeypatch.setattr(gate.api.dependencies.feeds, "catch_up", without_end)
+    await _held(gate)
+    eve, root = gate.person("eve", Role.VIEWER), gate.person("root")
+    user = (await eve.get("/auth/session")).json()["user_id"]
+    headers = {"Last-Event-ID": "0"}
+    async with asyncio.timeout(20), eve.stream("GET", "/v1/approvals/events", headers=headers) as stream:
+        events = event_stream(stream)
+        assert [(await anext(events)).get("event") for _ in range(3)] == [None, "old", "old"]
+        assert (await root.post(f"/admin/users/{user}/deactivate")).status_code == 200
+        async for _ in events:
+            pass
 
 
 async def test_viewers_of_an_organization_share_one_poller_which_ends_with_the_last(gate) -> None:
@@ -198,11 +238,9 @@ async def test_who_reads_nothing_loses_the_place(gate, monkeypatch) -> None:
         assert [one async for one in events] == [{"event": "feed.ended", "data": {"reason": "slow"}}]
 
 
-async def test_a_client_that_does_not_read_is_cut_off(gate, monkeypatch) -> None:
-    monkeypatch.setattr(viewers, "_LEAVE_SECONDS", 0.1)
-    monkeypatch.setattr(viewers, "_BATCHES_MAX", 1)
-    streams = Places()
-    monkeypatch.setattr(gate.api.dependencies.feeds, "places", streams)
+@contextmanager
+def _silent_client(gate) -> Iterator[socket.socket]:
+    """It asks for a stream and reads nothing."""
     url = httpx.URL(gate.api.url)
     token = gate.person().headers["authorization"]
     head = f"GET /v1/approvals/events HTTP/1.1\r\nHost: {url.netloc.decode()}\r\nAuthorization: {token}\r\n\r\n"
@@ -210,11 +248,48 @@ async def test_a_client_that_does_not_read_is_cut_off(gate, monkeypatch) -> None
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
         client.connect((url.host, url.port))
         client.sendall(head.encode())
-        async with asyncio.timeout(60):
-            while not streams._open:
+        yield client
+
+
+async def _only_viewer(gate) -> Viewer:
+    feeds = gate.api.dependencies.feeds
+    while not feeds.places._open:
+        await asyncio.sleep(0.05)
+    feed = next(one for (org, _), one in feeds._open.items() if org == gate.org_id)
+    (viewer,) = feed.viewers
+    return viewer
+
+
+async def test_a_client_that_does_not_read_is_cut_off_without_further_events(gate, monkeypatch) -> None:
+    monkeypatch.setattr(BoundedProtocol, "limits", replace(ArrivalLimits(), read_seconds=0.2))
+    streams = Places()
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", streams)
+    with _silent_client(gate) as client:
+        async with asyncio.timeout(30):
+            viewer = await _only_viewer(gate)
+
+            async def hand_out() -> None:
+                viewer.put(batch_of([Frame(1 << 50, None, b":" * (16 << 20) + b"\n\n")]))
+
+            await gate.api.inside(hand_out())
+            while streams._open:
                 await asyncio.sleep(0.05)
-            feed = next(one for (org, _), one in gate.api.dependencies.feeds._open.items() if org == gate.org_id)
-            (viewer,) = feed.viewers
+        # Aborted: what was not sent yet is dropped.
+        received = 0
+        with suppress(ConnectionResetError):
+            while data := client.recv(1 << 20):
+                received += len(data)
+        assert received < 16 << 20
+
+
+async def test_a_client_that_does_not_read_is_cut_off(gate, monkeypatch) -> None:
+    monkeypatch.setattr(viewers, "_LEAVE_SECONDS", 0.1)
+    monkeypatch.setattr(viewers, "_BATCHES_MAX", 1)
+    streams = Places()
+    monkeypatch.setattr(gate.api.dependencies.feeds, "places", streams)
+    with _silent_client(gate):
+        async with asyncio.timeout(60):
+            viewer = await _only_viewer(gate)
             large = batch_of([Frame(1 << 50, None, b":" * (8 << 20) + b"\n\n")])
 
             async def hand_out() -> None:

@@ -17,7 +17,7 @@ def raise_descriptor_limit() -> None:
 
 
 def most_connections() -> int:
-    """Clients for which there are descriptors, with one connection to a server for each."""
+    """Clients for which there are descriptors, with one more for each: a proxy's connection to a server."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     descriptors = _WANTED if soft == resource.RLIM_INFINITY else soft
     return max(1, (descriptors - _KEPT_BACK) // 2)
