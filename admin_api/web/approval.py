@@ -13,6 +13,7 @@ from admin_api.approvals.routes import get
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api
 from admin_api.web.deciding_rule import rules_of
+from admin_api.web.grant_form import GrantDraft, rows_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -51,8 +52,13 @@ class DiffLine:
     text: str
 
 
-async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
-    """Raises NotFoundError."""
+def asked_params(answer: ApprovalDetailAnswer) -> JsonObject:
+    """What an approval covers now: the params of the action, or those of a reviewer's edit."""
+    return answer.action.params if answer.edit is None else answer.edit.params
+
+
+async def approval_context(api: Api, approval_id: str, grant: GrantDraft | None = None) -> dict[str, object]:
+    """``grant``: the grant form as it was sent. Raises NotFoundError."""
     answer = await api.call(get, approval_id, api.principal, api.dependencies, api.request)
     assert isinstance(answer, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
     status = ApprovalStatus(answer.status)
@@ -87,6 +93,7 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "may_edit": answer.source == "api",
         "editable": json.dumps(answer.action.params, indent=2, ensure_ascii=False),
         "reasons": REASONS,
+        "grant": grant or GrantDraft(rows_of(asked_params(answer))),
     }
 
 
