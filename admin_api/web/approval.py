@@ -14,11 +14,10 @@ from admin_api.pagination import ListRequest
 from admin_api.web.api import Api
 from admin_api.web.deciding_rule import rules_of
 from admin_api.web.grant_form import GrantDraft, rows_of
+from admin_api.web.names import names_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.ids import IdPrefix
-from headgate.organizations.store import find_users
 
 _CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
@@ -108,12 +107,8 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
 
 async def _names(api: Api, answer: ApprovalDetailAnswer) -> dict[str, str]:
     """What those are called whom the history and the assignees name by their ids."""
-    ids = [person.id or "" for person in (*(one.by for one in answer.history), *answer.assignees) if person is not None]
-    agent = {} if answer.context is None else {answer.agent_id: answer.context.agent.name or answer.agent_id}
-    org_id = api.principal.org_id
-    async with api.dependencies.database.transaction(org_id) as connection:
-        users = await find_users(connection, org_id, [one for one in ids if one.startswith(f"{IdPrefix.USER}_")])
-    return agent | {user_id: user.email or user.name or user_id for user_id, user in users.items()}
+    people = (*(one.by for one in answer.history), *answer.assignees)
+    return await names_of(api, [answer.agent_id, *(one.id for one in people if one is not None)])
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:

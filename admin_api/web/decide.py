@@ -110,8 +110,8 @@ async def _grant(api: Api, approval_id: str, form: Form) -> Response:
         if form.text("decision") == "preview":
             draft = draft_of(form, rows, preview=await preview_of(api, approval, body))
             return await inbox_page(api, InboxFilter(), approval_id=approval_id, grant=draft)
-        await api.call(approve_and_grant, approval_id, body, principal, dependencies)
+        granted = await api.call(approve_and_grant, approval_id, body, principal, dependencies)
     except HeadgateError as error:
         draft = draft_of(form, rows, error=error)
         return await inbox_page(api, InboxFilter(), approval_id=approval_id, grant=draft, error=error)
-    return see_other(f"/inbox/{approval_id}")
+    return see_other(f"/grants/{granted.grant.id}")

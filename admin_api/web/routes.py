@@ -23,6 +23,7 @@ from admin_api.web import (
     destinations,
     execution_settings,
     executions,
+    grants,
     groups,
     holds,
     inbox,
@@ -54,6 +55,7 @@ from admin_api.web import (
 _PAGES: Final = (
     inbox,
     decide,
+    grants,
     activity,
     call,
     executions,

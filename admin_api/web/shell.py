@@ -31,6 +31,7 @@ class _Place:
 _PLACES: Final = (
     _Place("Inbox", "/inbox", "inbox", Scope.APPROVALS_READ, on_phone=True),
     _Place("Activity", "/activity", "activity", Scope.ACTIONS_READ, on_phone=True),
+    _Place("Grants", "/grants", "grants", Scope.APPROVALS_READ),
     _Place("Policies", "/policies", "policy", Scope.POLICIES_READ, on_phone=True),
     _Place("Agents", "/agents", "agents", Scope.ADMIN),
     _Place("Connections", "/connections", "tools", Scope.ADMIN),

@@ -56,6 +56,12 @@ PAGES: Final = (
     Page("/inbox/{hostile_decided_id}", Scope.APPROVALS_READ),
     Page("/inbox/{decided_approval_id}", Scope.APPROVALS_READ),
     Page("/inbox/{ticket_approval_id}", Scope.APPROVALS_READ),
+    Page("/grants", Scope.APPROVALS_READ),
+    Page("/grants?view=all&tool=github", Scope.APPROVALS_READ),
+    Page("/grants?agent=nobody", Scope.APPROVALS_READ),
+    Page("/grants?view=none", Scope.APPROVALS_READ, status=404),
+    Page("/grants/{grant_id}", Scope.APPROVALS_READ),
+    Page("/grants/{revoked_grant_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     Page("/activity", Scope.ACTIONS_READ),
     Page("/executions", Scope.ACTIONS_READ),

@@ -1,6 +1,6 @@
 """What is there to be looked at: calls that wait and were decided, short ones and hostile ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -58,6 +58,12 @@ class World:
         self.names["channel"], self.names["rule"] = "on-call", "1"
         told = administrator.api.post("/admin/settings/notifications/test", json={"channel": "on-call"})
         self.names["message_id"] = told.json()["id"]
+        self.names["grant_id"] = self._granted([{"param": HOSTILE[0], "one_of": list(HOSTILE[1:7])}], HOSTILE[3])
+        self.names["revoked_grant_id"] = self._granted([], HOSTILE[1])
+        revoked = administrator.api.delete(
+            f"/admin/grants/{self.names['revoked_grant_id']}", params={"reason": HOSTILE[4]}
+        )
+        assert revoked.is_success, revoked.text
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
@@ -88,6 +94,17 @@ class World:
         assert answer.is_success, answer.text
         found: dict[str, Any] = answer.json()
         return found
+
+    def _granted(self, conditions: Sequence[Mapping[str, object]], reason: str) -> str:
+        """Of an operation that no test calls."""
+        call = {"agent_id": self.names["agent_id"], "tool": "github", "operation": "rename_repo"}
+        bounds = {"max_uses": 5, "expires_in_seconds": 86_400, "reason": reason}
+        bound = {"param": HOSTILE[0], "at_most": 5000}
+        body = call | bounds | {"conditions": conditions, "sum": bound}
+        made = self._administrator.api.post("/admin/grants", json=body)
+        assert made.status_code == 201, made.text
+        grant_id: str = made.json()["id"]
+        return grant_id
 
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]

@@ -91,3 +91,111 @@ async def test_a_grant_is_refused_to_who_may_not_decide(gate) -> None:
             f"/inbox/{approval_id}", data=_GRANT | {"decision": decision}
         )
         assert answer.status_code == 403
+
+
+async def _granted(gate, person=None, **changes: object) -> dict:
+    body = {"agent_id": gate.agent_id, "tool": "write", "operation": "line", "max_uses": 3, "expires_in_seconds": 600}
+    body |= {"reason": "tonight", "conditions": [{"param": "text", "prefix": "weekly "}]} | changes
+    answer = await (person or gate.person()).post("/admin/grants", json=body)
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+async def _listed(gate, query: str = "") -> list[str]:
+    return re.findall(r'data-row="(grt_[^"]+)"', (await gate.person().get(f"/grants{query}")).text)
+
+
+async def test_after_granting_the_page_of_the_grant_is_shown_with_its_uses(gate) -> None:
+    approval_id = await _held(gate, text="weekly sales", amount=12)
+    done = await gate.person().post(f"/inbox/{approval_id}", data=_GRANT)
+    used = await _submit(gate, text="weekly numbers", amount=100)
+    shown = await gate.person().get(done.headers["location"])
+    words = _text(shown.text)
+    assert "1 of 2 used" in words
+    assert "100 of 1000 used" in words
+    assert 'text begins with "weekly "' in words
+    assert f'href="/calls/{used["id"]}"' in shown.text
+    assert f'href="/inbox/{approval_id}"' in shown.text
+    assert "alice@example.com" in words
+
+
+async def test_the_list_by_state_agent_and_tool(gate) -> None:
+    one, other = (await _granted(gate))["id"], (await _granted(gate, tool="send"))["id"]
+    assert await _listed(gate) == [other, one]
+    assert await _listed(gate, "?tool=write") == [one]
+    agent = (await gate.person().get(f"/admin/agents/{gate.agent_id}")).json()
+    named = (await gate.person().post("/admin/agents", json={"name": "only one"})).json()["id"]
+    theirs = (await _granted(gate, agent_id=named, tool="elsewhere"))["id"]
+    assert await _listed(gate, "?agent=only%20one") == [theirs]
+    ambiguous = await gate.person().get("/grants", params={"agent": agent["name"]})
+    assert (ambiguous.status_code, "Filter by the id" in ambiguous.text) == (400, True)
+    await gate.person().delete(f"/admin/grants/{theirs}", params={"reason": "done"})
+    assert await _listed(gate, f"?agent={gate.agent_id}&tool=send") == [other]
+    assert await _listed(gate, "?agent=nobody") == []
+    await gate.person().delete(f"/admin/grants/{one}", params={"reason": "done"})
+    assert await _listed(gate) == [other]
+    assert await _listed(gate, "?view=revoked") == [theirs, one]
+    assert await _listed(gate, "?view=all") == [theirs, other, one]
+    assert await _listed(gate, f"?view=all&cursor={other}") == [one]
+    assert (await gate.person().get("/grants?view=none")).status_code == 404
+
+
+async def test_the_empty_list_says_how_to_give_one(gate) -> None:
+    assert "choose “Grant similar requests”" in _text((await gate.person().get("/grants")).text)
+
+
+async def test_a_second_person_confirms_and_the_first_is_not_asked(gate) -> None:
+    alice, bob = gate.person("alice", Role.APPROVER), gate.person("bob", Role.APPROVER)
+    grant = await _granted(gate, alice)
+    path = f"/grants/{grant['id']}"
+    assert 'value="confirm"' not in (await alice.get(path)).text
+    refused = await alice.post(path, data={"act": "confirm"})
+    assert (refused.status_code, "has already confirmed" in refused.text) == (409, True)
+    assert 'value="confirm"' in (await bob.get(path)).text
+    assert (await bob.post(path, data={"act": "confirm"})).status_code == 303
+    words = _text((await bob.get(path)).text)
+    assert "By alice@example.com" in words
+    assert "Confirmed by bob@example.com" in words
+
+
+async def test_revoke_needs_a_reason_and_ends_it_at_once(gate) -> None:
+    path = f"/grants/{(await _granted(gate))['id']}"
+    assert (await _submit(gate, text="weekly a"))["status"] == "allowed"
+    for form in ({"act": "revoke"}, {"act": "revoke", "reason": "x" * 501}, {"act": "shrug", "reason": "mine"}):
+        refused = await gate.person().post(path, data=form)
+        assert refused.status_code == 400
+        assert form.get("reason", "") in refused.text
+    done = await gate.person().post(path, data={"act": "revoke", "reason": "the release is over"})
+    assert (done.status_code, done.headers["location"]) == (303, path)
+    assert (await _submit(gate, text="weekly b"))["status"] == "pending_approval"
+    words = _text((await gate.person().get(path)).text)
+    assert "by alice@example.com: “the release is over”" in words
+    assert 'value="revoke"' not in (await gate.person().get(path)).text
+
+
+async def test_grants_role_by_role(gate) -> None:
+    path = f"/grants/{(await _granted(gate, gate.person('zoe')))['id']}"
+    for role, sees, acts in (
+        (Role.ADMIN, 200, 303),
+        (Role.APPROVER, 200, 303),
+        (Role.AUDITOR, 200, 403),
+        (Role.VIEWER, 200, 403),
+        (Role.BREAK_GLASS, 200, 403),
+        (Role.OPERATOR, 403, 403),
+    ):
+        person = gate.person(f"a {role.value}", role)
+        shown = await person.get(path)
+        assert shown.status_code == (await person.get("/grants")).status_code == sees
+        for act in ("confirm", "revoke"):
+            assert (f'value="{act}"' in shown.text) == (acts == 303), (role, act)
+        assert (await person.post(path, data={"act": "confirm"})).status_code == acts
+
+
+async def test_pages_link_to_the_grants(gate) -> None:
+    approval_id = await _held(gate, text="weekly sales")
+    assert (
+        f'href="/grants?agent={gate.agent_id}&amp;tool=write"'
+        in (await gate.person().get(f"/inbox/{approval_id}")).text
+    )
+    assert f'href="/grants?agent={gate.agent_id}"' in (await gate.person().get(f"/agents/{gate.agent_id}")).text
+    assert '<a href="/grants" title="Grants">' in (await gate.person().get("/activity")).text

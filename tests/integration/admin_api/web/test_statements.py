@@ -19,6 +19,7 @@ _FEW: Final = 2
 """With them the audit log goes on behind its first page, and its events are counted."""
 _MANY: Final = 6
 _TIMES: Final = 5
+_GRANT: Final = {"tool": "grants", "conditions": [], "max_uses": 1, "expires_in_seconds": 600, "reason": "x"}
 _RULE: Final = 'package more\n\nrequire_approval contains "writes wait" if input.tool == "write"\n'
 
 
@@ -86,6 +87,7 @@ async def _add(gate: Any, number: int) -> None:
         ("/v1/connections", {"name": name, **key}),
         ("/admin/invitations", {"email": f"{name}@example.com", "roles": ["viewer"]}),
         ("/admin/retention/holds", {"scope": "organization", "reason": name}),
+        ("/admin/grants", _GRANT | {"agent_id": gate.agent_id, "operation": name}),
     ):
         answer = await admin.post(path, json=body)
         assert answer.status_code == 201, (path, answer.text)
