@@ -62,6 +62,10 @@ PAGES: Final = (
     Page("/grants?view=none", Scope.APPROVALS_READ, status=404),
     Page("/grants/{grant_id}", Scope.APPROVALS_READ),
     Page("/grants/{revoked_grant_id}", Scope.APPROVALS_READ),
+    Page("/break-glass", Scope.APPROVALS_READ),
+    Page("/break-glass?view=all", Scope.APPROVALS_READ),
+    Page("/break-glass?view=none", Scope.APPROVALS_READ, status=404),
+    Page("/break-glass?action={denied_action_id}", Scope.APPROVALS_READ),
     # activity, calls, refusals, overview
     Page("/activity", Scope.ACTIONS_READ),
     Page("/executions", Scope.ACTIONS_READ),

@@ -64,6 +64,8 @@ class World:
             f"/admin/grants/{self.names['revoked_grant_id']}", params={"reason": HOSTILE[4]}
         )
         assert revoked.is_success, revoked.text
+        self.names["denied_action_id"] = self.submit("delete_repo", {"owner": "acme", "repo": "old-site"})["id"]
+        self._broke_the_glass()
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
@@ -105,6 +107,18 @@ class World:
         assert made.status_code == 201, made.text
         grant_id: str = made.json()["id"]
         return grant_id
+
+    def _broke_the_glass(self) -> None:
+        """Once, and reviewed, so that no page says that it is open."""
+        token = self._instance.command("token", "--user", "frida@example.com", "--role", "break_glass").strip()
+        frida = Administrator(self._instance, token=token)
+        given = {"action_id": self.names["denied_action_id"], "reason": HOSTILE[0] + HOSTILE[3]}
+        opened = frida.api.post("/admin/break-glass", json=given)
+        frida.close()
+        assert opened.status_code == 201, opened.text
+        review = {"outcome": "not_justified", "note": HOSTILE[1] + HOSTILE[4]}
+        reviewed = self._administrator.api.post(f"/admin/break-glass/{opened.json()['id']}/review", json=review)
+        assert reviewed.is_success, reviewed.text
 
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]

@@ -22,6 +22,7 @@ PAGES: Final = sorted(
 NAMES: Final = {
     "/inbox": "approval",
     "/grants": "grant",
+    "/break-glass": "glass",
     "/calls": "action",
     "/executions": "execution",
     "/policies": "policy",

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from admin_api.access import ACCESS, Audience
+from headgate.organizations.model import Role
 from tests.integration.admin_api.test_other_organizations import _REGO, _belongings, _submitted
 
 _PAGES: Final = sorted(
@@ -96,5 +97,9 @@ async def _add(gate: Any, number: int) -> None:
         for one in range(number + 1)
     }
     assert (await admin.put("/admin/settings/notifications", json={"channels": channels})).status_code == 200
+    denied = await _submitted(gate, "wipe", text=name)
+    glass = {"action_id": denied["id"], "reason": name}
+    opened = await gate.person("frida", Role.BREAK_GLASS).post("/admin/break-glass", json=glass)
+    assert opened.status_code == 201, opened.text
     await _submitted(gate, "write", text=name)
     await _submitted(gate, "http", url=f"https://example.com/{name}")
