@@ -16,9 +16,9 @@ from headgate.ratelimits.classes import RateClass
 
 
 class Audience(StrEnum):
-    """Which credentials a route takes. ``AGENTS``: X-Agent-Key, or a bearer. ``ADMINISTRATORS``: a bearer only.
-    ``PEOPLE``: a person's token, and no key. A browser's session is as good as its person's token. ``PAGES``: as
-    ``PEOPLE``, for the dashboard, which answers in pages."""
+    """Which credentials a route takes. ``AGENTS``: X-Agent-Key, or a bearer. ``ADMINISTRATORS``: a bearer, and no
+    agent's key. ``PEOPLE``: a person's token, and no key. A browser's session is as good as its person's token.
+    ``PAGES``: as ``PEOPLE``, for the dashboard, which answers in pages."""
 
     PUBLIC = "public"
     AGENTS = "agents"

@@ -18,10 +18,10 @@ from admin_api.principal import Principal
 from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.tokens import TokenVerifier, VerifiedToken
 from headgate.agents.authenticate import KeyRing
-from headgate.agents.scopes import scopes_of_roles
+from headgate.agents.scopes import KeyKind, scopes_of_roles
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import UnauthorizedError
+from headgate.kernel.errors import ForbiddenError, UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.mfa.closed_sessions import ClosedSessions
 from headgate.organizations.model import TokenIdentity, User
@@ -88,7 +88,8 @@ class Authenticator:
         self._seen: dict[TokenIdentity, tuple[User, float]] = {}
 
     async def authenticate(self, headers: Sequence[tuple[bytes, bytes]], access: Access) -> Principal:
-        """Raises UnauthorizedError, ForbiddenError (a token of an unknown organization), UnavailableError."""
+        """Raises UnauthorizedError, ForbiddenError (a token of an unknown organization; an agent's key where it is not
+        accepted), UnavailableError."""
         if (session := self._session_of(headers)) is not None:
             return await self._by_session(session)
         credential = credential_of(headers, access.audience)
@@ -97,7 +98,7 @@ class Authenticator:
             raise UnauthorizedError("This route requires a person's session or token, not an API key.")
         try:
             if credential.is_key:
-                return await self._by_key(credential.secret, fresh=not access.recorded)
+                return await self._by_key(credential.secret, access)
             return await self._by_token(credential.secret)
         except UnauthorizedError:
             AUTHENTICATION_FAILURES.labels("key" if credential.is_key else "token").inc()
@@ -127,8 +128,15 @@ class Authenticator:
             roles=frozenset(roles),
         )
 
-    async def _by_key(self, key: Secret, *, fresh: bool) -> Principal:
-        identity = await self._keys.authenticate(key.reveal(), fresh=fresh)
+    async def _by_key(self, key: Secret, access: Access) -> Principal:
+        identity = await self._keys.authenticate(key.reveal(), fresh=not access.recorded)
+        if identity.kind is KeyKind.AGENT and access.audience is Audience.ADMINISTRATORS:
+            # Its scopes read actions: an administrators' route that asks for these would show it the other agents'.
+            AUTHENTICATION_FAILURES.labels("key").inc()
+            raise ForbiddenError(
+                "This route does not accept an agent's key. Send a person's token, or a key of kind admin.",
+                details={"key_kind": identity.kind.value},
+            )
         return Principal(
             org_id=identity.org_id, scopes=identity.scopes, user_id=identity.user_id, key=key, identity=identity
         )

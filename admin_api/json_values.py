@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, StrictInt
+from pydantic import BeforeValidator, SkipValidation, StrictInt
 
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.whole_numbers import whole_number
 
 
@@ -14,3 +15,6 @@ def _whole(value: Any) -> Any:
 
 WholeNumber = Annotated[StrictInt, BeforeValidator(_whole)]
 """3 and 3.0, as the description's ``integer`` says."""
+
+type StoredObject = SkipValidation[JsonObject]
+"""What was read as JSON here, in an answer: looking at each of ten megabytes' values again takes seconds."""

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from admin_api.assets import asset
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
-from headgate.kernel.visible_text import is_hidden, visible
+from headgate.kernel.visible_text import hidden_in, is_hidden, visible
 from headgate.protocols.http_call import shown_authority
 
 _HERE: Final = Path(__file__).parent
@@ -58,8 +58,8 @@ def _box(found: re.Match[str]) -> str:
 
 def _json_source(text: str) -> Markup:
     """JSON in a field that is edited and sent back: hidden characters as JSON's own escapes, lines kept."""
-    escaped = "".join(json.dumps(one)[1:-1] if one not in _LAYOUT and is_hidden(one) else one for one in text)
-    return Markup(escape(escaped))  # noqa: S704 - it is escaped
+    escaped = {ord(one): json.dumps(one)[1:-1] for one in hidden_in(text, kept=_LAYOUT)}
+    return Markup(escape(text.translate(escaped)))  # noqa: S704 - it is escaped
 
 
 def _short_id(value: str) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from admin_api.actions.delegation_schemas import DelegationAnswer
 from admin_api.actions.policy_say import PolicySayAnswer
+from admin_api.json_values import StoredObject
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.gate.submit_action import SubmittedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -76,15 +77,15 @@ class RequestAnswer(BaseModel):
 
     tool: str
     operation: str
-    params: JsonObject = Field(
+    params: StoredObject = Field(
         description="Where a reviewer has edited the action: what was approved, which is what to carry out. With"
         " expand=all: what was asked for, beside approved_params."
     )
     agent_id: str
-    context: JsonObject | None
-    delegation: JsonObject | None = Field(default=None, description=_EXPANDED)
-    http: JsonObject | None = Field(default=None, description=f"{_EXPANDED}; where Headgate makes the call.")
-    provenance: JsonObject | None = Field(
+    context: StoredObject | None
+    delegation: StoredObject | None = Field(default=None, description=_EXPANDED)
+    http: StoredObject | None = Field(default=None, description=f"{_EXPANDED}; where Headgate makes the call.")
+    provenance: StoredObject | None = Field(
         default=None,
         description=f"{_EXPANDED}: for each value that somebody showed to the agent before, by its path, where it was"
         " first seen; null where no policy asks for it.",
@@ -116,7 +117,7 @@ class ActionDetailAnswer(ActionAnswer):
         description=f"{_EXPANDED}: state of request.params and of the result: clear; kept (stored encrypted, decrypted"
         " for this answer); dropped (retention ended) or erased (on request): then they are empty.",
     )
-    approved_params: JsonObject | None = Field(
+    approved_params: StoredObject | None = Field(
         default=None, description=f"{_EXPANDED}: what was approved, where a reviewer has edited it."
     )
     parent_action_id: str | None = Field(default=None, description=_EXPANDED)

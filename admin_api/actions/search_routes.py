@@ -63,7 +63,14 @@ async def search(
     host: _Word = None,
     method: _Word = None,
     path: Annotated[str | None, Query(max_length=256, description="A substring of the path.")] = None,
-    text: Annotated[str | None, Query(max_length=256, description="A substring of the call's text.")] = None,
+    text: Annotated[
+        str | None,
+        Query(
+            max_length=256,
+            description="A substring of the call's text: of tool, operation, reason, and the first 16,384 characters of"
+            " its request.",
+        ),
+    ] = None,
     start_date: Annotated[InstantText | None, Query(description="Not before.")] = None,
     end_date: Annotated[InstantText | None, Query(description="Not after.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,

@@ -1,5 +1,6 @@
 """The context of one approval, read in the transaction that reads the approval."""
 
+import asyncio
 from typing import Final
 
 from admin_api.approvals.context_schemas import ContextAnswer, context_answer
@@ -19,7 +20,9 @@ async def context_of(connection: Connection, approval: Approval, catalogue: Cata
     if asked is None:
         return None
     call = (approval.agent_id, approval.digest)
-    return context_answer(
+    # In a thread: a request may have ten megabytes, and each text of it is read for hidden characters.
+    return await asyncio.to_thread(
+        context_answer,
         approval,
         asked,
         await chain_of(connection, org_id, asked.parent_action_id, most=_MOST_PARENTS),

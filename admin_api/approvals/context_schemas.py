@@ -5,6 +5,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from admin_api.json_values import StoredObject
 from headgate.actions.delegation import Chain
 from headgate.approvals.consequences import consequences
 from headgate.approvals.context_store import Asked, SimilarDecisions
@@ -81,7 +82,7 @@ class ContextAnswer(BaseModel):
     identical_pending: list[str] = Field(
         description="Open approval requests of the identical action, including this one."
     )
-    request: JsonObject
+    request: StoredObject
     hidden_characters: list[str]
 
 

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from admin_api.approvals.context_schemas import ContextAnswer
 from admin_api.approvals.schemas import ApprovalAnswer, PersonAnswer, approval_answer
+from admin_api.json_values import StoredObject
 from headgate.approvals.detail_store import ApprovalDetail, People
 from headgate.approvals.history import HistoryEntry, history
 from headgate.approvals.model import Approval, Vote
@@ -60,7 +61,7 @@ class RequirementAnswer(BaseModel):
 class EditAnswer(BaseModel):
     """The edit of a reviewer. ``action`` holds the requested action."""
 
-    params: JsonObject
+    params: StoredObject
     digest: str
     edited_by: str
     edited_at: datetime

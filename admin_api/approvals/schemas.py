@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from admin_api.json_values import StoredObject
 from admin_api.text import StorableText
 from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, VoteDecision, state_at
 from headgate.approvals.store import HeldAction
@@ -93,7 +94,7 @@ class EscalateRequest(_Vote):
 class HeldActionAnswer(BaseModel):
     tool: str
     operation: str
-    params: JsonObject
+    params: StoredObject
 
 
 class HeldDecisionAnswer(BaseModel):
@@ -143,6 +144,10 @@ class ListedApprovalAnswer(ApprovalAnswer):
     agent_name: str | None
     summary: str
     host: str | None
+    is_whole: bool = Field(
+        description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
+        " only what its beginning has. GET /v1/approvals/{id} returns all of it."
+    )
 
 
 class ApprovedAnswer(BaseModel):
@@ -219,6 +224,7 @@ def listed_approval_answer(
             descriptions=descriptions,
         ),
         host=host if isinstance(host, str) else None,
+        is_whole=about.is_whole or approval.edit is not None,
     )
 
 

@@ -23,6 +23,7 @@ _CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
 _FIRST: Final = ("amount", "total", "recipient", "to", "payee", "channel", "email", "destination", "path", "url")
 _FACT_CHARACTERS: Final = 60
+_COMPARED_LINES: Final = 200
 _PAST: Final = {
     ApprovalStatus.APPROVED: ("wants to", "was allowed to"),
     ApprovalStatus.DENIED: ("wants to", "was not allowed to"),
@@ -138,6 +139,25 @@ def facts_of(params: JsonObject) -> list[tuple[str, str]]:
 
 
 def diff_of(before: JsonValue, after: JsonValue) -> list[DiffLine]:
-    """Compares both as indented JSON, line by line. Equal lines are kept as context."""
+    """Compares both as indented JSON, line by line. Equal lines are kept as context. Where too many lines lie between
+    the first and the last difference, all of these are removed lines and added lines: comparing takes time with their
+    square, and an agent chooses how many there are."""
     old, new = (json.dumps(one, indent=2, ensure_ascii=False, sort_keys=True).split("\n") for one in (before, after))
-    return [DiffLine(line[0], line[2:]) for line in difflib.ndiff(old, new) if line[0] != "?"]
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
+    removed, added = old[first : len(old) - last], new[first : len(new) - last]
+    steps = [("replace", 0, len(removed), 0, len(added))]
+    if len(removed) + len(added) <= _COMPARED_LINES:
+        steps = [*difflib.SequenceMatcher(None, removed, added, autojunk=False).get_opcodes()]
+    lines = [DiffLine(" ", line) for line in old[:first]]
+    for step, old_from, old_to, new_from, new_to in steps:
+        lines += [DiffLine(" " if step == "equal" else "-", line) for line in removed[old_from:old_to]]
+        lines += [DiffLine("+", line) for line in added[new_from:new_to] if step != "equal"]
+    return lines + [DiffLine(" ", line) for line in old[len(old) - last :]]
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many first lines are the same."""
+    return next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))
+    )

@@ -1,5 +1,6 @@
 """The frame of every page: navigation, count of open requests, active stops, open break-glass uses, the person."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -71,7 +72,9 @@ async def shell_page(
         "now": api.dependencies.clock(),
         "message": None if error is None else error.message,
     }
-    return page(template, around | dict(context or {}), status=status if error is None else error.http_status)
+    shown = around | dict(context or {})
+    # In a thread: a page shows the whole of a request of up to ten megabytes, and agents' calls wait for the loop.
+    return await asyncio.to_thread(page, template, shown, status=status if error is None else error.http_status)
 
 
 async def _organization_name(api: Api) -> str:

@@ -26,7 +26,7 @@ _FIRST, _LAST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UT
 @dataclass(frozen=True, slots=True)
 class ActionSearch:
     """None means any. ``path`` and ``text`` are parts, in any case of letters; ``text`` is of tool, operation, params
-    and request line. ``start`` and ``end`` are inclusive."""
+    and request line, of a large request in its beginning (``read_beginning``). ``start`` and ``end`` are inclusive."""
 
     indexed: ActionFilter = _ANY
     decision: str | None = None

@@ -25,16 +25,21 @@ from headgate.actions.model import (
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.kernel.errors import ConflictError, NotFoundError
+from headgate.kernel.json_beginning import BEGINNING_CHARACTERS, read_beginning
 
-_SELECT: Final = sql.SQL("""
-    SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, a.request, a.decision,
+_ROWS: Final = """
+    SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, {} AS request, a.decision,
            a.risk_level, a.approval_id, a.parent_action_id, a.created_at, a.updated_at, a.body_state,
            e.execution_id, e.status AS execution_status, e.attempts, e.started_at, e.completed_at, e.error, e.result
     FROM actions a LEFT JOIN LATERAL (
         SELECT * FROM executions x WHERE x.org_id = a.org_id AND x.action_id = a.action_id
         ORDER BY x.execution_id DESC LIMIT 1
     ) e ON true
-""")
+"""
+_SELECT: Final = sql.SQL(_ROWS).format(sql.SQL("a.request"))
+_SELECT_BEGINNINGS: Final = sql.SQL(_ROWS).format(
+    sql.SQL("left(a.request, {})").format(sql.Literal(BEGINNING_CHARACTERS))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +125,9 @@ async def calls_of(connection: Connection, org_id: str, action_ids: Iterable[str
 
 
 async def actions_of(connection: Connection, org_id: str, action_ids: Iterable[str]) -> list[Action]:
-    """These actions, as they stand now; those that are not there are left out."""
-    query = sql.SQL("{} WHERE a.org_id = %s AND a.action_id = ANY (%s)").format(_SELECT)
+    """These actions, as they stand now, with the beginnings of their requests. Those that are not there are left
+    out."""
+    query = sql.SQL("{} WHERE a.org_id = %s AND a.action_id = ANY (%s)").format(_SELECT_BEGINNINGS)
     rows = await (await connection.execute(query, [org_id, list(action_ids)])).fetchall()
     return [_action(row) for row in rows]
 
@@ -136,8 +142,8 @@ async def list_actions(
     cursor: str | None = None,
     exact_total: bool = False,
 ) -> ActionPage:
-    """Newest first. ``cursor`` is the id of the last action already seen. Planned for these very values: nearly all
-    actions may have a status, or hardly any."""
+    """Newest first, each with the beginning of its request (``read_beginning``). ``cursor`` is the id of the last
+    action already seen. Planned for these very values: nearly all actions may have a status, or hardly any."""
     where, parameters = _conditions(org_id, wanted)
     source = sql.SQL("actions a WHERE {}").format(where)
     actions = await newest_actions(connection, org_id, wanted, limit=limit, offset=offset, cursor=cursor)
@@ -162,7 +168,7 @@ async def newest_actions(
         "WITH page AS MATERIALIZED (SELECT a.action_id FROM {} {} ORDER BY a.action_id DESC"
         " LIMIT %(limit)s OFFSET %(offset)s)"
         " {} JOIN page ON page.action_id = a.action_id WHERE a.org_id = %(org)s ORDER BY a.action_id DESC"
-    ).format(source, sql.SQL("" if cursor is None else "AND a.action_id < %(before)s"), _SELECT)
+    ).format(source, sql.SQL("" if cursor is None else "AND a.action_id < %(before)s"), _SELECT_BEGINNINGS)
     rows = await (
         await connection.execute(
             page, {**parameters, "before": cursor, "limit": limit, "offset": offset}, prepare=False
@@ -213,7 +219,8 @@ def _conditions(org_id: str, wanted: ActionFilter) -> tuple[sql.Composed, dict[s
 
 
 def _action(row: DictRow) -> Action:
-    request, decision = json.loads(row["request"]), json.loads(row["decision"])
+    """Of a row whose ``request`` is whole, or its beginning."""
+    request, decision = read_beginning(row["request"])[0], json.loads(row["decision"])
     return Action(
         org_id=row["org_id"],
         action_id=row["action_id"],
@@ -253,9 +260,9 @@ def with_bodies(detail: ActionDetail, request: str, results: Mapping[str, str], 
     return replace(detail, action=action, approval=approval)
 
 
-def recorded_request(document: dict[str, Any]) -> RecordedRequest:
+def recorded_request(document: Mapping[str, Any]) -> RecordedRequest:
     return RecordedRequest(
-        params=document["params"],
+        params=document.get("params", {}),
         context=document.get("context"),
         delegation=document.get("delegation"),
         http=document.get("http"),

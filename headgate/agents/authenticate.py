@@ -18,6 +18,7 @@ import structlog
 
 from headgate.agents.keys import hash_key, is_well_formed
 from headgate.agents.model import AgentStatus, KeyIdentity
+from headgate.agents.scopes import KeyKind, is_administrator, scopes_within_roles
 from headgate.agents.store import FoundKey, find_key_by_hash, touch_keys
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock, system_clock
@@ -197,6 +198,11 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
         raise UnauthorizedError("this API key's agent is suspended until an administrator resumes it")
     if found.stopped_at is not None:
         raise UnauthorizedError("This API key is disabled because its owner was deactivated.")
+    scopes = found.scopes
+    if found.owner_roles is not None:
+        scopes = scopes_within_roles(scopes, found.owner_roles)
+        if found.kind is KeyKind.WEBHOOK and not is_administrator(found.owner_roles):
+            raise UnauthorizedError("This API key is disabled because its owner is no longer an administrator.")
     return KeyIdentity(
         org_id=found.org_id,
         key_id=found.key_id,
@@ -204,7 +210,7 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
         agent_id=found.agent_id,
         agent_name=found.agent_name,
         user_id=found.user_id,
-        scopes=found.scopes,
+        scopes=scopes,
         expires_at=found.expires_at,
         generation=found.generation,
         limits=found.limits,

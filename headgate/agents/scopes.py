@@ -68,6 +68,12 @@ def is_administrator(roles: Iterable[Role]) -> bool:
     return Scope.ADMIN in scopes_of_roles(roles)
 
 
+def scopes_within_roles(scopes: frozenset[Scope], roles: Iterable[Role]) -> frozenset[Scope]:
+    """What a key may do whose owner has these roles now: a key never outlives the rights of the person behind it."""
+    owned = scopes_of_roles(roles)
+    return frozenset(scope for scope in Scope if _includes(scopes, scope) and _includes(owned, scope))
+
+
 def require_scope(held: frozenset[Scope], required: Scope) -> None:
     """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other but ``break_glass:write``:
     who may change the policies does so on record, and does not step around them; and but ``operator:*``, which is not

@@ -12,6 +12,7 @@ from headgate.agents.scopes import KeyKind, Scope
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row, update_row
 from headgate.kernel.errors import NotFoundError
+from headgate.organizations.model import Role
 
 _AGENT: Final = (
     "org_id, agent_id, name, description, status, created_by, created_at, updated_at, owner, tags,"
@@ -33,7 +34,8 @@ SELECT_KEYS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FoundKey:
-    """What the database says of a presented key, valid or not."""
+    """What the database says of a presented key, valid or not. ``owner_roles``: those of now of the person who answers
+    for it; None: nobody does, or it is an agent's."""
 
     org_id: str
     key_id: str
@@ -48,6 +50,7 @@ class FoundKey:
     generation: int
     limits: AgentLimits = NO_LIMITS
     stopped_at: datetime | None = None
+    owner_roles: frozenset[Role] | None = None
 
 
 async def insert_agent(connection: Connection, agent: Agent) -> None:
@@ -210,6 +213,7 @@ async def find_key_by_hash(connection: Connection, key_hash: bytes) -> FoundKey 
         generation=row["generation"],
         limits=AgentLimits(row["requests_per_minute"], row["open_approvals"]),
         stopped_at=row["stopped_at"],
+        owner_roles=None if row["owner_roles"] is None else frozenset(Role(role) for role in row["owner_roles"]),
     )
 
 

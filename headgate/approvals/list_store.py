@@ -13,6 +13,7 @@ from headgate.approvals.store import HeldAction, held_from
 from headgate.db.bounded_count import EXACT_TOTAL_LIMIT, Shown, count_list, count_rows
 from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix, earliest_id
+from headgate.kernel.json_beginning import BEGINNING_CHARACTERS
 
 _FEW_ASSIGNED: Final = 1_000
 _ASKED_TOTAL: Final = 500
@@ -105,10 +106,10 @@ def listing(
     query = sql.SQL(
         "WITH page AS MATERIALIZED ("
         "SELECT p.approval_id FROM {} ORDER BY p.approval_id DESC LIMIT %(limit)s OFFSET %(offset)s)"
-        " SELECT {}, a.tool, a.operation, a.request, a.decision FROM page"
+        " SELECT {}, a.tool, a.operation, left(a.request, {}) AS request, a.decision FROM page"
         " JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = page.approval_id"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY p.approval_id DESC"
-    ).format(source, COLUMNS)
+    ).format(source, COLUMNS, sql.Literal(BEGINNING_CHARACTERS))
     return query, {**values, "before": cursor, "limit": limit, "offset": offset}
 
 

@@ -12,6 +12,7 @@ from headgate.approvals.rows import COLUMNS, approval_from
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import NotFoundError
+from headgate.kernel.json_beginning import read_beginning
 from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX
 
@@ -19,13 +20,15 @@ from headgate.policies.terms import GROUP_PREFIX
 @dataclass(frozen=True, slots=True)
 class HeldAction:
     """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
-    intercepted call; ``hold_seconds`` how long the policies hold it, None: as long as the gateway does."""
+    intercepted call; ``hold_seconds`` how long the policies hold it, None: as long as the gateway does. Not
+    ``is_whole``: a list has read the beginning of a large request only."""
 
     tool: str
     operation: str
     params: JsonObject
     http: JsonObject | None
     hold_seconds: float | None
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,14 @@ async def count_open(connection: Connection) -> int:
 
 
 def held_from(row: DictRow) -> HeldAction:
-    request = json.loads(row["request"])
-    held = json.loads(row["decision"]).get("hold_seconds")
-    return HeldAction(row["tool"], row["operation"], request["params"], request.get("http"), held)
+    """Of a row whose ``request`` is whole, or its beginning (``read_beginning``)."""
+    request, is_whole = read_beginning(row["request"])
+    params, http = request.get("params"), request.get("http")
+    return HeldAction(
+        row["tool"],
+        row["operation"],
+        params if isinstance(params, dict) else {},
+        http if isinstance(http, dict) else None,
+        json.loads(row["decision"]).get("hold_seconds"),
+        is_whole,
+    )

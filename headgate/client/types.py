@@ -53,7 +53,7 @@ class ActionDetailAnswer(TypedDict):
     agent_id: NotRequired[str | None]
     approval: ActionApprovalAnswer | None
     approval_id: str | None
-    approved_params: NotRequired[JsonObjectOutput | None]
+    approved_params: NotRequired[StoredObject | None]
     body: NotRequired[str | None]
     created_at: str
     decision: DecisionAnswer
@@ -565,7 +565,7 @@ class ContextAnswer(TypedDict):
     hidden_characters: list[str]
     identical_pending: list[str]
     on_behalf_of: list[ParentContext]
-    request: JsonObjectOutput
+    request: StoredObject
     risk_level: str
     similar: SimilarDecisionsContext
     summary: str
@@ -970,7 +970,7 @@ class EditAnswer(TypedDict):
     digest: str
     edited_at: str
     edited_by: str
-    params: JsonObjectOutput
+    params: StoredObject
 
 
 class EffectAnswer(TypedDict):
@@ -1513,7 +1513,7 @@ class HealthAnswer(TypedDict):
 
 class HeldActionAnswer(TypedDict):
     operation: str
-    params: JsonObjectOutput
+    params: StoredObject
     tool: str
 
 
@@ -1750,6 +1750,7 @@ class ListedApprovalAnswer(TypedDict):
     host: str | None
     id: str
     identical_pending: NotRequired[int]
+    is_whole: bool
     repeats: str | None
     required_approvals: int
     source: str
@@ -2791,12 +2792,12 @@ class RequestAnswer(TypedDict):
     """The requested action, with secrets masked."""
 
     agent_id: str
-    context: JsonObjectOutput | None
-    delegation: NotRequired[JsonObjectOutput | None]
-    http: NotRequired[JsonObjectOutput | None]
+    context: StoredObject | None
+    delegation: NotRequired[StoredObject | None]
+    http: NotRequired[StoredObject | None]
     operation: str
-    params: JsonObjectOutput
-    provenance: NotRequired[JsonObjectOutput | None]
+    params: StoredObject
+    provenance: NotRequired[StoredObject | None]
     tool: str
 
 
@@ -3151,6 +3152,9 @@ type StopScope = Literal["organization", "agent", "tool"]
 
 
 type StorableText = str
+
+
+type StoredObject = dict[str, HeadgateKernelCanonicalJsonJsonValueOutput]
 
 
 StreamAnswer = TypedDict(

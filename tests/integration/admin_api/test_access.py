@@ -19,6 +19,7 @@ GUARDED = [
     for route, access in ACCESS.items()
     if access.scope is not None and access.audience is not Audience.PAGES
 ]
+ADMINISTRATORS = [route for route, access in ACCESS.items() if access.audience is Audience.ADMINISTRATORS]
 PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.audience) == ("GET", Audience.PUBLIC)]
 
 
@@ -35,10 +36,12 @@ def concrete(path: str) -> str:
 
 @dataclass(frozen=True)
 class Useless:
-    """What no guarded route takes, of an organization that no test changes. ``lacking`` has every scope but one."""
+    """What no guarded route takes, of an organization that no test changes. ``lacking`` has every scope but one.
+    ``agents_key`` is good for an agent's routes only."""
 
     refused: tuple[dict[str, str], ...]
     lacking: dict[Scope, str]
+    agents_key: str
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +56,10 @@ async def _useless(cluster, api: Api) -> Useless:
         superuser.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'Useless')", [org_id])
         superuser.execute("INSERT INTO org_state (org_id) VALUES (%s)", [org_id])
         superuser.execute("INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'Robot')", [org_id, agent_id])
+        robot_id = new_id(IdPrefix.AGENT)
+        superuser.execute("INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'R2')", [org_id, robot_id])
+        reads = (Scope.ACTIONS_READ, Scope.ACTIONS_WRITE)
+        _, agents_key = await api.key(org_id, *reads, kind=KeyKind.AGENT, agent_id=robot_id)
         record, revoked = await api.key(org_id, Scope.ADMIN)
         superuser.execute("UPDATE api_keys SET revoked_at = now() WHERE key_id = %s", [record.key_id])
         record, expired = await api.key(org_id, Scope.ADMIN)
@@ -72,7 +79,7 @@ async def _useless(cluster, api: Api) -> Useless:
     for missing in {access.scope for _, _, access in GUARDED if access.scope is not None}:
         everything_else = [scope for scope in Scope if scope not in (missing, Scope.ADMIN)]
         _, lacking[missing] = await api.key(org_id, *everything_else)
-    return Useless(tuple(refused), lacking)
+    return Useless(tuple(refused), lacking, agents_key)
 
 
 @pytest.mark.parametrize(("method", "path", "access"), GUARDED)
@@ -106,6 +113,17 @@ async def test_a_guarded_route(
                 # Explicit actions are an agent's to submit: their own route says so, not the guard.
                 if (method, path) != ("POST", "/v1/actions"):
                     assert passed.status_code != 403
+
+
+@pytest.mark.parametrize(("method", "path"), ADMINISTRATORS)
+async def test_an_administrators_route_takes_no_agents_key(
+    running_api, useless: Useless, method: str, path: str
+) -> None:
+    """Whatever scopes it carries: an overview of all agents asks for actions:read, which every agent's key has."""
+    async with running_api.client() as client:
+        for headers in ({"Authorization": f"Bearer {useless.agents_key}"}, {"X-Agent-Key": useless.agents_key}):
+            answer = await client.request(method, concrete(path), headers=headers)
+            assert (answer.status_code, answer.json()["error"]["details"]) == (403, {"key_kind": "agent"})
 
 
 @pytest.mark.parametrize("path", PUBLIC)

@@ -8,6 +8,7 @@ from headgate.agents.model import AgentStatus
 from headgate.agents.scopes import KeyKind, Scope
 from headgate.agents.store import FoundKey
 from headgate.kernel.errors import UnauthorizedError
+from headgate.organizations.model import Role
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 FOUND = FoundKey(
@@ -57,3 +58,32 @@ def test_a_key_that_works(found: FoundKey) -> None:
 def test_a_key_that_does_not(found: FoundKey | None, message: str) -> None:
     with pytest.raises(UnauthorizedError, match=message):
         identity_of(found, NOW)
+
+
+_PROGRAMS = replace(FOUND, kind=KeyKind.ADMIN, agent_id=None, agent_name=None, agent_status=None)
+_READS = {Scope.ACTIONS_READ, Scope.APPROVALS_READ, Scope.POLICIES_READ}
+
+
+@pytest.mark.parametrize(
+    ("scopes", "roles", "left"),
+    [
+        ({Scope.ADMIN}, None, {Scope.ADMIN}),
+        ({Scope.AUDIT_READ}, {Role.ADMIN}, {Scope.AUDIT_READ}),
+        ({Scope.ADMIN}, {Role.VIEWER}, _READS),
+        ({Scope.ADMIN}, {Role.APPROVER}, _READS | {Scope.APPROVALS_WRITE}),
+        ({Scope.AUDIT_READ, Scope.APPROVALS_READ}, {Role.APPROVER}, {Scope.APPROVALS_READ}),
+        ({Scope.ADMIN}, {Role.OPERATOR}, set()),
+        ({Scope.ADMIN}, {Role.BREAK_GLASS}, _READS),
+        ({Scope.ADMIN}, set(), set()),
+    ],
+)
+def test_a_key_may_do_no_more_than_its_owner(scopes: set[Scope], roles: set[Role] | None, left: set[Scope]) -> None:
+    found = replace(_PROGRAMS, scopes=frozenset(scopes), owner_roles=None if roles is None else frozenset(roles))
+    assert identity_of(found, NOW).scopes == left
+
+
+def test_a_webhook_key_is_an_administrators() -> None:
+    found = replace(_PROGRAMS, kind=KeyKind.WEBHOOK, scopes=frozenset(), owner_roles=frozenset({Role.ADMIN}))
+    assert identity_of(found, NOW).kind is KeyKind.WEBHOOK
+    with pytest.raises(UnauthorizedError, match="no longer an administrator"):
+        identity_of(replace(found, owner_roles=frozenset({Role.APPROVER})), NOW)

@@ -14,6 +14,8 @@ from headgate.kernel.visible_text import visible
         ("pay\u200bpal", "pay\\u{200b}pal"),
         ("filler\u3164, braille\u2800", "filler\\u{3164}, braille\\u{2800}"),
         ("selector\ufe0f\U000e0101", "selector\\u{fe0f}\\u{e0101}"),
+        ("mongolian\u180b\u180f", "mongolian\\u{180b}\\u{180f}"),
+        ("reserved\u2065\ufff0\U000e0002\U000e0fff", "reserved\\u{2065}\\u{fff0}\\u{e0002}\\u{e0fff}"),
         ("one\ntwo", "one\\u{a}two"),
     ],
 )

@@ -244,3 +244,25 @@ async def test_a_body_without_its_content_type_says_what_to_send(gate) -> None:
     error = answer.json()["error"]
     assert (answer.status_code, error["details"]["field"]) == (400, "body")
     assert "Content-Type: application/json" in error["message"]
+
+
+async def test_lists_read_the_beginning_of_a_large_request(gate) -> None:
+    """An agent holds a page of calls of a megabyte each; one of ten may come through the gate."""
+    rows = [{"n": number, "name": f"row {number}"} for number in range(20_000)]
+    body = {"tool": "write", "operation": "rows", "params": {"amount": 12, "rows": rows}}
+    held = (await gate.as_agent.post("/v1/actions", json=body)).json()
+    small = (await gate.as_agent.post("/v1/actions", json={**body, "params": {"amount": 3}})).json()
+    person = gate.person()
+    listed = {one["id"]: one for one in (await person.get("/v1/approvals?status=pending")).json()["data"]}
+    large = listed[held["approval_id"]]
+    assert (large["is_whole"], large["action"]["params"]) == (False, {"amount": 12})
+    assert "amount 12" in large["summary"]
+    assert listed[small["approval_id"]]["is_whole"]
+    whole = (await person.get(f"/v1/approvals/{held['approval_id']}")).json()
+    assert whole["action"]["params"]["rows"] == rows
+    assert whole["context"]["request"]["params"]["rows"] == rows
+    shown = (await person.get("/inbox")).text
+    assert len(shown) < 500_000 + len((await person.get(f"/inbox/{small['approval_id']}")).text)
+    found = (await person.get("/v1/actions/search?text=amount&limit=5")).json()["data"]
+    assert held["id"] in {one["id"] for one in found}
+    assert (await person.get(f"/v1/actions/{held['id']}")).json()["request"]["params"]["rows"] == rows

@@ -158,3 +158,19 @@ async def test_the_same_at_a_terminal(gate) -> None:
     assert "1 revoked" in revoked, revoked
     assert not await works(gate.api, key)
     assert (await called("revoke"))[0] == 2
+
+
+async def test_a_program_keeps_no_right_that_its_owner_lost(gate, superuser) -> None:
+    """Also where the key is cached: the change of roles ends what the process knows of it."""
+    owner = gate.person("olga")
+    made = (await owner.post("/admin/keys", json={"name": "k", "scopes": ["admin:*"]})).json()
+    program = gate.client(Authorization=f"Bearer {made['key']}")
+    submitted = {"tool": "read", "operation": "rows"}
+    assert (await program.get("/admin/agents")).status_code == 200
+    assert (await gate.person("olga", Role.APPROVER).get("/v1/approvals")).status_code == 200
+    refused = await program.get("/admin/agents")
+    assert (refused.status_code, refused.json()["error"]["details"]) == (403, {"missing_scope": "admin:*"})
+    assert (await program.get("/v1/approvals")).status_code == 200
+    assert (await program.post("/v1/actions", json=submitted)).status_code == 403
+    superuser.execute("UPDATE users SET roles = '{}' WHERE org_id = %s AND subject = 'olga'", [gate.org_id])
+    assert (await program.get("/v1/approvals")).status_code == 403

@@ -1,6 +1,10 @@
 """What of a request stands first on its page, and what is only repeated by the request line."""
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admin_api.web.approval import DiffLine, body_of, diff_of, facts_of
 from headgate.kernel.canonical_json import JsonObject
@@ -56,3 +60,21 @@ def test_a_difference_keeps_what_is_the_same() -> None:
         DiffLine("+", '  "b": 3'),
         DiffLine(" ", "}"),
     ]
+
+
+_TEXTS = st.lists(st.integers(0, 3), max_size=150)
+
+
+@given(_TEXTS, _TEXTS)
+def test_a_difference_has_all_of_both(before: list[int], after: list[int]) -> None:
+    """Line by line, or beyond a number of lines as a whole."""
+    lines = diff_of(list(before), list(after))
+    assert [one.text for one in lines if one.sign != "+"] == json.dumps(before, indent=2).split("\n")
+    assert [one.text for one in lines if one.sign != "-"] == json.dumps(after, indent=2).split("\n")
+
+
+@pytest.mark.parametrize("rows", [["a" * 500_000, "x"], [f"row {number}" for number in range(20_000)]])
+def test_a_difference_of_a_large_request_is_found_in_time(rows: list[str]) -> None:
+    """Letter by letter, or each line with each other, it would take hours."""
+    changed = diff_of(list(rows), [f"{one}!" for one in rows])
+    assert sum(one.sign == "-" for one in changed) == len(rows)
