@@ -22,6 +22,7 @@ from headgate.kernel.visible_text import visible
 
 _ROWS_MAX: Final = 100
 _OFFERED_CHARACTERS: Final = 200
+_SHOWN_CHARACTERS: Final = 120
 _HOST: Final = "host"
 _CONDITION: Final = re.compile(r"conditions\[([0-9]+)\]")
 _PLACES: Final = {
@@ -59,13 +60,15 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One param of the held call. ``param``: its name or JSON Pointer; ``offered``: what its field holds at first."""
+    """One param of the held call. ``param``: its name or JSON Pointer; ``shown``: the beginning of its value;
+    ``offered``: what its field holds at first."""
 
     number: int
     param: str
     value: JsonValue
+    shown: str
     kinds: Sequence[Kind]
-    offered: str
+    offered: str = ""
 
     @property
     def choices(self) -> list[tuple[Kind, str]]:
@@ -140,18 +143,21 @@ def _param(path: Sequence[str]) -> str:
 
 
 def _row(number: int, param: str, value: JsonValue) -> Row:
-    if MASK in json.dumps(value, ensure_ascii=False):
+    is_text = isinstance(value, str)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    shown = text[:_SHOWN_CHARACTERS] + ("…" if len(text) > _SHOWN_CHARACTERS else "")
+    shown = json.dumps(shown, ensure_ascii=False) if is_text else shown
+    if MASK in text:
         # The form does not know the secret, so it cannot compare with it.
-        return Row(number, param, value, (Kind.ANY,), "")
+        return Row(number, param, value, shown, (Kind.ANY,))
     kinds = [Kind.THIS, Kind.ANY]
-    if isinstance(value, str):
+    if is_text:
         kinds += [Kind.ONE_OF, Kind.MATCHES] if param == _HOST else [Kind.ONE_OF, Kind.PREFIX, Kind.MATCHES]
     elif isinstance(value, int | float) and not isinstance(value, bool):
         kinds += [Kind.ONE_OF, Kind.AT_MOST, Kind.AT_LEAST, Kind.BETWEEN]
     else:
-        return Row(number, param, value, kinds, "")
-    text = value if isinstance(value, str) else json.dumps(value)
-    return Row(number, param, value, kinds, text if _is_offered(text) else "")
+        return Row(number, param, value, shown, kinds)
+    return Row(number, param, value, shown, kinds, text if _is_offered(text) else "")
 
 
 def _is_offered(text: str) -> bool:

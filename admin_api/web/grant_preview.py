@@ -22,13 +22,13 @@ _SHOWN: Final = 8
 @dataclass(frozen=True, slots=True)
 class GrantPreview:
     """``conditions`` None: only calls identical to this one. ``earlier``: requests of the same operation, newest
-    first, and whether the grant would have let each through."""
+    first, and whether the grant would have let each through; None: the list has only the beginning of it."""
 
     expires_at: datetime
     max_uses: int
     sum: SumBound | None
     conditions: Sequence[ConditionWords] | None
-    earlier: Sequence[tuple[ListedApprovalAnswer, bool]]
+    earlier: Sequence[tuple[ListedApprovalAnswer, bool | None]]
 
 
 async def preview_of(api: Api, approval: ApprovalDetailAnswer, body: ApproveAndGrant) -> GrantPreview:
@@ -46,7 +46,7 @@ async def preview_of(api: Api, approval: ApprovalDetailAnswer, body: ApproveAndG
 
 async def _earlier(
     api: Api, approval: ApprovalDetailAnswer, scope: Scope
-) -> Sequence[tuple[ListedApprovalAnswer, bool]]:
+) -> Sequence[tuple[ListedApprovalAnswer, bool | None]]:
     found = await api.call(
         list_all,
         ListRequest(_LOOKED_AT),
@@ -65,6 +65,8 @@ async def _earlier(
     return [(one, _covers(scope, one)) for one in same[:_SHOWN]]
 
 
-def _covers(scope: Scope, one: ListedApprovalAnswer) -> bool:
+def _covers(scope: Scope, one: ListedApprovalAnswer) -> bool | None:
+    if not one.is_whole:
+        return None
     params = one.action.params
     return scope.covers(params, b"") and scope.amount(params) is not None

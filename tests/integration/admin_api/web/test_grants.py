@@ -37,6 +37,7 @@ def _text(page: str) -> str:
 async def test_a_preview_grants_nothing_and_says_what_would_be_let_through(gate) -> None:
     covered = await _held(gate, text="weekly report", amount=90)
     other = await _held(gate, text="monthly report", amount=90)
+    large = await _held(gate, text="weekly " + "x" * 20_000, amount=1)
     approval_id = await _held(gate, text="weekly sales", amount=12)
     shown = await gate.person().post(f"/inbox/{approval_id}", data=_GRANT | {"decision": "preview"})
     assert shown.status_code == 200, _text(shown.text)
@@ -48,6 +49,7 @@ async def test_a_preview_grants_nothing_and_says_what_would_be_let_through(gate)
     listed = shown.text.partition('class="covered"')[2].partition("</ul>")[0]
     rows = {found[1]: found[0] for found in re.findall(r'</svg>([^<]+)</span><span><a href="/inbox/([^"]+)">', listed)}
     assert rows == {covered: "Let through", other: "Held"}
+    assert f'Too large to say</span><span><a href="/inbox/{large}">' in listed
     assert ">weekly </textarea>" in shown.text
     assert (await gate.person().get("/admin/grants")).json()["data"] == []
     assert (await gate.person().get(f"/v1/approvals/{approval_id}")).json()["status"] == "pending"

@@ -49,6 +49,13 @@ def test_objects_are_divided_only_while_a_grant_has_room() -> None:
     assert rows_of({"x" * 201: 1}) == []
 
 
+def test_a_long_value_is_shown_by_its_beginning_and_not_offered() -> None:
+    (row,) = rows_of({"text": "x" * 10_000})
+    assert (row.shown, row.offered) == ('"' + "x" * 120 + '…"', "")
+    (row,) = rows_of({"text": "exe\u202e"})
+    assert (row.shown, row.offered) == ('"exe\u202e"', "")
+
+
 def test_a_row_that_is_left_alone_keeps_the_value() -> None:
     body = _read()
     assert [one.given() for one in body.conditions or []] == [
