@@ -128,6 +128,12 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/inbox"): _decide(Audience.PAGES),
         ("GET", "/inbox/{}"): _page(Scope.APPROVALS_READ),
         ("POST", "/inbox/{}"): _decide(Audience.PAGES),
+        ("GET", "/grants"): _page(Scope.APPROVALS_READ),
+        ("GET", "/grants/{}"): _page(Scope.APPROVALS_READ),
+        ("POST", "/grants/{}"): _page(Scope.APPROVALS_WRITE),
+        ("GET", "/break-glass"): _page(Scope.APPROVALS_READ),
+        ("POST", "/break-glass"): _page(Scope.BREAK_GLASS),
+        ("POST", "/break-glass/{}"): _page(Scope.APPROVALS_WRITE),
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),

@@ -13,11 +13,11 @@ from admin_api.approvals.routes import get
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api
 from admin_api.web.deciding_rule import rules_of
+from admin_api.web.grant_form import GrantDraft, rows_of
+from admin_api.web.names import names_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.ids import IdPrefix
-from headgate.organizations.store import find_users
 
 _CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
@@ -52,8 +52,13 @@ class DiffLine:
     text: str
 
 
-async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
-    """Raises NotFoundError."""
+def asked_params(answer: ApprovalDetailAnswer) -> JsonObject:
+    """What an approval covers now: the params of the action, or those of a reviewer's edit."""
+    return answer.action.params if answer.edit is None else answer.edit.params
+
+
+async def approval_context(api: Api, approval_id: str, grant: GrantDraft | None = None) -> dict[str, object]:
+    """``grant``: the grant form as it was sent. Raises NotFoundError."""
     answer = await api.call(get, approval_id, api.principal, api.dependencies, api.request)
     assert isinstance(answer, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
     status = ApprovalStatus(answer.status)
@@ -88,6 +93,7 @@ async def approval_context(api: Api, approval_id: str) -> dict[str, object]:
         "may_edit": answer.source == "api",
         "editable": json.dumps(answer.action.params, indent=2, ensure_ascii=False),
         "reasons": REASONS,
+        "grant": grant or GrantDraft(rows_of(asked_params(answer))),
     }
 
 
@@ -102,12 +108,8 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
 
 async def _names(api: Api, answer: ApprovalDetailAnswer) -> dict[str, str]:
     """What those are called whom the history and the assignees name by their ids."""
-    ids = [person.id or "" for person in (*(one.by for one in answer.history), *answer.assignees) if person is not None]
-    agent = {} if answer.context is None else {answer.agent_id: answer.context.agent.name or answer.agent_id}
-    org_id = api.principal.org_id
-    async with api.dependencies.database.transaction(org_id) as connection:
-        users = await find_users(connection, org_id, [one for one in ids if one.startswith(f"{IdPrefix.USER}_")])
-    return agent | {user_id: user.email or user.name or user_id for user_id, user in users.items()}
+    people = (*(one.by for one in answer.history), *answer.assignees)
+    return await names_of(api, [answer.agent_id, *(one.id for one in people if one is not None)])
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:

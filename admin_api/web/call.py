@@ -62,6 +62,7 @@ async def call_context(api: Api, action_id: str) -> dict[str, object]:
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
         "is_captured": await _is_captured(api, action_id),
         "may_audit": api.may(Scope.AUDIT_READ),
+        "may_break_glass": answer.status == "denied" and not answer.approval_id and api.may(Scope.BREAK_GLASS),
         "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
     }
 

@@ -6,22 +6,26 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from admin_api.approvals.bulk_routes import BulkDecisionRequest, decide_many
-from admin_api.approvals.routes import approve, deny, escalate, reassign
+from admin_api.approvals.detail_schemas import ApprovalDetailAnswer
+from admin_api.approvals.routes import approve, deny, escalate, get, reassign
 from admin_api.approvals.schemas import ApproveRequest, DenyRequest, EscalateRequest, ReassignRequest
 from admin_api.grants.routes import approve_and_grant
-from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.identifiers import ApprovalId
 from admin_api.pages import see_other
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.approval import asked_params
 from admin_api.web.form import Form, checked, filled, form_of, no_such_button
+from admin_api.web.grant_form import draft_of, read_grant, rows_of
+from admin_api.web.grant_preview import preview_of
 from admin_api.web.inbox import InboxFilter, inbox_page
 from admin_api.web.page_route import PageRoute
-from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ConflictError, HeadgateError, ValidationError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-_TYPED: Final = ("reason", "params", "assignees", "max_uses", "sum_at_most")
+_TYPED: Final = ("reason", "params", "assignees")
+_GRANTING: Final = ("preview", "grant")
 
 
 @router.post("/inbox", response_class=Response)
@@ -52,6 +56,8 @@ async def decide_several(api: CurrentApi) -> Response:
 async def decide(api: CurrentApi, approval_id: ApprovalId) -> Response:
     """Votes, edits, grants, escalates or reassigns, then shows the page again."""
     form = await form_of(api.request)
+    if form.text("decision") in _GRANTING:
+        return await _grant(api, approval_id, form)
     try:
         await _act(api, approval_id, form)
     except HeadgateError as error:
@@ -72,8 +78,6 @@ async def _act(api: Api, approval_id: str, form: Form) -> None:
         case "deny":
             said = checked(DenyRequest, {"reason": form.optional("reason")})
             await api.call(deny, approval_id, said, principal, dependencies)
-        case "grant":
-            await api.call(approve_and_grant, approval_id, _grant(form), principal, dependencies)
         case "reassign":
             people = filled(form.text("assignees").split(","))
             asked = checked(ReassignRequest, {"assignees": people, "comment": form.optional("reason")})
@@ -95,25 +99,19 @@ def _params(form: Form) -> JsonValue:
         ) from error
 
 
-def _grant(form: Form) -> ApproveAndGrant:
-    """Raises ValidationError."""
-    conditions: list[JsonObject] | None = None
-    if form.text("which") == "any":
-        conditions = []
-    values: dict[str, object] = {
-        "max_uses": form.optional("max_uses"),
-        "expires_in_seconds": form.optional("expires_in_seconds"),
-        "reason": form.optional("reason"),
-        "digest": form.optional("digest"),
-        "conditions": conditions,
-    }
-    if form.optional("sum_param") is not None:
-        values["sum"] = {"param": form.text("sum_param"), "at_most": _number(form.text("sum_at_most"))}
-    return checked(ApproveAndGrant, values)
-
-
-def _number(text: str) -> float:
+async def _grant(api: Api, approval_id: str, form: Form) -> Response:
+    """Approves the request and grants similar ones, or shows what this would grant."""
+    principal, dependencies = api.principal, api.dependencies
+    approval = await api.call(get, approval_id, principal, dependencies, api.request)
+    assert isinstance(approval, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
+    rows = rows_of(asked_params(approval))
     try:
-        return float(text.replace(",", "").replace(" ", ""))
-    except ValueError as error:
-        raise ValidationError(f"{text[:32]!r} is not a number.", details={"field": "sum_at_most"}) from error
+        body = read_grant(form, rows)
+        if form.text("decision") == "preview":
+            draft = draft_of(form, rows, preview=await preview_of(api, approval, body))
+            return await inbox_page(api, InboxFilter(), approval_id=approval_id, grant=draft)
+        granted = await api.call(approve_and_grant, approval_id, body, principal, dependencies)
+    except HeadgateError as error:
+        draft = draft_of(form, rows, error=error)
+        return await inbox_page(api, InboxFilter(), approval_id=approval_id, grant=draft, error=error)
+    return see_other(f"/grants/{granted.grant.id}")

@@ -16,6 +16,7 @@ from admin_api.identifiers import AgentId, ApprovalId
 from admin_api.pagination import MAX_LIMIT, ListRequest, PageRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import approval_context
+from admin_api.web.grant_form import GrantDraft
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
@@ -89,9 +90,10 @@ async def inbox_page(
     *,
     approval_id: str | None = None,
     typed: Mapping[str, str] | None = None,
+    grant: GrantDraft | None = None,
     error: HeadgateError | None = None,
 ) -> Response:
-    """``error``: why a form was refused; ``typed``: what it held."""
+    """``error``: why a form was refused; ``typed``: what it held; ``grant``: the grant form as it was sent."""
     listed, next_cursor = await _listed(api, wanted)
     waits, others = _by_waiting(listed)
     shown = approval_id or next((one.id for one in [*waits, *others]), None)
@@ -108,7 +110,7 @@ async def inbox_page(
         "is_list": approval_id is None,
         "typed": typed or {},
         "may_decide": api.may(Scope.APPROVALS_WRITE),
-        "shown": None if shown is None else await approval_context(api, shown),
+        "shown": None if shown is None else await approval_context(api, shown, grant),
     }
     return await shell_page(api, "inbox.html", "/inbox", context, error=error)
 

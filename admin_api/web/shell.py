@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, count of open requests, active stops, the person."""
+"""The frame of every page: navigation, count of open requests, active stops, open break-glass uses, the person."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,12 +8,15 @@ from typing import Final
 from starlette.responses import Response
 
 from admin_api.approvals.routes import list_all as list_approvals
+from admin_api.break_glass.routes import list_all as list_glasses
+from admin_api.break_glass.schemas import GlassAnswer
 from admin_api.pages import page
 from admin_api.pagination import ListRequest
 from admin_api.settings.kill_switch_routes import StopAnswer, get_kill_switch
 from admin_api.web.api import Api
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
+from headgate.break_glass.model import WAITING_MAX, PassStatus
 from headgate.kernel.errors import HeadgateError
 from headgate.organizations.store import get_organization
 
@@ -32,6 +35,7 @@ class _Place:
 _PLACES: Final = (
     _Place("Inbox", "/inbox", "inbox", Scope.APPROVALS_READ, on_phone=True),
     _Place("Activity", "/activity", "activity", Scope.ACTIONS_READ, on_phone=True),
+    _Place("Grants", "/grants", "grants", Scope.APPROVALS_READ),
     _Place("Policies", "/policies", "policy", Scope.POLICIES_READ, on_phone=True),
     _Place("Agents", "/agents", "agents", Scope.ADMIN),
     _Place("Connections", "/connections", "tools", Scope.ADMIN),
@@ -63,6 +67,7 @@ async def shell_page(
         "active": active,
         "waiting": await _waiting(api),
         "stops": await _stops(api),
+        "open_glasses": await _open_glasses(api),
         "may_administer": api.may(Scope.ADMIN),
         "now": api.dependencies.clock(),
         "message": None if error is None else error.message,
@@ -97,6 +102,14 @@ async def _stops(api: Api) -> list[StopAnswer]:
     if not api.may(Scope.ADMIN):
         return []
     return (await api.call(get_kill_switch, api.principal, api.dependencies)).stops
+
+
+async def _open_glasses(api: Api) -> list[GlassAnswer]:
+    """Break-glass uses that may still let a call through."""
+    if not api.may(Scope.APPROVALS_READ):
+        return []
+    found = await api.call(list_glasses, ListRequest(WAITING_MAX), api.principal, api.dependencies, open_only=True)
+    return [one for one in found.data if one.status == PassStatus.WAITING]
 
 
 def _initials(name: str) -> str:

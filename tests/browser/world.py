@@ -1,6 +1,6 @@
 """What is there to be looked at: calls that wait and were decided, short ones and hostile ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -59,6 +59,14 @@ class World:
         self.names["channel"], self.names["rule"] = "on-call", "1"
         told = administrator.api.post("/admin/settings/notifications/test", json={"channel": "on-call"})
         self.names["message_id"] = told.json()["id"]
+        self.names["grant_id"] = self._granted([{"param": HOSTILE[0], "one_of": list(HOSTILE[1:7])}], HOSTILE[3])
+        self.names["revoked_grant_id"] = self._granted([], HOSTILE[1])
+        revoked = administrator.api.delete(
+            f"/admin/grants/{self.names['revoked_grant_id']}", params={"reason": HOSTILE[4]}
+        )
+        assert revoked.is_success, revoked.text
+        self.names["denied_action_id"] = self.submit("delete_repo", {"owner": "acme", "repo": "old-site"})["id"]
+        self._broke_the_glass()
         carried_out = self.submit("get", {"url": "https://api.example.com/a"}, tool="http")
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
@@ -89,6 +97,29 @@ class World:
         assert answer.is_success, answer.text
         found: dict[str, Any] = answer.json()
         return found
+
+    def _granted(self, conditions: Sequence[Mapping[str, object]], reason: str) -> str:
+        """Of an operation that no test calls."""
+        call = {"agent_id": self.names["agent_id"], "tool": "github", "operation": "rename_repo"}
+        bounds = {"max_uses": 5, "expires_in_seconds": 86_400, "reason": reason}
+        bound = {"param": HOSTILE[0], "at_most": 5000}
+        body = call | bounds | {"conditions": conditions, "sum": bound}
+        made = self._administrator.api.post("/admin/grants", json=body)
+        assert made.status_code == 201, made.text
+        grant_id: str = made.json()["id"]
+        return grant_id
+
+    def _broke_the_glass(self) -> None:
+        """Once, and reviewed, so that no page says that it is open."""
+        token = self._instance.command("token", "--user", "frida@example.com", "--role", "break_glass").strip()
+        frida = Administrator(self._instance, token=token)
+        given = {"action_id": self.names["denied_action_id"], "reason": HOSTILE[0] + HOSTILE[3]}
+        opened = frida.api.post("/admin/break-glass", json=given)
+        frida.close()
+        assert opened.status_code == 201, opened.text
+        review = {"outcome": "not_justified", "note": HOSTILE[1] + HOSTILE[4]}
+        reviewed = self._administrator.api.post(f"/admin/break-glass/{opened.json()['id']}/review", json=review)
+        assert reviewed.is_success, reviewed.text
 
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]

@@ -21,6 +21,8 @@ PAGES: Final = sorted(
 # By the beginning of a page's path, the longest first: what its parameter names.
 NAMES: Final = {
     "/inbox": "approval",
+    "/grants": "grant",
+    "/break-glass": "glass",
     "/calls": "action",
     "/executions": "execution",
     "/policies": "policy",

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from admin_api.access import ACCESS, Audience
+from headgate.organizations.model import Role
 from tests.integration.admin_api.test_other_organizations import _REGO, _belongings, _submitted
 
 _PAGES: Final = sorted(
@@ -19,6 +20,7 @@ _FEW: Final = 2
 """With them the audit log goes on behind its first page, and its events are counted."""
 _MANY: Final = 6
 _TIMES: Final = 5
+_GRANT: Final = {"tool": "grants", "conditions": [], "max_uses": 1, "expires_in_seconds": 600, "reason": "x"}
 _RULE: Final = 'package more\n\nrequire_approval contains "writes wait" if input.tool == "write"\n'
 
 
@@ -86,6 +88,7 @@ async def _add(gate: Any, number: int) -> None:
         ("/v1/connections", {"name": name, **key}),
         ("/admin/invitations", {"email": f"{name}@example.com", "roles": ["viewer"]}),
         ("/admin/retention/holds", {"scope": "organization", "reason": name}),
+        ("/admin/grants", _GRANT | {"agent_id": gate.agent_id, "operation": name}),
     ):
         answer = await admin.post(path, json=body)
         assert answer.status_code == 201, (path, answer.text)
@@ -94,5 +97,9 @@ async def _add(gate: Any, number: int) -> None:
         for one in range(number + 1)
     }
     assert (await admin.put("/admin/settings/notifications", json={"channels": channels})).status_code == 200
+    denied = await _submitted(gate, "wipe", text=name)
+    glass = {"action_id": denied["id"], "reason": name}
+    opened = await gate.person("frida", Role.BREAK_GLASS).post("/admin/break-glass", json=glass)
+    assert opened.status_code == 201, opened.text
     await _submitted(gate, "write", text=name)
     await _submitted(gate, "http", url=f"https://example.com/{name}")
