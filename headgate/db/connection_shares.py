@@ -45,15 +45,18 @@ class _Places:
     def __init__(self, most: int) -> None:
         self._most = most
         self._taken: Counter[str] = Counter()
+        self._all_taken = 0
 
     def has_room(self, party: str, *, is_shared: bool) -> bool:
         mine = self._taken[party]
-        return may_take(self._most, mine, self._taken.total() - mine, is_shared=is_shared)
+        return may_take(self._most, mine, self._all_taken - mine, is_shared=is_shared)
 
     def take(self, party: str) -> None:
         self._taken[party] += 1
+        self._all_taken += 1
 
     def give_back(self, party: str) -> None:
+        self._all_taken -= 1
         self._taken[party] -= 1
         if not self._taken[party]:
             del self._taken[party]
