@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from headgate.approvals.absence_store import (
     absences_are_changed_one_at_a_time,
@@ -63,8 +63,10 @@ async def announce_absence(change: OrganizationChange, request: AbsenceRequest, 
     )
     other = await overlapping(change.connection, change.org_id, user_id, absence.starts_at, absence.ends_at)
     if other is not None:
+        user = (await find_users(change.connection, change.org_id, [other.stand_in])).get(other.stand_in)
+        named = other.stand_in if user is None else user.email or user.name or other.stand_in
         raise ConflictError(
-            f"{other.stand_in} is the delegate from {rfc3339(other.starts_at)} until {rfc3339(other.ends_at)} already",
+            f"{named} is already the delegate from {_minute(other.starts_at)} to {_minute(other.ends_at)} UTC",
             details={"absence_id": other.absence_id, "stand_in": other.stand_in},
         )
     await insert_absence(change.connection, change.org_id, absence)
@@ -103,6 +105,10 @@ async def _stand_in(connection: Connection, org_id: str, written: str) -> str:
             )
         )
     return active[0].user_id
+
+
+def _minute(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _unknown(field: str, written: str) -> ValidationError:
