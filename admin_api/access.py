@@ -6,7 +6,7 @@ agents, keys and settings need ``admin:*``.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -35,6 +35,8 @@ class Access:
     "Fresh state"), so that a cached key is as good as a fresh one there, and nowhere else.
 
     ``webhook_keys``: a key of that kind may call it, whose kind is its right, instead of the scope.
+
+    ``is_urgent``: it stops, revokes or decides, and connections to the database are kept for it.
     """
 
     audience: Audience
@@ -42,12 +44,7 @@ class Access:
     rate_class: RateClass | None = None
     recorded: bool = False
     webhook_keys: bool = False
-
-    @property
-    def is_urgent(self) -> bool:
-        """Stops and decisions on approvals: no quota of other requests refuses them, and connections to the database
-        are kept for them."""
-        return self.audience is not Audience.PUBLIC and self.rate_class in (None, RateClass.DECISIONS)
+    is_urgent: bool = False
 
 
 _PUBLIC: Final = Access(Audience.PUBLIC)
@@ -66,6 +63,11 @@ _ANY_BEARER: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
 _OWN: Final = Access(Audience.PEOPLE, rate_class=RateClass.ADMIN)
 
 
+def _urgent(access: Access) -> Access:
+    """Whatever its quota."""
+    return replace(access, is_urgent=True)
+
+
 def _agents(scope: Scope, *, recorded: bool = False) -> Access:
     return Access(Audience.AGENTS, scope, RateClass.ACTIONS, recorded)
 
@@ -76,12 +78,12 @@ def _administrators(scope: Scope = Scope.ADMIN, *, webhook_keys: bool = False) -
 
 def _shut_off() -> Access:
     """Stopping and revoking: no quota refuses them, since an administrator must be able to stop a running attack."""
-    return Access(Audience.ADMINISTRATORS, Scope.ADMIN)
+    return Access(Audience.ADMINISTRATORS, Scope.ADMIN, is_urgent=True)
 
 
 def _decide(audience: Audience) -> Access:
     """A quota of its own: reading approvals does not use up the right to decide about them."""
-    return Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS)
+    return _urgent(Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS))
 
 
 def _integrations(*names: str) -> dict[tuple[str, str], Access]:
@@ -130,10 +132,10 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/inbox/{}"): _decide(Audience.PAGES),
         ("GET", "/grants"): _page(Scope.APPROVALS_READ),
         ("GET", "/grants/{}"): _page(Scope.APPROVALS_READ),
-        ("POST", "/grants/{}"): _page(Scope.APPROVALS_WRITE),
+        ("POST", "/grants/{}"): _urgent(_page(Scope.APPROVALS_WRITE)),
         ("GET", "/break-glass"): _page(Scope.APPROVALS_READ),
         ("POST", "/break-glass"): _page(Scope.BREAK_GLASS),
-        ("POST", "/break-glass/{}"): _page(Scope.APPROVALS_WRITE),
+        ("POST", "/break-glass/{}"): _urgent(_page(Scope.APPROVALS_WRITE)),
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),
@@ -157,20 +159,20 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/policies/{}"): _page(Scope.POLICIES_READ),
         ("POST", "/policies/{}"): _page(Scope.POLICIES_WRITE),
         # - agents, stop, settings, connections
-        ("GET", "/stop"): _page(Scope.ADMIN),
+        ("GET", "/stop"): _urgent(_page(Scope.ADMIN)),
         # As the API's: no quota refuses it.
-        ("POST", "/stop"): Access(Audience.PAGES, Scope.ADMIN),
+        ("POST", "/stop"): Access(Audience.PAGES, Scope.ADMIN, is_urgent=True),
         ("GET", "/agents"): _page(Scope.ADMIN),
         ("GET", "/agents/new"): _page(Scope.ADMIN),
         ("POST", "/agents/new"): _page(Scope.ADMIN),
         ("GET", "/agents/{}"): _page(Scope.ADMIN),
-        ("POST", "/agents/{}"): _page(Scope.ADMIN),
+        ("POST", "/agents/{}"): _urgent(_page(Scope.ADMIN)),
         ("GET", "/settings"): _page(Scope.ADMIN),
         ("GET", "/settings/members"): _page(Scope.ADMIN),
         ("POST", "/settings/members"): _page(Scope.ADMIN),
         ("GET", "/settings/members/{}"): _page(Scope.ADMIN),
-        ("POST", "/settings/members/{}"): _page(Scope.ADMIN),
-        ("POST", "/settings/members/{}/sessions"): _page(Scope.ADMIN),
+        ("POST", "/settings/members/{}"): _urgent(_page(Scope.ADMIN)),
+        ("POST", "/settings/members/{}/sessions"): _urgent(_page(Scope.ADMIN)),
         ("GET", "/settings/groups"): _page(Scope.ADMIN),
         ("POST", "/settings/groups"): _page(Scope.ADMIN),
         ("GET", "/settings/groups/{}"): _page(Scope.ADMIN),
@@ -206,7 +208,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/settings/retention"): _page(Scope.ADMIN),
         ("POST", "/settings/retention"): _page(Scope.ADMIN),
         ("GET", "/settings/keys"): _page(Scope.ADMIN),
-        ("POST", "/settings/keys"): _page(Scope.ADMIN),
+        ("POST", "/settings/keys"): _urgent(_page(Scope.ADMIN)),
         ("GET", "/connections"): _page(Scope.ADMIN),
         ("GET", "/connections/new"): _page(Scope.ADMIN),
         ("POST", "/connections/new"): _page(Scope.ADMIN),
@@ -235,7 +237,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/account/absences"): _page(Scope.APPROVALS_READ),
         ("POST", "/account/absences"): _page(Scope.APPROVALS_WRITE),
         ("POST", "/account/absences/{}"): _page(Scope.APPROVALS_WRITE),
-        ("POST", "/account/sessions"): _page(),
+        ("POST", "/account/sessions"): _urgent(_page()),
         ("POST", "/account/second-factor"): _page(),
         ("POST", "/account/passkeys"): _page(),
         ("GET", "/auth/login"): _OPEN,
@@ -259,11 +261,11 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/auth/backchannel-logout"): _PUBLIC,
         ("GET", "/auth/session"): _OWN,
         ("GET", "/auth/sessions"): _OWN,
-        ("DELETE", "/auth/sessions"): _OWN,
-        ("DELETE", "/auth/sessions/{}"): _OWN,
+        ("DELETE", "/auth/sessions"): _urgent(_OWN),
+        ("DELETE", "/auth/sessions/{}"): _urgent(_OWN),
         ("GET", "/admin/users/{}/sessions"): _administrators(),
         ("DELETE", "/admin/users/{}/sessions"): _shut_off(),
-        ("DELETE", "/admin/users/{}/sessions/{}"): _administrators(),
+        ("DELETE", "/admin/users/{}/sessions/{}"): _urgent(_administrators()),
         ("PUT", "/admin/users/{}/roles"): _administrators(),
         ("GET", "/admin/invitations"): _administrators(),
         ("POST", "/admin/invitations"): _administrators(),
@@ -300,11 +302,11 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/grants"): _administrators(Scope.APPROVALS_WRITE),
         ("GET", "/admin/grants/{}"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/grants/{}/confirm"): _administrators(Scope.APPROVALS_WRITE),
-        ("DELETE", "/admin/grants/{}"): _administrators(Scope.APPROVALS_WRITE),
+        ("DELETE", "/admin/grants/{}"): _urgent(_administrators(Scope.APPROVALS_WRITE)),
         ("GET", "/admin/break-glass"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/break-glass"): _administrators(Scope.BREAK_GLASS),
         ("GET", "/admin/break-glass/{}"): _administrators(Scope.APPROVALS_READ),
-        ("POST", "/admin/break-glass/{}/review"): _administrators(Scope.APPROVALS_WRITE),
+        ("POST", "/admin/break-glass/{}/review"): _urgent(_administrators(Scope.APPROVALS_WRITE)),
         ("POST", "/v1/approvals/bulk-decision"): _decide(Audience.AGENTS),
         ("GET", "/v1/approvals/events"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/actions/{}/outcome"): _agents(Scope.ACTIONS_WRITE),

@@ -31,10 +31,11 @@ _FRAMING_FACTOR: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class ArrivalLimits:
-    """``head_bytes``: the request line and the fields, pipelined ones too. ``head_seconds``: from the connection, or
+    """``head_bytes``: the request line and the fields. ``head_seconds``: from the connection, or
     the first byte of a later request, to the end of its head; ``body_seconds``: from there to the end of the body. A
     client whose answer waits takes at least ``read_bytes`` of it in each ``read_seconds``. ``turned_away_seconds``: for
-    a connection that is not taken to say what it wants, and be told so."""
+    a connection that is not taken to say what it wants, and be told so. ``pipelined_max``: requests behind the one that
+    is answered. A packet has thousands, each of which is kept, and the loop stands still while they are read."""
 
     head_bytes: int = 64 << 10
     head_seconds: float = 30.0
@@ -42,6 +43,7 @@ class ArrivalLimits:
     read_bytes: int = 16 << 10
     read_seconds: float = 60.0
     turned_away_seconds: float = 5.0
+    pipelined_max: int = 16
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -137,6 +139,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         super().on_headers_complete()
+        if len(self.pipeline) > self.limits.pipelined_max:
+            raise ValueError("too many pipelined requests")  # httptools reads no further, and tells send_400_response
 
     def on_body(self, body: bytes) -> None:
         self._unbodied_bytes -= (1 + _FRAMING_FACTOR) * len(body)

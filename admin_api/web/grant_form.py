@@ -4,7 +4,6 @@ A row begins as "exactly this", so that a condition is loosened by a choice and 
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ _OFFERED_CHARACTERS: Final = 200
 _SHOWN_CHARACTERS: Final = 120
 _HOST: Final = "host"
 _CONDITION: Final = re.compile(r"conditions\[([0-9]+)\]")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PLACES: Final = {
     "sum": "sum_at_most",
     "sum.at_most": "sum_at_most",
@@ -211,14 +211,12 @@ def _condition(row: Row, kind: Kind, form: Form) -> JsonObject:
 
 
 def _number(text: str, place: str) -> int | float:
-    plain = text.replace(",", "").replace(" ", "")
-    try:
-        number = int(plain) if re.fullmatch(r"-?[0-9]{1,16}", plain) else float(plain)
-    except ValueError as error:
-        raise _invalid(place, f"{text[:32]!r} is not a number.") from error
-    if not math.isfinite(number):
-        raise _invalid(place, f"{text[:32]!r} is not a number.")
-    return number
+    """No separators: a comma is a decimal sign to one reader and ends thousands to another, and "99,95" would grant a
+    hundred times as much."""
+    plain = text.strip()
+    if not _NUMBER.fullmatch(plain):
+        raise _invalid(place, f"{text[:32]!r} is not a number. Enter digits, with a point before decimals: 1500.50")
+    return float(plain) if "." in plain else int(plain)
 
 
 def _problems(error: HeadgateError, form: Form, rows: Sequence[Row]) -> dict[str, str]:

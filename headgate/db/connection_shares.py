@@ -119,9 +119,9 @@ class ConnectionShares:
         except BaseException as error:
             if granted.done() and not granted.cancelled():
                 self._give_back(granted.result(), party)  # the place came in the moment in which it was given up
-            else:
-                waiting[party].remove(granted)
-                if not waiting[party]:
+            elif (queue := waiting.get(party)) is not None and granted in queue:
+                queue.remove(granted)
+                if not queue:
                     del waiting[party]
             if isinstance(error, TimeoutError):
                 raise UnavailableError(
@@ -137,15 +137,19 @@ class ConnectionShares:
             pass
 
     def _hand_over(self, waiting: _Waiting, *, is_urgent: bool) -> bool:
-        """One place, to the party whose turn it is, of those that may have one; it is then behind the others."""
+        """One place, to the party whose turn it is, of those that may have one; it is then behind the others. False:
+        nobody could take one."""
         for party, queue in waiting.items():
             places = self._room(party, is_urgent=is_urgent)
             if places is None:
                 continue
-            places.take(party)
             del waiting[party]
-            queue.popleft().set_result(places)
+            granted = queue.popleft()
             if queue:
                 waiting[party] = queue
+            # One that was given up in this turn of the loop is cancelled, and its task does not know yet.
+            if not granted.done():
+                places.take(party)
+                granted.set_result(places)
             return True
         return False

@@ -113,8 +113,10 @@ class FairTurns:
             raise
 
     def _leave(self, org_id: str, agent_id: str, granted: asyncio.Future[None]) -> None:
-        organization = self._waiting[org_id]
-        queue = organization.agents[agent_id]
+        organization = self._waiting.get(org_id)
+        queue = None if organization is None else organization.agents.get(agent_id)
+        if organization is None or queue is None or granted not in queue:
+            return  # passed over already
         queue.remove(granted)
         organization.waiting -= 1
         if not queue:
@@ -130,13 +132,15 @@ class FairTurns:
 
     def _hand_over(self) -> None:
         """Hands the place to the least served party without releasing it in between."""
-        if not self._waiting:
-            self._free += 1
-            return
-        org_id = min(self._waiting, key=self._between_organizations.start_of)
-        agents = self._waiting[org_id].agents
-        shares = self._within.get(org_id)
-        agent_id = next(iter(agents)) if shares is None else min(agents, key=shares.start_of)
-        granted = agents[agent_id][0]
-        self._leave(org_id, agent_id, granted)
-        granted.set_result(None)
+        while self._waiting:
+            org_id = min(self._waiting, key=self._between_organizations.start_of)
+            agents = self._waiting[org_id].agents
+            shares = self._within.get(org_id)
+            agent_id = next(iter(agents)) if shares is None else min(agents, key=shares.start_of)
+            granted = agents[agent_id][0]
+            self._leave(org_id, agent_id, granted)
+            # One that was given up in this turn of the loop is cancelled, and its task does not know yet.
+            if not granted.done():
+                granted.set_result(None)
+                return
+        self._free += 1

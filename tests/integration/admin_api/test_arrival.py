@@ -75,6 +75,16 @@ async def test_a_head_that_is_too_large_is_told_so(running_api) -> None:
     assert json.loads(body)["error"]["code"] == "PAYLOAD_TOO_LARGE"
 
 
+async def test_a_packet_of_requests_is_not_kept(running_api) -> None:
+    """Nobody reads the answers, and each request is kept until the one before it is answered: a megabyte of them was a
+    gigabyte of memory, and seconds without an event loop."""
+    one, last = (b"GET /health/live HTTP/1.1\r\nHost: h\r\n%s\r\n" % field for field in (b"", b"Connection: close\r\n"))
+    few = await exchange(running_api, one * 9 + last)
+    assert few.count(b"HTTP/1.1 200") == 10
+    many = await exchange(running_api, one * 1000)
+    assert many.count(b"HTTP/1.1 200") <= 20
+
+
 async def test_what_is_not_http_is_told_so_in_the_form_of_every_error(running_api) -> None:
     received = await exchange(running_api, b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
     assert received.startswith(b"HTTP/1.1 400 ")

@@ -37,11 +37,19 @@ async def test_a_stop_and_a_decision_find_a_connection(gate, new_gate, others) -
     person = victim.person()
     held = (await victim.as_agent.post("/v1/actions", json=_WRITE)).json()["approval_id"]
     key = (await person.post("/admin/keys", json={"name": "k", "scopes": ["actions:read"]})).json()
+    given = {"agent_id": victim.agent_id, "tool": "write", "operation": "line", "reason": "x"}
+    grant = await person.post(
+        "/admin/grants", json=given | {"max_uses": 2, "expires_in_seconds": 600, "conditions": []}
+    )
+    assert grant.status_code == 201, grant.text
     async with _slow_searches(gate):
         stop = {"scope": "organization", "reason": "attack", "stopped": True}
         assert (await person.put("/admin/settings/kill-switch", json=stop)).status_code == 200
         assert (await person.post(f"/admin/agents/{victim.agent_id}/suspend", json={"reason": "x"})).status_code == 200
         assert (await person.delete(f"/admin/keys/{key['id']}")).status_code == 200
+        assert (await person.delete(f"/admin/grants/{grant.json()['id']}", params={"reason": "x"})).status_code == 200
+        assert (await person.delete("/auth/sessions")).status_code == 200
+        assert (await person.get("/stop")).status_code == 200
         assert (await person.post(f"/v1/approvals/{held}/deny", json={"reason": "no"})).status_code == 200
         if others:
             # What is not urgent works, too: the organization has three quarters.

@@ -32,14 +32,29 @@ SHUT_OFF = {
     ("DELETE", "/admin/users/{id}/sessions"),
 }
 APPROVALS = ("/v1/approvals", "/admin/approvals")
+REVOKING = {
+    ("DELETE", "/admin/grants/{id}"),
+    ("POST", "/grants/{grant_id}"),
+    ("POST", "/admin/break-glass/{id}/review"),
+    ("POST", "/break-glass/{pass_id}"),
+    ("DELETE", "/auth/sessions"),
+    ("DELETE", "/auth/sessions/{id}"),
+    ("DELETE", "/admin/users/{id}/sessions/{session_id}"),
+    ("POST", "/account/sessions"),
+    ("POST", "/settings/members/{user_id}"),
+    ("POST", "/settings/members/{user_id}/sessions"),
+    ("POST", "/settings/keys"),
+    ("POST", "/agents/{agent_id}"),
+}
 DECIDING = ("/approve", "/deny", "/decision", "/bulk-decision")
 
 
 def test_what_is_urgent() -> None:
-    """Connections to the database are kept for it: stops and decisions on approvals."""
+    """Connections to the database are kept for it: stops, revocations and decisions on approvals."""
     urgent = {(method, path) for method, path in mounted() if access_of(method, path).is_urgent}
     decisions = {("POST", path) for _, path in mounted() if path.startswith(APPROVALS) and path.endswith(DECIDING)}
-    assert urgent == SHUT_OFF | decisions | {("POST", "/stop"), ("POST", "/inbox"), ("POST", "/inbox/{approval_id}")}
+    pages = {("GET", "/stop"), ("POST", "/stop"), ("POST", "/inbox"), ("POST", "/inbox/{approval_id}")}
+    assert urgent == SHUT_OFF | REVOKING | decisions | pages
 
 
 @pytest.mark.parametrize(("method", "path"), mounted())
@@ -51,10 +66,10 @@ def test_every_route_is_guarded_as_the_table_says(method: str, path: str) -> Non
         assert access.rate_class is (RateClass.DECISIONS if deciding else None if stopping else RateClass.PAGES)
         return
     if (method, path) in SHUT_OFF:
-        assert access == Access(Audience.ADMINISTRATORS, Scope.ADMIN)  # no quota refuses it
+        assert access == Access(Audience.ADMINISTRATORS, Scope.ADMIN, is_urgent=True)  # no quota refuses it
     elif method == "POST" and path.endswith(DECIDING):
         audience = Audience.ADMINISTRATORS if path.startswith("/admin/") else Audience.AGENTS
-        assert access == Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS)
+        assert access == Access(audience, Scope.APPROVALS_WRITE, RateClass.DECISIONS, is_urgent=True)
     elif path.startswith("/admin/") or path == "/v1/dry-run":
         assert access.audience is Audience.ADMINISTRATORS
         assert access.rate_class is RateClass.ADMIN

@@ -131,3 +131,23 @@ async def test_a_place_that_comes_in_the_moment_in_which_its_caller_goes_is_the_
     first.cancel()
     await second
     assert served.is_set()
+
+
+async def test_a_place_that_is_handed_to_whoever_has_just_given_up_goes_on() -> None:
+    """A time-out and the end of a request in one turn of the loop: the place, and the callers behind, were lost."""
+    shares, served = ConnectionShares(1, reserved=0), []
+
+    async def call(name: str) -> None:
+        async with shares.place("o"):
+            served.append(name)
+
+    async with shares.place("o"):
+        given_up, behind = (asyncio.create_task(call(name)) for name in ("given up", "behind"))
+        await asyncio.sleep(0)
+        given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    await behind
+    assert (served, shares.waiting) == (["behind"], 0)
+    async with asyncio.timeout(5), shares.place("p"):
+        pass

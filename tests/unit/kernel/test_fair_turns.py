@@ -108,3 +108,19 @@ async def test_a_call_that_is_cancelled_passes_its_place_on(work: Work) -> None:
     await asyncio.gather(leaves, stays, return_exceptions=True)
     assert work.order == ["oc"]
     await work.take("o", "b")
+
+
+async def test_a_place_that_is_handed_to_whoever_has_just_given_up_goes_on(work: Work) -> None:
+    """A time-out and the end of a turn in one turn of the loop: the place was lost for ever."""
+    given_up = None
+    async with work.turns.turn("o", "a"):
+        given_up = asyncio.create_task(work.take("o", "b"))
+        behind = asyncio.create_task(work.take("p", "c"))
+        await asyncio.sleep(0)
+        given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    await behind
+    async with asyncio.timeout(5), work.turns.turn("p", "d"):
+        pass
+    assert work.order == ["pc"]

@@ -1,7 +1,6 @@
 """The page behind a link: a GET never decides, and a POST only from the page, by its person, in its time."""
 
 import html
-import json
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.clock import system_clock
 from headgate.notifications.links import Link, sign
 from headgate.notifications.service import link_key
@@ -100,7 +100,7 @@ async def test_the_page_says_what_the_terminal_says_and_less_of_it_to_a_channel(
     http = {"method": "POST", "scheme": "https", "host": "api.example.com", "port": 443, "path": "/people/7"}
     superuser.execute(
         "UPDATE actions SET tool = 'http', operation = 'post', request = %s WHERE approval_id = %s",
-        [json.dumps({"params": {"text": "x"}, "http": http}), asked.approval_id],
+        [canonical_bytes({"params": {"text": "x"}, "http": http}).decode(), asked.approval_id],
     )
     shown = (await gate.person().get(f"/v1/approvals/{asked.approval_id}")).json()["context"]["summary"]
     assert shown.endswith(" wants to send POST https://api.example.com/people/7.")

@@ -71,7 +71,7 @@ def test_a_row_that_is_left_alone_keeps_the_value() -> None:
 
 def test_each_condition_and_its_words() -> None:
     fields = {"kind_row_3": "any", "kind_row_5": "any"}
-    fields |= {"kind_row_0": "between", "value_row_0": "1 to 1,000"}
+    fields |= {"kind_row_0": "between", "value_row_0": "1 to 1000"}
     fields |= {"kind_row_1": "prefix", "value_row_1": "sales@ "}
     fields |= {"kind_row_2": "one_of", "value_row_2": "api.example.com\n\nb.example.com\n"}
     fields |= {"kind_row_4": "matches", "value_row_4": "[a-z]+"}
@@ -122,3 +122,9 @@ def test_a_condition_that_the_grant_refuses_is_found_among_the_rows() -> None:
     problems = draft_of(form, rows, error=refused.value).problems
     assert list(problems) == ["value-1"]
     assert "not an RE2 pattern" in problems["value-1"]
+
+
+@pytest.mark.parametrize("typed", ["99,95", "500,00", "1,000", "1 5", "1.000,50", "1_0", "٣", "1e5", "inf", "0x10", ""])
+def test_a_number_that_two_people_read_differently_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError):
+        _read(kind_row_0="at_most", value_row_0=typed)
