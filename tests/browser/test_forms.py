@@ -134,7 +134,17 @@ def _id(form: Filled) -> str:
 
 
 def _form(page: Page, button: str) -> Locator:
-    return page.locator("main form").filter(has=page.get_by_role("button", name=button, exact=True)).last
+    return page.locator("main form").filter(has=_button(page, button)).last
+
+
+def _button(within: Page | Locator, name: str) -> Locator:
+    """Hidden too: a form to add another one of a kind may be closed."""
+    return within.get_by_role("button", name=name, exact=True, include_hidden=True)
+
+
+def _closed(form: Locator) -> list[Locator]:
+    """What opens it."""
+    return form.locator("xpath=ancestor::details[not(@open)]/summary").all()
 
 
 def _field(form: Locator, label: str) -> Locator:
@@ -154,6 +164,9 @@ def _tab_to(page: Page, wanted: Locator) -> None:
 def test_by_keyboard(open_window: OpenWindow, world: World, approver: None, form: Filled) -> None:
     page = open_window().open(form.path.format_map(world.names))
     fields = _form(page, form.button)
+    for summary in _closed(fields):
+        _tab_to(page, summary)
+        page.keyboard.press("Enter")
     for label, value in form.typed:
         field = _field(fields, label)
         _tab_to(page, field)
@@ -169,7 +182,7 @@ def test_by_keyboard(open_window: OpenWindow, world: World, approver: None, form
         elif field.evaluate("(one) => one.matches('textarea, input')"):
             page.keyboard.press("Control+a")
         page.keyboard.type(text)
-    _tab_to(page, fields.get_by_role("button", name=form.button, exact=True))
+    _tab_to(page, _button(fields, form.button))
     with page.expect_navigation():
         page.keyboard.press("Enter")
     _expect(page, form, "keys", world)
@@ -179,6 +192,8 @@ def test_by_keyboard(open_window: OpenWindow, world: World, approver: None, form
 def test_on_a_phone_without_script(open_window: OpenWindow, world: World, approver: None, form: Filled) -> None:
     page = open_window(look=PHONE, script=False).open(form.path.format_map(world.names))
     fields = _form(page, form.button)
+    for summary in _closed(fields):
+        summary.click()
     for label, value in form.typed:
         field = _field(fields, label)
         if value is True:
@@ -187,7 +202,7 @@ def test_on_a_phone_without_script(open_window: OpenWindow, world: World, approv
             field.select_option(_option(field, _text(value, "hand", world)))
         else:
             field.fill(_text(value, "hand", world))
-    fields.get_by_role("button", name=form.button, exact=True).click()
+    _button(fields, form.button).click()
     _expect(page, form, "hand", world)
 
 
