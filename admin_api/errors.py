@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from admin_api.pages import page
 from admin_api.request_state import RequestState, request_state
 from admin_api.resources import MethodNotAllowedError
 from headgate.kernel.clock import system_clock
@@ -29,6 +30,7 @@ _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     404: (ErrorCode.NOT_FOUND, "nothing at this path; /openapi.json lists the routes"),
     413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body exceeds its limit"),
 }
+_PATH_SHOWN: Final = 200
 _REASONS: Final = {"missing": "is required", "extra_forbidden": "is not a known field"}
 _SHOULD: Final = re.compile(r"^[A-Z]\w*(?: \w+){0,2}? should\b")
 
@@ -107,6 +109,9 @@ async def answer_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     if isinstance(error.__cause__, HeadgateError):
         return await answer_headgate_error(request, error.__cause__)
+    if error.status_code == HTTPStatus.NOT_FOUND and "text/html" in request.headers.get("accept", ""):
+        # Somebody typed an address: programs do not ask for pages.
+        return page("error.html", {"message": f"There is no page at {request.url.path[:_PATH_SHOWN]}."}, status=404)
     code, message = _BY_STATUS.get(
         error.status_code, (ErrorCode.VALIDATION_ERROR, HTTPStatus(error.status_code).phrase)
     )

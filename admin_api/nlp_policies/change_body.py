@@ -33,7 +33,7 @@ class NlpPolicyChange(BaseModel):
     scope: ScopeBody | None = None
     on_match: Literal["deny", "require_approval"] | None = None
     on_error: Literal["deny", "require_approval"] | None = None
-    on_unscannable: Literal["deny", "require_approval", "allow"] | None = None
+    on_unscannable: Literal["allow", "deny", "require_approval"] | None = None
     daily_limit: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
     version: Annotated[WholeNumber, Field(ge=1)] | None = Field(
         default=None, description="The version to change. 409 if it is not the newest."

@@ -93,7 +93,7 @@ class NewNlpPolicy(BaseModel):
     scope: ScopeBody = Field(default_factory=ScopeBody)
     on_match: Literal["deny", "require_approval"] = "require_approval"
     on_error: Literal["deny", "require_approval"] = "require_approval"
-    on_unscannable: Literal["deny", "require_approval", "allow"] | None = Field(
+    on_unscannable: Literal["allow", "deny", "require_approval"] | None = Field(
         default=None, description="For unreadable content (an image, an encrypted archive). Null: as on_error."
     )
     daily_limit: WholeNumber = Field(

@@ -1,4 +1,5 @@
 // Keyboard: data-key="a" is pressed by A. In a list marked data-list, j and k move, o or Enter opens, x selects.
+// While rows are selected, data-selected-key="a" gets the focus instead: a key about one request would lose the selection.
 // "?" shows what this page knows. Nothing happens while somebody types, or in a dialog.
 const TAKEN_BACK_MS = 500;
 let decision;
@@ -25,6 +26,8 @@ const marker = () => {
   return row?.parentElement.querySelector('input[type="checkbox"]');
 };
 
+const selected = () => document.querySelector('[data-list] input[type="checkbox"]:checked');
+
 function press(wanted) {
   const row = focusedRow();
   // A key about the request that is shown never acts while another row has the focus: it shows that one.
@@ -41,7 +44,7 @@ function help() {
   const known = [...document.querySelectorAll("[data-key]")].filter((one) => one.offsetParent || one.type === "search");
   const list = document.createElement("dl");
   const named = rows().length ? [["j", "Next in the list"], ["k", "Previous in the list"], ["o", "Open, as Enter does"]] : [];
-  if (marker()) named.push(["x", "Select, or do not select"]);
+  if (marker()) named.push(["x", "Select, or do not select. A and D then decide about what is selected"]);
   for (const one of known) named.push([one.dataset.key, one.dataset.name || one.getAttribute("aria-label") || one.textContent.trim()]);
   for (const [key, words] of [...named, ["?", "Show these keys"], ["Esc", "Close"]]) {
     const term = document.createElement("dt");
@@ -65,9 +68,12 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "o" && opened()) opened().click();
   else if (event.key === "x" && marker()) marker().click();
   else {
-    const wanted = event.key === "Enter" ? null : document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-    if (!wanted) return;
-    press(wanted);
+    const key = event.key === "Enter" ? null : CSS.escape(event.key);
+    const ofSelected = key && selected() && document.querySelector(`[data-selected-key="${key}"]`);
+    const wanted = key && document.querySelector(`[data-key="${key}"]`);
+    if (ofSelected) ofSelected.focus();
+    else if (wanted) press(wanted);
+    else return;
   }
   if (event.key !== "Enter") event.preventDefault();
 });

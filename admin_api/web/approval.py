@@ -109,7 +109,8 @@ async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[Acti
 async def _names(api: Api, answer: ApprovalDetailAnswer) -> dict[str, str]:
     """What those are called whom the history and the assignees name by their ids."""
     people = (*(one.by for one in answer.history), *answer.assignees)
-    return await names_of(api, [answer.agent_id, *(one.id for one in people if one is not None)])
+    editor = None if answer.edit is None else answer.edit.edited_by
+    return await names_of(api, [answer.agent_id, editor, *(one.id for one in people if one is not None)])
 
 
 def body_of(params: JsonObject, http: JsonObject) -> JsonObject:

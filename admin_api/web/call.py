@@ -52,18 +52,20 @@ async def call_context(api: Api, action_id: str) -> dict[str, object]:
     """Returns the context of call_article.html."""
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
     params, http = answer.request.params, answer.request.http
+    may_write_policies = api.may(Scope.POLICIES_WRITE)
     return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": timeline_of(answer),
-        "advice": advice_of(answer),
+        "advice": advice_of(answer, may_write_policies=may_write_policies),
         "curl": curl_of(http),
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
         "is_captured": await _is_captured(api, action_id),
         "may_audit": api.may(Scope.AUDIT_READ),
-        "may_break_glass": answer.status == "denied" and not answer.approval_id and api.may(Scope.BREAK_GLASS),
-        "may_write_policies": api.may(Scope.POLICIES_WRITE) and answer.body not in ("dropped", "erased"),
+        "is_policy_denial": answer.status == "denied" and not answer.approval_id,
+        "may_break_glass": api.may(Scope.BREAK_GLASS),
+        "may_write_policies": may_write_policies and answer.body not in ("dropped", "erased"),
     }
 
 
@@ -103,8 +105,8 @@ def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
     return sorted(found, key=lambda one: one.at)
 
 
-def advice_of(answer: ActionDetailAnswer) -> str | None:
-    """Advice for the agent's owner about a call that did not go through. None: it did, or it still can."""
+def advice_of(answer: ActionDetailAnswer, *, may_write_policies: bool) -> str | None:
+    """Advice for the reader about a call that did not go through. None: it did, or it still can."""
     approval = answer.approval
     if answer.status == "pending_approval":
         return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
@@ -116,8 +118,10 @@ def advice_of(answer: ActionDetailAnswer) -> str | None:
         if answer.decision.policy_id is not None:
             name = next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
             rule = f"The policy “{name}”" if name else "A policy"
-            return f"{rule} denies the call. Change the call, or ask an administrator to change the policy."
-        return "No policy allows the call, or a stop or the destination list refuses it. Ask an administrator."
+            change = "change the policy" if may_write_policies else "ask an administrator to change the policy"
+            return f"{rule} denies the call. Change the call, or {change}."
+        ask = "" if may_write_policies else " Ask an administrator."
+        return f"No policy allows the call, or a stop or the destination list refuses it.{ask}"
     if answer.status == "failed":
         return "The call was allowed but failed in transit or at its destination. The error names the cause."
     return None

@@ -104,10 +104,10 @@ async def _grant(api: Api, approval_id: str, form: Form) -> Response:
     principal, dependencies = api.principal, api.dependencies
     approval = await api.call(get, approval_id, principal, dependencies, api.request)
     assert isinstance(approval, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
-    rows = rows_of(asked_params(approval))
+    rows, is_preview = rows_of(asked_params(approval)), form.text("decision") == "preview"
     try:
-        body = read_grant(form, rows)
-        if form.text("decision") == "preview":
+        body = read_grant(form, rows, is_preview=is_preview)
+        if is_preview:
             draft = draft_of(form, rows, preview=await preview_of(api, approval, body))
             return await inbox_page(api, InboxFilter(), approval_id=approval_id, grant=draft)
         granted = await api.call(approve_and_grant, approval_id, body, principal, dependencies)

@@ -113,12 +113,12 @@ def draft_of(
     return GrantDraft(rows, typed, {} if error is None else _problems(error, form, rows), preview)
 
 
-def read_grant(form: Form, rows: Sequence[Row]) -> ApproveAndGrant:
-    """Raises ValidationError with the form's field, or with the field of the body."""
+def read_grant(form: Form, rows: Sequence[Row], *, is_preview: bool = False) -> ApproveAndGrant:
+    """A preview needs no reason. Raises ValidationError with the form's field, or with the field of the body."""
     values: dict[str, object] = {
         "max_uses": form.optional("max_uses"),
         "expires_in_seconds": form.optional("expires_in_seconds"),
-        "reason": form.optional("reason"),
+        "reason": form.optional("reason") or ("Preview" if is_preview else None),
         "digest": form.optional("digest"),
     }
     match form.text("which"):

@@ -11,6 +11,7 @@ from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of, no_such_button
+from admin_api.web.names import names_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.settings_tabs import settings_page
 from headgate.agents.scopes import KIND_SCOPES, KeyKind
@@ -58,9 +59,10 @@ async def _page(
     error: HeadgateError | None = None,
     status: int = 200,
 ) -> Response:
-    page = ListRequest(_AT_ONCE)
+    found = (await api.call(list_all, ListRequest(_AT_ONCE), api.principal, api.dependencies)).data
     context = {
-        "keys": (await api.call(list_all, page, api.principal, api.dependencies)).data,
+        "keys": found,
+        "names": await names_of(api, [one.agent_id for one in found]),
         "scopes": sorted(one.value for one in KIND_SCOPES[KeyKind.ADMIN]),
         "issued": issued,
         "done": done,

@@ -30,20 +30,19 @@ def summary(
     who = f"{_short(agent)} wants to"
     if tool == WEBSOCKET_TOOL and http is not None:
         what = "open a WebSocket at" if operation == CONNECT else "send a message over the WebSocket at"
-        return f"{who} {what} {_address(http)}."
+        return f"{who} {what} {_address(http)}{_with(_named(_object(params, 'message')))}."
     if tool in CALL_TOOLS and http is not None:
-        return f"{who} send {_call(http)}."
+        return f"{who} send {_call(http)}{_with(_named(_sent(params)))}."
     described = descriptions.get((tool, operation))
     if described is not None:
         what = f"{described[0].lower()}{described[1:]} ({tool}.{operation})"
     elif operation.startswith(_UNLISTED) and http is not None:
-        return f"{who} send {_call(http)}, which the catalogue of {tool} does not list."
+        return f"{who} send {_call(http)}, which the catalogue of {tool} does not list{_with(_named(_sent(params)))}."
     elif tool.startswith(_MCP):
         what = f"call the tool {operation} of the MCP server {tool.removeprefix(_MCP)}"
     else:
         what = f"do {tool}.{operation}"
-    named = _named(params)
-    return f"{who} {what}{': ' if named else ''}{named}."
+    return f"{who} {what}{_with(_named(params))}."
 
 
 def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
@@ -67,13 +66,31 @@ def _address(http: JsonObject) -> str:
     return _short(f"{scheme}://{shown_authority(scheme, http.get('host'), http.get('port'))}{http.get('path')}", 200)
 
 
+def _sent(params: JsonObject) -> JsonObject:
+    """The query and the members of the body of a call that is known by its address: what tells it from the next one."""
+    query = {
+        name: values[0] if isinstance(values, list) and len(values) == 1 else values
+        for name, values in _object(params, "query").items()
+    }
+    return {**query, **_object(params, "body")}
+
+
+def _object(params: JsonObject, name: str) -> JsonObject:
+    found = params.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _with(named: str) -> str:
+    return f": {named}" if named else ""
+
+
 def _named(params: JsonObject) -> str:
     """The first few scalar params, and the number of the other params."""
     plain = [name for name, value in params.items() if not isinstance(value, list | dict | NoneType)]
     named = [f"{_short(name)} {_value(params[name])}" for name in plain[:_NAMED_MAX]]
     rest = len(params) - len(named)
     if rest:
-        named.append(f"and {rest} more" if named else f"{rest} params")
+        named.append(f"and {rest} more" if named else f"{rest} param{'' if rest == 1 else 's'}")
     return ", ".join(named)
 
 

@@ -2066,7 +2066,7 @@ class NewNlpPolicy(TypedDict):
     name: str
     on_error: NotRequired[Literal["deny", "require_approval"]]
     on_match: NotRequired[Literal["deny", "require_approval"]]
-    on_unscannable: NotRequired[Literal["deny", "require_approval", "allow"] | None]
+    on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str]
     scope: NotRequired[ScopeBody]
@@ -2153,7 +2153,7 @@ class NlpPolicyChange(TypedDict):
     name: NotRequired[str | None]
     on_error: NotRequired[Literal["deny", "require_approval"] | None]
     on_match: NotRequired[Literal["deny", "require_approval"] | None]
-    on_unscannable: NotRequired[Literal["deny", "require_approval", "allow"] | None]
+    on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str | None]
     scope: NotRequired[ScopeBody | None]

@@ -24,6 +24,7 @@ _FOREIGN = """() => {
 _TEXT = """() => [document.title, document.body.innerText,
   ...[...document.querySelectorAll("*")].flatMap((one) => [one.title, one.ariaLabel, one.placeholder, one.value]),
 ].filter((one) => typeof one === "string").join("\\n")"""
+_OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 _KEPT = "\n\t\r\u00a0"
 
 
@@ -44,6 +45,7 @@ def test_it_is_accessible_and_text_is_text(open_window: OpenWindow, world: World
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert 0 < window.weight_bytes() <= (_EDITOR_AT_MOST if page.has_editor else _AT_MOST)
     assert shown.evaluate(_FOREIGN) == []
+    shown.evaluate(_OPEN)
     text: str = shown.evaluate(_TEXT)
     assert {f"U+{ord(one):04X}" for one in text if one not in _KEPT and is_hidden(one)} == set()
     for look in (DESKTOP, PHONE_DARK):

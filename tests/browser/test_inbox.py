@@ -58,6 +58,11 @@ def test_keys_act_on_the_request_that_is_shown(
     assert (_status(administrator, older), _status(administrator, newer)) == ("pending", "pending")
     page.keyboard.press("x")
     expect(page.locator(f'input[value="{older}"]')).to_be_checked()
+    page.keyboard.press("a")  # about what is selected: a key about one request would lose the selection
+    assert _focused(page, "innerText") == "Approve selected"
+    page.keyboard.press("d")
+    assert _focused(page, "name") == "reason"
+    assert (_status(administrator, older), _status(administrator, newer)) == ("pending", "pending")
 
 
 def test_a_reason_that_is_typed_beside_its_field_decides_nothing(

@@ -74,12 +74,13 @@ class Window:
         return [_described(one) for one in found["violations"]]
 
     def overflow_pixels(self) -> int:
-        """By how much the page, or a part of it that scrolls down, is wider than it is shown."""
-        wider: int = self.page.evaluate(
+        """By how much the page, or a part of it that scrolls down, is wider than it is shown; or the shell higher."""
+        found: int = self.page.evaluate(
             "Math.max(...[document.documentElement, ...document.querySelectorAll('main, .pane')]"
-            ".map((one) => one.scrollWidth - one.clientWidth))"
+            ".map((one) => one.scrollWidth - one.clientWidth),"
+            "document.querySelector('body.shell') ? document.documentElement.scrollHeight - innerHeight : 0)"
         )
-        return wider
+        return found
 
     def weight_bytes(self) -> int:
         """Of style sheets and scripts, compressed as they were sent."""

@@ -35,6 +35,18 @@ def said(tool: str, operation: str, params=None, http=None, agent="Robot") -> st
             "Robot wants to send GET https://api.example.com:8443/mail with a query.",
         ),
         (
+            said("http", "post", {"body": {"to": "x", "n": 1.5, "lines": []}}, _HTTP | {"body_size": 12}),
+            "Robot wants to send POST https://api.example.com/mail with a body of 12 bytes: to x, n 1.5, and 1 more.",
+        ),
+        (
+            said("http", "get", {"query": {"to": ["acme"], "tag": ["a", "b"]}, "body": "text"}, _HTTP),
+            "Robot wants to send POST https://api.example.com/mail: to acme, and 1 more.",
+        ),
+        (
+            said("github", "unlisted_put", {"body": {"a": "x"}}, _HTTP),
+            "Robot wants to send POST https://api.example.com/mail, which the catalogue of github does not list: a x.",
+        ),
+        (
             said("github", "unlisted_delete", {}, _HTTP | {"method": "DELETE"}),
             "Robot wants to send DELETE https://api.example.com/mail, which the catalogue of github does not list.",
         ),
@@ -42,11 +54,15 @@ def said(tool: str, operation: str, params=None, http=None, agent="Robot") -> st
             said("mcp_files", "remove", {"name": "a", "options": {"x": 1}, "force": True, "after": None}),
             "Robot wants to call the tool remove of the MCP server files: name a, force true, and 2 more.",
         ),
-        (said("calendar", "clear", {"all": [1]}), "Robot wants to do calendar.clear: 1 params."),
+        (said("calendar", "clear", {"all": [1]}), "Robot wants to do calendar.clear: 1 param."),
         (said("calendar", "clear"), "Robot wants to do calendar.clear."),
         (
             said("websocket", "send", {"message": "hi"}, http=_HTTP),
             "Robot wants to send a message over the WebSocket at https://api.example.com/mail.",
+        ),
+        (
+            said("websocket", "send", {"message": {"op": "buy"}}, http=_HTTP),
+            "Robot wants to send a message over the WebSocket at https://api.example.com/mail: op buy.",
         ),
         (
             said("websocket", "connect", {}, http=_HTTP),

@@ -122,6 +122,14 @@ async def test_role_by_role(gate, role: Role, status: int) -> None:
     assert (await person.get(f"/calls/{await _called(gate)}")).status_code == status
 
 
+async def test_an_address_without_a_page_is_told_so_in_a_page(gate) -> None:
+    person = gate.person()
+    shown = await person.get("/calsl/<b>", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert (shown.status_code, shown.headers["content-type"].partition(";")[0]) == (404, "text/html")
+    assert "There is no page at /calsl/&lt;b&gt;." in shown.text
+    assert (await person.get("/calsl")).json()["error"]["code"] == "NOT_FOUND"
+
+
 async def test_what_is_another_organizations_is_not_there(gate) -> None:
     assert (await gate.person().get(f"/calls/{new_id(IdPrefix.ACTION)}")).status_code == 404
 

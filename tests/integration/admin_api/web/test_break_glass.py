@@ -33,6 +33,8 @@ async def _id(gate) -> str:
 async def test_opened_from_the_denied_call_and_seen_on_every_page_until_it_is_used(gate) -> None:
     action_id, frida = await _denied(gate), gate.person("frida", Role.BREAK_GLASS)
     assert f'href="/break-glass?action={action_id}"' in (await frida.get(f"/calls/{action_id}")).text
+    to_an_administrator = _text((await gate.person().get(f"/calls/{action_id}")).text)
+    assert "with the role break_glass can let the identical" in to_an_administrator
     form = (await frida.get(f"{_PATH}?action={action_id}")).text
     assert f'name="action_id" value="{action_id}"' in form
     done = await _open(gate, action_id)
