@@ -73,7 +73,7 @@ def _json_text(value: JsonValue) -> str:
 
 
 def _lasted(seconds: float) -> str:
-    """In the largest unit that leaves a whole number of it."""
+    """In the largest unit of which there are two."""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

@@ -62,6 +62,8 @@ def parse_call_filter(query: str) -> CallFilter:
     """Raises ValidationError, which names the word that cannot be read."""
     if len(query) > _MOST_CHARACTERS:
         raise ValidationError(f"The filter has more than {_MOST_CHARACTERS} characters.", details={"field": "q"})
+    if query.count('"') % 2:
+        raise _unknown(f'{query[query.rindex('"') :][:64]}: the quote is not closed. Write agent:"night shift".')
     found: dict[str, str] = {}
     words: list[str] = []
     for name, sign, quoted, plain in _WORD.findall(query):

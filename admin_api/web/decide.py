@@ -94,9 +94,7 @@ def _params(form: Form) -> JsonValue:
     try:
         return parse_strict(form.text("params").encode())
     except ValidationError as error:
-        raise ValidationError(
-            f"The edited params are not valid JSON: {error.message}", details={"field": "params"}
-        ) from error
+        raise ValidationError(f"The edited params are {error.message}", details={"field": "params"}) from error
 
 
 async def _grant(api: Api, approval_id: str, form: Form) -> Response:

@@ -42,6 +42,7 @@ def test_words_and_names(query: str, wanted: CallFilter) -> None:
         ("decision:maybe", "decision:maybe: decision must be"),
         ("status:odd", "status:odd: status must be one of"),
         ("since:yesterday", "since:yesterday: expected a date"),
+        ('tool:a agent:"night shift', '"night shift: the quote is not closed'),
         ("x" * 1001, "more than 1000 characters"),
     ],
 )
