@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from admin_api.assets import asset
+from admin_api.durations import lasted, took
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.visible_text import hidden_in, is_hidden, visible
@@ -72,14 +73,6 @@ def _json_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _lasted(seconds: float) -> str:
-    """In the largest unit of which there are two."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 else "under 1 s"
-
-
 def _query(given: Mapping[str, object], **changes: object) -> str:
     """The query of an address, with its question mark; empty where nothing is given."""
     pairs = {name: value for name, value in {**given, **changes}.items() if value}
@@ -105,14 +98,13 @@ _TEMPLATES.filters |= {
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "instant": lambda text: datetime.fromisoformat(text) if text else None,
     "iso": rfc3339,
-    "lasted": _lasted,
-    "json_line": lambda value: json.dumps(value, ensure_ascii=False),
+    "lasted": lasted,
     "json_source": _json_source,
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "query": _query,
     "short_id": _short_id,
-    "took": lambda seconds: f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s",
+    "took": took,
     "twice": lambda value: (value, value),
     "utc": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
     "without_agent": lambda sentence, agent: _capital(sentence.removeprefix(f"{agent} wants to ")),

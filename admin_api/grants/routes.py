@@ -27,6 +27,7 @@ from admin_api.pagination import (
     cursor_page,
     list_request,
 )
+from headgate.agents.store import agent_names
 from headgate.approvals.approver import approver_of_now, parties_to
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.store import get_approval
@@ -66,8 +67,9 @@ async def list_all(
             cursor=request.cursor,
             exact_total=request.exact_total,
         )
+        names = await agent_names(connection, principal.org_id, {grant.agent_id for grant in found.grants})
     now = dependencies.clock()
-    data = [grant_answer(grant, now) for grant in found.grants]
+    data = [grant_answer(grant, names.get(grant.agent_id), now) for grant in found.grants]
     return cursor_page(request, data, found)
 
 
@@ -84,7 +86,7 @@ async def create(body: NewGrant, principal: CurrentPrincipal, dependencies: Curr
             policy_ids=body.policy_ids,
             max_seconds=dependencies.grant_max_seconds,
         )
-    return grant_answer(grant, change.at)
+        return await _answer(change, grant)
 
 
 @router.get("/admin/grants/{id}")
@@ -93,7 +95,8 @@ async def get(id: GrantId, principal: CurrentPrincipal, dependencies: CurrentDep
     async with dependencies.database.transaction(principal.org_id) as connection:
         grant = await find_grant(connection, principal.org_id, id)
         uses = await newest_uses(connection, principal.org_id, id, _USES_SHOWN)
-    return grant_detail_answer(grant, uses, dependencies.clock())
+        names = await agent_names(connection, principal.org_id, [grant.agent_id])
+    return grant_detail_answer(grant_answer(grant, names.get(grant.agent_id), dependencies.clock()), uses)
 
 
 @router.post("/admin/grants/{id}/confirm")
@@ -102,7 +105,7 @@ async def confirm(id: GrantId, principal: CurrentPrincipal, dependencies: Curren
     async with administer(principal, dependencies) as change:
         person = await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at)
         grant = await confirm_grant(change, id, person)
-    return grant_answer(grant, change.at)
+        return await _answer(change, grant)
 
 
 @router.delete("/admin/grants/{id}")
@@ -115,7 +118,7 @@ async def revoke(
     """Revokes a grant. It no longer approves calls, at any proxy. Its record is kept."""
     async with administer(principal, dependencies) as change:
         grant = await revoke_grant(change, id, reason)
-    return grant_answer(grant, change.at)
+        return await _answer(change, grant)
 
 
 @router.post("/v1/approvals/{id}/grant")
@@ -132,7 +135,7 @@ async def approve_and_grant(
     """
     approval_id, by = id, change_by(principal, dependencies)
     bounds = body.bounds(by.at)
-    granted: list[Grant] = []
+    granted: list[GrantAnswer] = []
 
     async def also_grant(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
         if not outcome.decided:
@@ -142,8 +145,9 @@ async def approve_and_grant(
                 details={"required_approvals": outcome.approval.required_approvals},
             )
         _, about = await get_approval(change.connection, principal.org_id, approval_id)
+        change = replace(change, actor=by.actor, at=by.at)
         grant = await grant_approved(
-            replace(change, actor=by.actor, at=by.at),
+            change,
             voter,
             bounds,
             Calls(about.tool, about.operation, body.scope(body.conditions, outcome.approval.approved_digest)),
@@ -151,7 +155,7 @@ async def approve_and_grant(
             parties=await parties_to(change.connection, outcome.approval),
             max_seconds=dependencies.grant_max_seconds,
         )
-        granted.append(grant)
+        granted.append(await _answer(change, grant))
 
     outcome = await dependencies.decide_approval.decide(
         principal.org_id,
@@ -162,6 +166,9 @@ async def approve_and_grant(
         seen_digest=None if body.digest is None else bytes.fromhex(body.digest.removeprefix("sha256:")),
         then=also_grant,
     )
-    return GrantedAnswer(
-        approval_id=approval_id, status=outcome.approval.status.value, grant=grant_answer(granted[0], by.at)
-    )
+    return GrantedAnswer(approval_id=approval_id, status=outcome.approval.status.value, grant=granted[0])
+
+
+async def _answer(change: OrganizationChange, grant: Grant) -> GrantAnswer:
+    names = await agent_names(change.connection, change.org_id, [grant.agent_id])
+    return grant_answer(grant, names.get(grant.agent_id), change.at)

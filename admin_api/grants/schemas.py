@@ -160,6 +160,7 @@ class GrantAnswer(BaseModel):
     id: str
     status: str
     agent_id: str
+    agent_name: str | None
     tool: str
     operation: str
     conditions: list[JsonObject] | None
@@ -200,13 +201,14 @@ class GrantedAnswer(BaseModel):
     grant: GrantAnswer
 
 
-def grant_answer(grant: Grant, now: datetime) -> GrantAnswer:
+def grant_answer(grant: Grant, agent_name: str | None, now: datetime) -> GrantAnswer:
     scope = scope_record(grant.scope)
     conditions, digest = scope.get("conditions"), scope.get("digest")
     return GrantAnswer(
         id=grant.grant_id,
         status=grant.status(now).value,
         agent_id=grant.agent_id,
+        agent_name=agent_name,
         tool=grant.tool,
         operation=grant.operation,
         conditions=[one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else None,
@@ -226,9 +228,9 @@ def grant_answer(grant: Grant, now: datetime) -> GrantAnswer:
     )
 
 
-def grant_detail_answer(grant: Grant, uses: Sequence[GrantUse], now: datetime) -> GrantDetailAnswer:
+def grant_detail_answer(answer: GrantAnswer, uses: Sequence[GrantUse]) -> GrantDetailAnswer:
     return GrantDetailAnswer(
-        **dict(grant_answer(grant, now)),
+        **dict(answer),
         newest_uses=[
             GrantUseAnswer(
                 action_id=one.action_id,

@@ -17,9 +17,11 @@ def approval_id_of(client: ApiClient, approval: str) -> str:
 
     Raises NotFoundError, ValidationError (several; it lists them).
     """
-    if is_whole(IdPrefix.APPROVAL, approval) or not is_short(IdPrefix.APPROVAL, approval):
+    if is_whole(IdPrefix.APPROVAL, approval):
         return approval
-    found = _found(client, approval, None) | _found(client, approval, "pending")
+    found: dict[str, str] = {}
+    if is_short(IdPrefix.APPROVAL, approval):
+        found = _found(client, approval, None) | _found(client, approval, "pending")
     return the_one(approval, sorted(found.items()), what="approval request", listed_by="approvals list --status all")
 
 

@@ -47,14 +47,15 @@ def list_all(client: ApiClient, status: str, agent: str | None, tool: str | None
         click.echo("none")
         return
     show_table(
-        ("GRANT", "STATUS", "AGENT", "CALL", "USES", "UNTIL", "WHERE"),
+        ("GRANT", "STATUS", "AGENT", "CALL", "USES", "SUM", "UNTIL", "WHERE"),
         (
             (
                 one["id"],
                 one["status"],
-                one["agent_id"],
+                one["agent_name"] or one["agent_id"],
                 f"{one['tool']}.{one['operation']}",
                 f"{one['uses']}/{one['max_uses']}",
+                _sum(one),
                 one["expires_at"][:19],
                 where(one),
             )
@@ -74,16 +75,15 @@ def show(client: ApiClient, grant_id: str, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return
-    bound = answer["sum"]
     show_fields(
         [
             ("grant", answer["id"]),
             ("status", answer["status"]),
-            ("agent", answer["agent_id"]),
+            ("agent", " ".join(filter(None, (answer["agent_name"], answer["agent_id"])))),
             ("call", f"{answer['tool']}.{answer['operation']}"),
             ("where", where(answer)),
             ("uses", f"{answer['uses']} of {answer['max_uses']}"),
-            ("sum", None if bound is None else f"{bound['used']:g} of {bound['at_most']:g} ({bound['param']})"),
+            ("sum", _sum(answer)),
             ("until", answer["expires_at"]),
             ("given by", ", ".join(people.text(one["user_id"], one["email"]) for one in answer["granters"])),
             ("reason", answer["reason"]),
@@ -150,6 +150,11 @@ def revoke(client: ApiClient, grant_id: str, reason: str, as_json: bool) -> None
         show_json(answer)
         return
     click.echo(f"{safe(answer['id'])} is {safe(answer['status'])}")
+
+
+def _sum(grant: GrantAnswer | GrantDetailAnswer) -> str | None:
+    bound = grant["sum"]
+    return None if bound is None else f"{bound['used']:.15g} of {bound['at_most']:.15g} ({bound['param']})"
 
 
 def _revoked(grant: GrantDetailAnswer, people: People) -> str | None:

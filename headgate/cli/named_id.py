@@ -56,13 +56,13 @@ NOTIFICATION: Final = Kind(
 
 
 def id_of(client: ApiClient, kind: Kind, text: str, *arguments: str) -> str:
-    """A whole id is passed on as it is, and so is what only the API can refuse. The newest 1,000 are looked at.
+    """A whole id is passed on as it is. Otherwise the newest 1,000 are looked at, unless none can have such an id.
 
     Raises NotFoundError; ValidationError (several; it lists them).
     """
-    if is_whole(kind.prefix, text) or (not kind.names and not is_short(kind.prefix, text)):
+    if is_whole(kind.prefix, text):
         return text
-    listed = list(_listed(client, kind, arguments))
+    listed = list(_listed(client, kind, arguments)) if kind.names or is_short(kind.prefix, text) else []
     labels = {one["id"]: str(one.get(kind.label) or "") for one in listed}
     called_so = [one["id"] for one in listed if text in (one.get(name) for name in kind.names)]
     found = called_so or (matching(kind.prefix, text, labels) if is_short(kind.prefix, text) else [])

@@ -1395,6 +1395,7 @@ class GrantAnswer(TypedDict):
     """``status``: active, exhausted, expired or revoked. ``digest`` is null if ``conditions`` select the calls."""
 
     agent_id: str
+    agent_name: str | None
     approval_id: str | None
     conditions: list[JsonObjectOutput] | None
     created_at: str
@@ -1417,6 +1418,7 @@ class GrantAnswer(TypedDict):
 
 class GrantDetailAnswer(TypedDict):
     agent_id: str
+    agent_name: str | None
     approval_id: str | None
     conditions: list[JsonObjectOutput] | None
     created_at: str

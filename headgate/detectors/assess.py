@@ -16,7 +16,7 @@ from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
-from headgate.detectors.model import Inspection
+from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.secrets import find_secrets
@@ -135,10 +135,15 @@ def _combined(inspection: Inspection) -> float:
     return min(_HEURISTIC_RISK_MAX, 1 - unlikely)
 
 
+def _named(finding: Finding) -> str:
+    # A content that is one text has no other place.
+    return finding.kind if finding.place.path == "$" else f"{finding.kind} at {finding.place.path}"
+
+
 def _reasoning(inspection: Inspection, *, heuristic: bool) -> str:
     how = "by phrases (heuristic)" if heuristic else "by form and checksum"
     if inspection.findings:
-        places = "; ".join(f"{one.kind} at {one.place.path}" for one in inspection.findings[:_NAMED_MAX])
+        places = "; ".join(_named(one) for one in inspection.findings[:_NAMED_MAX])
         said = f"{len(inspection.findings)} found {how}: {places}"
     else:
         said = f"nothing found {how}"

@@ -70,14 +70,21 @@ FORMS: Final = (
     Filled("/settings/models", "Add provider", (("Name", "NEW"), ("API key", "sk-a-long-secret")), "NEW"),
     Filled(
         "/settings/destinations",
-        "Save",
+        "Add destination",
+        (("Host", "NEW.example.com"), ("Ports", "443, 8443"), ("Note", "the ERP")),
+        "NEW.example.com",
+    ),
+    Filled("/settings/destinations", "Add tool", (("Tool", "tool_NEW"),), "tool_NEW"),
+    Filled(
+        "/settings/destinations",
+        "Save document",
         (
             (
                 "Document",
-                '{"destinations": [{"host": "127.0.0.0/8", "private": true}, {"host": "NEW.example.com"}]}',
+                '{"destinations": [{"host": "127.0.0.0/8", "private": true}, {"host": "json.NEW.example.com"}]}',
             ),
         ),
-        "NEW.example.com",
+        "json.NEW.example.com",
     ),
     # traffic and record
     Filled("/settings/captures", "Add rule", (("Hosts", "NEW.example.com"),), "NEW.example.com"),

@@ -42,6 +42,9 @@ def test_the_exit_status_tells_the_decision(instance, administrator, agent, upst
     assert _approvals(instance, "show", denied, "--wait", "60").returncode == 3
     again = _approvals(instance, "deny", denied, "--reason", "no")
     assert (again.returncode, "already denied" in again.stderr) == (1, True)
+    unknown = _approvals(instance, "approve", "apr_nope")
+    assert unknown.returncode == 1
+    assert "no approval request apr_nope. headgate approvals list --status all lists them" in unknown.stderr
 
 
 def test_an_expired_one_has_its_own_exit_status(instance, administrator, agent, upstream, path) -> None:

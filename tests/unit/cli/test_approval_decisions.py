@@ -10,9 +10,11 @@ from headgate.cli.main import headgate
 from headgate.cli.target import Target
 from headgate.kernel.secrets import Secret
 
+ONE = "apr_01a20aca-580f-7b4c-a709-d32fa3c114a9"
+TWO = "apr_01a20aca-5857-7382-8cbd-316c21d23cdf"
 RESULTS = [
-    {"id": "apr_1", "result": "voted", "status": "denied", "error": None},
-    {"id": "apr_2", "result": "error", "status": None, "error": {"code": "CONFLICT", "message": "it is decided"}},
+    {"id": ONE, "result": "voted", "status": "denied", "error": None},
+    {"id": TWO, "result": "error", "status": None, "error": {"code": "CONFLICT", "message": "it is decided"}},
 ]
 
 
@@ -21,6 +23,6 @@ def test_what_was_not_decided_is_said_on_stderr(monkeypatch: pytest.MonkeyPatch)
     client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(lambda request: answer))
     monkeypatch.setattr(client_option, "find_target", lambda runtime_file: None)
     monkeypatch.setattr(client_option, "ApiClient", lambda target: client)
-    ended = CliRunner().invoke(headgate, ["approvals", "deny", "apr_1", "apr_2", "--reason", "no"])
-    assert (ended.exit_code, ended.stdout) == (1, "apr_1 is denied\n")
-    assert ended.stderr == "apr_2 was not decided: it is decided\n"
+    ended = CliRunner().invoke(headgate, ["approvals", "deny", ONE, TWO, "--reason", "no"])
+    assert (ended.exit_code, ended.stdout) == (1, f"{ONE} is denied\n")
+    assert ended.stderr == f"{TWO} was not decided: it is decided\n"

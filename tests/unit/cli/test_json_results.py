@@ -85,7 +85,7 @@ def test_a_diagnosis(tmp_path: Path) -> None:
     [
         (("traffic", "export"), {"bytes": 3}),
         (("audit", "export-events"), {"lines": 0}),
-        (("audit", "pack", "act_17"), {"bytes": 3}),
+        (("audit", "pack", "act_01a20aca-580f-7b4c-a709-d32fa3c114a9"), {"bytes": 3}),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )

@@ -117,6 +117,9 @@ async def test_revoked_is_revoked_at_once(gate) -> None:
     assert again.json()["revoke_reason"] == "no longer needed"
     [event] = await _events(gate, "grant.revoked")
     assert event["data"] == {"grant_id": grant["id"], "reason": "no longer needed", "uses": 1}
+    [listed] = (await gate.person().get("/admin/grants")).json()["data"]
+    agent = (await gate.person().get(f"/admin/agents/{gate.agent_id}")).json()
+    assert grant["agent_name"] == revoked.json()["agent_name"] == listed["agent_name"] == agent["name"]
 
 
 async def test_counted_exactly_once_under_concurrency(gate) -> None:

@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+from httpx import Response
 
 from admin_api.access import ACCESS
 from headgate.agents.scopes import Scope
@@ -129,20 +130,44 @@ async def test_no_key_opens_a_page(gate) -> None:
 
 
 async def test_destinations_are_saved_and_a_stale_page_is_refused(gate) -> None:
-    person = gate.person()
-    shown = (await person.get("/settings/destinations")).text
+    person, path = gate.person(), "/settings/destinations"
+
+    async def post(**form: str) -> Response:
+        return await person.post(path, data=form)
+
+    shown = (await person.get(path)).text
     assert 'name="version" value=""' in shown
     document = '{"destinations": [{"host": "api.example.com"}], "tools": []}'
-    assert (await person.post("/settings/destinations", data={"document": document})).status_code == 303
+    assert (await post(act="replace", document=document)).status_code == 303
+    assert (await post(act="add", host="10.0.0.0/8", ports="443, 8443", note="ERP")).status_code == 303
+    assert (await post(act="add-tool", tool="stripe")).status_code == 303
     saved = await person.get("/admin/settings/allowlist")
-    assert saved.json()["destinations"][0]["host"] == "api.example.com"
-    version = saved.headers["etag"]
-    form = {"document": '{"destinations": [], "tools": []}', "version": version}
-    assert (await person.post("/settings/destinations", data=form)).status_code == 303
-    stale = await person.post("/settings/destinations", data=form)
+    erp = {"host": "10.0.0.0/8", "ports": [443, 8443], "private": False, "note": "ERP"}
+    assert saved.json() == {"destinations": [{"host": "api.example.com"}, erp], "tools": ["stripe"]}
+    table = (await person.get(path)).text
+    assert all(f"<td>{text}</td>" in table for text in ("443, 8443", "All", "No", "ERP"))
+
+    removal = {"act": "remove", "list": "destinations", "number": "1", "version": saved.headers["etag"]}
+    assert (await post(**removal)).status_code == 303
+    stale = await post(**removal)
     assert stale.status_code in (409, 412)
+    assert (await post(act="remove", list="tools", number="1")).status_code == 303
+    saved = await person.get("/admin/settings/allowlist")
+    assert saved.json() == {"destinations": [erp], "tools": []}
+
     for wrong in ("{", '{"destinations": [{"host": "exa mple"}]}', '{"planets": []}'):
-        refused = await person.post("/settings/destinations", data={"document": wrong})
+        refused = await post(act="replace", document=wrong)
         assert refused.status_code == 400
         assert wrong in html.unescape(refused.text)
-    assert (await gate.person("vera", Role.VIEWER).post("/settings/destinations", data=form)).status_code == 403
+    for form in (
+        {"act": "add", "host": "exa mple"},
+        {"act": "add", "host": "api.example.com", "ports": "https"},
+        {"act": "add", "host": "api.example.com", "ports": "70000"},
+        {"act": "add-tool", "tool": ""},
+        {"act": "remove", "list": "destinations", "number": "2"},
+        {"act": "remove", "list": "planets", "number": "1"},
+        {"act": "dance"},
+    ):
+        assert (await post(**form)).status_code == 400, form
+    assert (await person.get("/admin/settings/allowlist")).json() == saved.json()
+    assert (await gate.person("vera", Role.VIEWER).post(path, data=removal)).status_code == 403
