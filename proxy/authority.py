@@ -6,7 +6,8 @@ what RSA-2048 costs. Extensions follow RFC 5280, 4.2, as strict verifiers want t
 ``X509_V_FLAG_X509_STRICT``, Go, Java).
 
 ``private_dir`` (0700) holds key and certificate under the name that mitmproxy looks for; ``public_dir`` holds
-what clients need.
+what clients need. Where several machines share an authority, its file is given (``proxy.given_authority``) and takes
+the place of the one made here.
 """
 
 import os
@@ -21,7 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from headgate.kernel.atomic_file import create_file, replace_file
-from headgate.kernel.errors import UnavailableError
+from headgate.kernel.errors import ConflictError, UnavailableError
+from headgate.kernel.secret_file import require_secret
+from proxy.given_authority import read_given_authority
 
 LIFETIME: Final = timedelta(days=5 * 365)
 _BACKDATED: Final = timedelta(days=3)  # clients with slow clocks; more than mitmproxy's leaves, which are two days
@@ -41,25 +44,53 @@ class AuthorityCertificate:
 
 
 class Authority:
-    """The authority in ``private_dir``; ``certificate_file`` is what clients trust."""
+    """The authority in ``private_dir``; ``certificate_file`` is what clients trust. ``given``: HEADGATE_CA_FILE."""
 
-    def __init__(self, private_dir: Path, public_dir: Path) -> None:
+    def __init__(self, private_dir: Path, public_dir: Path, given: Path | None = None) -> None:
         self.private_dir = private_dir
         self.certificate_file = public_dir / _PUBLIC_FILE
+        self._given = given
 
     def open(self, now: datetime) -> AuthorityCertificate:
-        """The current certificate; the authority is made if there is none.
+        """The current certificate; the authority is made if there is none and none is given.
 
-        Raises UnavailableError where the directory cannot be used, or is open to others.
+        Raises UnavailableError where the directory or the given file cannot be used, or is open to others.
         """
+        also: tuple[bytes, ...] = ()
+        if self._given is not None:
+            also = self._take(self._given, now)
         try:
             _private_directory(self.private_dir)
             key_file = self.private_dir / _KEY_FILE
             if not key_file.exists():
                 # Of two processes that start at the same moment one makes it; both use that one.
                 create_file(key_file, _new_authority(now), mode=0o600)
-            _require_private(key_file)
-            self._publish()
+            require_secret(key_file)
+            self._publish(also)
+            return _describe(self._load())
+        except (OSError, ValueError) as error:
+            raise UnavailableError(f"the certificate authority in {self.private_dir}: {error}") from error
+
+    def _take(self, file: Path, now: datetime) -> tuple[bytes, ...]:
+        """Makes the given authority the current one and returns the other certificates of its file."""
+        try:
+            require_secret(file)
+            given = read_given_authority(file, now)
+            _private_directory(self.private_dir)
+            key_file = self.private_dir / _KEY_FILE
+            if not key_file.exists() or key_file.read_bytes() != given.pem:
+                if key_file.exists():
+                    self._retire()
+                replace_file(key_file, given.pem, mode=0o600)
+        except OSError as error:
+            raise UnavailableError(f"HEADGATE_CA_FILE: {error}") from error
+        except ValueError as error:
+            raise UnavailableError(f"HEADGATE_CA_FILE: {file}: {error}") from error
+        return given.certificates[1:]
+
+    def current(self) -> AuthorityCertificate:
+        """Raises UnavailableError."""
+        try:
             return _describe(self._load())
         except (OSError, ValueError) as error:
             raise UnavailableError(f"the certificate authority in {self.private_dir}: {error}") from error
@@ -67,18 +98,18 @@ class Authority:
     def rotate(self, now: datetime) -> AuthorityCertificate:
         """A new authority; the old one is kept under ``retired/`` and its certificate stays in what clients trust.
 
-        Running proxies keep signing with the old one until they are restarted.
+        Running proxies keep signing with the old one until they are restarted. Raises ConflictError for a given one.
         """
+        if self._given is not None:
+            raise ConflictError(
+                f"the authority is {self._given} (HEADGATE_CA_FILE): add the new certificate to this file on every"
+                " machine, then change its key (docs/guides/several-machines.md)"
+            )
         self.open(now)
         try:
-            retired = self.private_dir / _RETIRED
-            _private_directory(retired)
-            old = _describe(self._load())
-            name = old.fingerprint.replace(":", "").lower()[:32]
-            key_file = self.private_dir / _KEY_FILE
-            create_file(retired / f"{name}.pem", key_file.read_bytes(), mode=0o600)
+            self._retire()
             # Replaced, never missing: whoever starts meanwhile would make one of his own.
-            replace_file(key_file, _new_authority(now), mode=0o600)
+            replace_file(self.private_dir / _KEY_FILE, _new_authority(now), mode=0o600)
             self._publish()
             return _describe(self._load())
         except (OSError, ValueError) as error:
@@ -92,12 +123,21 @@ class Authority:
         files = [self.private_dir / _KEY_FILE, *retired]
         return tuple(_pem(x509.load_pem_x509_certificate(path.read_bytes())) for path in files)
 
+    def _retire(self) -> None:
+        """Keeps the current authority, whose certificate agents go on trusting. Raises OSError, ValueError."""
+        retired = self.private_dir / _RETIRED
+        _private_directory(retired)
+        name = _describe(self._load()).fingerprint.replace(":", "").lower()[:32]
+        create_file(retired / f"{name}.pem", (self.private_dir / _KEY_FILE).read_bytes(), mode=0o600)
+
     def _load(self) -> x509.Certificate:
         return x509.load_pem_x509_certificate((self.private_dir / _KEY_FILE).read_bytes())
 
-    def _publish(self) -> None:
+    def _publish(self, also: tuple[bytes, ...] = ()) -> None:
         self.certificate_file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(self.certificate_file, b"".join(self.trusted()), mode=0o644)
+        current, *retired = self.trusted()
+        trusted = dict.fromkeys((current, *also, *retired))
+        replace_file(self.certificate_file, b"".join(trusted), mode=0o644)
 
 
 def _new_authority(now: datetime) -> bytes:
@@ -153,12 +193,6 @@ def _private_directory(path: Path) -> None:
     if path.stat().st_uid != os.geteuid():
         raise ValueError(f"{path} belongs to another user")
     path.chmod(0o700)
-
-
-def _require_private(path: Path) -> None:
-    status = path.lstat()
-    if status.st_mode & 0o077 or status.st_uid != os.geteuid():
-        raise ValueError(f"{path} holds a private key and must be readable by its owner only (mode 0600)")
 
 
 def _pem(certificate: x509.Certificate) -> bytes:

@@ -66,7 +66,6 @@ from headgate.policies.quarantine import quarantine_suspects
 from headgate.provenance.memory import ValueMemory, index_key
 from headgate.provenance.sharing import SharedMemory
 from headgate.ratelimits.local import LocalLimiter
-from proxy.authority import Authority
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 from proxy.captures import open_captures
@@ -110,8 +109,7 @@ def _ready(listener: Listener) -> None:
 
 
 def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
-    authority = Authority(settings.data.authority, settings.data.public)
-    authority.open(system_clock())
+    settings.authority.open(system_clock())
     upstream_roots = settings.data_dir / "upstream-roots.pem"
     write_upstream_roots(upstream_roots, settings.upstream_ca_file)
     return ProxySettings(
@@ -207,7 +205,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
     gate_addons = in_order(
         limits=Limits(settings.limits),
-        certificate=Certificate(Authority(settings.data.authority, settings.data.public).certificate_file.read_bytes),
+        certificate=Certificate(settings.authority.certificate_file.read_bytes),
         identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin, limiter=limiter),
         guard=guard,
         streaming=Streaming(),

@@ -11,13 +11,15 @@ from headgate.kernel.secrets import Secret
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.traffic.spool_writer import SPOOL_LIMIT_BYTES
+from proxy.authority import Authority
 
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
     """``database_dsn`` logs in as headgate_proxy. Without ``valkey_url`` held calls wake by polling only.
 
-    ``data_dir`` holds the certificate authority (private) and what clients need. ``public_api_url`` is where
+    ``data_dir`` holds the certificate authority (private) and what clients need; ``ca_file``: the authority that is
+    shared with other machines. ``public_api_url`` is where
     agents ask about a held action; its origin passes the guard. ``master_keys_file`` None: the one in ``data_dir``.
     ``classifiers_dir``: local classifiers of content policies.
     """
@@ -28,6 +30,7 @@ class GateSettings:
     host: str
     port: int
     public_api_url: str
+    ca_file: Path | None = None
     upstream_ca_file: Path | None = None
     classifiers_dir: Path | None = None
     hold_seconds: float = 50.0
@@ -42,3 +45,7 @@ class GateSettings:
     @property
     def data(self) -> DataDirectory:
         return DataDirectory(self.data_dir)
+
+    @property
+    def authority(self) -> Authority:
+        return Authority(self.data.authority, self.data.public, self.ca_file)

@@ -1,6 +1,7 @@
 """/, /openapi.json and /ca.pem: entry points for a caller that knows only the address."""
 
 import json
+import re
 from typing import Final
 
 from fastapi import APIRouter
@@ -11,6 +12,8 @@ from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from headgate.kernel.errors import NotFoundError
+
+_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
 
 router = APIRouter(route_class=GuardedRoute, tags=["service"])
 
@@ -45,12 +48,14 @@ async def openapi(request: Request) -> Response:
 
 @router.get("/ca.pem", response_class=Response, responses={404: {"description": "No proxy on this host"}})
 async def ca_certificate(request: Request) -> Response:
-    """Gets the public certificate of the proxy's certificate authority, which agents must trust."""
+    """Gets the public certificates of the proxy's certificate authority, which agents must trust."""
     path = dependencies_of(request).ca_certificate
-    if path is None or not path.is_file():
+    # The file may be the authority itself (HEADGATE_CA_FILE), with its private key.
+    certificates = _CERTIFICATE.findall(path.read_bytes()) if path is not None and path.is_file() else []
+    if not certificates:
         raise NotFoundError("No proxy runs on the host of this API, or its certificate authority does not exist yet.")
     return Response(
-        path.read_bytes(),
+        b"".join(one + b"\n" for one in certificates),
         media_type="application/x-pem-file",
         headers={"Content-Disposition": 'attachment; filename="headgate-ca.pem"'},
     )

@@ -1,5 +1,6 @@
 """``headgate ca``: the certificate authority that agents trust."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import show_fields, show_json
 from headgate.cli.target import result_option, runtime_file_option
 from headgate.configuration.data_directory import DataDirectory
+from headgate.configuration.settings import read_settings
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
@@ -31,7 +33,7 @@ def ca() -> None:
 def show(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Show the certificate, to compare it before you trust it."""
     authority = _authority(find_data(data_dir, runtime_file))
-    _show(authority.open(system_clock()), authority, as_json=as_json)
+    _show(authority.current(), authority, as_json=as_json)
 
 
 @ca.command()
@@ -43,7 +45,11 @@ def show(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> Non
 @runtime_file_option
 def export(output: Path | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Write the certificates that agents must trust, as PEM. The private key stays in the data directory."""
-    pem = b"".join(_authority(find_data(data_dir, runtime_file)).trusted())
+    authority = _authority(find_data(data_dir, runtime_file))
+    try:
+        pem = authority.certificate_file.read_bytes()
+    except OSError as error:
+        raise UnavailableError(f"{authority.certificate_file} cannot be read ({error.strerror})") from error
     if output is None and not as_json:
         sys.stdout.buffer.write(pem)
     if output is not None:
@@ -73,7 +79,7 @@ def rotate(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
 def _authority(data: DataDirectory) -> Authority:
     if not data.authority.exists():
         raise NotFoundError(f"{data.root} has no certificate authority yet: headgate up creates one")
-    return Authority(data.authority, data.public)
+    return Authority(data.authority, data.public, read_settings(os.environ).ca_file)
 
 
 def _refuse_other_than_certificates(path: Path) -> None:

@@ -48,7 +48,7 @@ def api() -> None:
                 timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)
             ),
             sign_in_trust=timedelta(seconds=settings.sign_in_trust_seconds),
-            ca_certificate=settings.data.public / "ca.pem",
+            ca_certificate=settings.ca_file or settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
             grant_max_seconds=settings.grant_max_seconds,
             hold_seconds=settings.hold_seconds,
@@ -103,6 +103,7 @@ def _serve_proxy(settings: Settings) -> None:
         host=settings.proxy_host,
         port=settings.proxy_port,
         public_api_url=settings.api_url,
+        ca_file=settings.ca_file,
         upstream_ca_file=settings.upstream_ca_file,
         classifiers_dir=settings.classifiers_dir,
         hold_seconds=settings.hold_seconds,

@@ -2244,7 +2244,7 @@ def get_auth_signed_out(*, state: str | None = None, further: str | None = None)
 
 
 def get_ca_pem() -> Call[bytes]:
-    """Gets the public certificate of the proxy's certificate authority, which agents must trust. ``GET /ca.pem``"""
+    """Gets the public certificates of the proxy's certificate authority, which agents must trust. ``GET /ca.pem``"""
     return Call("GET", "/ca.pem", reads="bytes")
 
 

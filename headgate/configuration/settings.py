@@ -110,6 +110,12 @@ class Settings:
         "HEADGATE_PROXY_WORKERS", None,
         "How many proxy processes `headgate up` runs on the one port; unset: one per processor core.", positive,
     )  # fmt: skip
+    ca_file: Path | None = variable(
+        "HEADGATE_CA_FILE", None,
+        "The proxies' certificate authority, the same on every machine: its key and certificate, and other certificates"
+        " that agents trust (PEM, mode 0600). The API needs the certificates only. Unset: each data directory has an"
+        " authority of its own.", existing_file,
+    )  # fmt: skip
     upstream_ca_file: Path | None = variable(
         "HEADGATE_UPSTREAM_CA_FILE", None,
         "A file of certificates (PEM) that upstream servers may chain to, beside the public roots.", existing_file,

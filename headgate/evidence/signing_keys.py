@@ -23,13 +23,13 @@ from headgate.evidence.remote_signer import PREFIX as REMOTE
 from headgate.evidence.remote_signer import parse_remote
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError, ValidationError
+from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import Secret
 
 _PREFIX: Final = "PRIVATE+KEY+"
 _PRIVATE: Final = re.compile(r"PRIVATE\+KEY\+([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})")
 _SIGNING: Final = (_PREFIX, REMOTE)
 _SEED_BYTES: Final = 32
-_OTHERS: Final = 0o077
 
 
 class Signer(Protocol):
@@ -133,9 +133,10 @@ class SigningKeySource:
         if self.text is not None:
             return _parsed(self.text.reveal(), "HEADGATE_SIGNING_KEYS")
         try:
-            if self.file.stat().st_mode & _OTHERS:
-                raise UnavailableError(f"{self.file} can be read by others: chmod 600 it")
+            require_secret(self.file)
             return _parsed(self.file.read_text("utf-8"), str(self.file))
+        except PermissionError as error:
+            raise UnavailableError(f"the signing keys cannot be read: {error}") from error
         except (OSError, UnicodeDecodeError) as error:
             raise UnavailableError(
                 f"the signing keys cannot be read from {self.file}: {type(error).__name__}"

@@ -93,7 +93,7 @@ class Instance:
     async def _start(self) -> None:
         settings = self._settings = self._with_ports(self._settings)
         data = settings.data
-        authority = Authority(data.authority, data.public)
+        authority = Authority(data.authority, data.public, settings.ca_file)
         authority.open(system_clock())
         issuer = open_local_issuer(data.issuer)
         servers = await open_servers(settings, self._supervisor)

@@ -100,6 +100,7 @@ def absolute_paths(settings: Settings) -> dict[str, str]:
     """The settings that are paths, as a process understands them that runs in another folder than ours."""
     paths = {
         "HEADGATE_DATA_DIR": settings.data_dir,
+        "HEADGATE_CA_FILE": settings.ca_file,
         "HEADGATE_UPSTREAM_CA_FILE": settings.upstream_ca_file,
         "HEADGATE_SIGNING_KEYS_FILE": settings.signing_keys_file,
         "HEADGATE_MASTER_KEYS_FILE": settings.master_keys_file,

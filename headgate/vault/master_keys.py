@@ -17,13 +17,13 @@ from typing import Final
 
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
+from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import MASK
 
 _KEY_BYTES: Final = 32
 _KEY_ID: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _NUMBER: Final = re.compile(r"k(\d{1,9})(?:-.*)?")
 _MARKED: Final = re.compile(r".*-([0-9a-f]{8})")
-_OTHERS: Final = 0o077
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,9 +80,10 @@ class MasterKeys:
 def load_master_keys(path: Path) -> MasterKeys:
     """Raises UnavailableError: not there, not readable, open to others, or of another form."""
     try:
-        if path.stat().st_mode & _OTHERS:
-            raise UnavailableError(f"{path} can be read by others: chmod 600 it")
+        require_secret(path)
         return parse_master_keys(path.read_text("utf-8"))
+    except PermissionError as error:
+        raise UnavailableError(f"the master keys cannot be read: {error}") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnavailableError(f"the master keys cannot be read from {path}: {type(error).__name__}") from error
 

@@ -80,7 +80,7 @@ async def test_the_page_is_a_skill_and_both_names_are_the_same(gate) -> None:
 
 async def test_the_links_of_llms_txt_lead_somewhere(start_api, tmp_path) -> None:
     certificate = tmp_path / "ca.pem"
-    certificate.write_text("-----BEGIN CERTIFICATE-----\n")
+    certificate.write_text("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")
     api = await start_api(ca_certificate=certificate)
     async with api.client() as client:
         text = (await client.get("/llms.txt")).text

@@ -1,5 +1,8 @@
 from pathlib import Path
 
+_KEY = "-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----\n"
+_ONE, _OTHER = (f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n" for text in ("MIIB", "MIIC"))
+
 
 async def test_the_root_names_what_there_is(running_api) -> None:
     async with running_api.client() as client:
@@ -16,9 +19,11 @@ async def test_the_proxys_certificate_is_for_everybody(start_api, tmp_path: Path
     api = await start_api(ca_certificate=certificate)
     async with api.client() as client:
         assert (await client.get("/ca.pem")).status_code == 404
-        certificate.write_text("-----BEGIN CERTIFICATE-----\n")
+        certificate.write_text(f"{_KEY}{_ONE}")
+        assert (await client.get("/ca.pem")).text == _ONE
+        certificate.write_text(f"{_ONE}{_KEY}{_OTHER}")
         answer = await client.get("/ca.pem")
-    assert answer.text == "-----BEGIN CERTIFICATE-----\n"
+    assert answer.text == _ONE + _OTHER
     assert answer.headers["Content-Type"].startswith("application/x-pem-file")
 
 
