@@ -293,6 +293,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/v1/funnel-events"): _OPEN,
         ("POST", "/v1/actions"): _agents(Scope.ACTIONS_WRITE, recorded=True),
         ("GET", "/v1/actions"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/agents/me"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/search"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/events"): _agents(Scope.ACTIONS_READ),
         ("GET", "/admin/overview"): _administrators(Scope.ACTIONS_READ),

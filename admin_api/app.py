@@ -16,6 +16,7 @@ from admin_api.actions.search_routes import router as action_search
 from admin_api.actions.stream_routes import router as action_events
 from admin_api.agents.history_routes import router as agent_history
 from admin_api.agents.key_routes import router as agent_keys
+from admin_api.agents.own_routes import router as own_agent
 from admin_api.agents.routes import router as agents
 from admin_api.agents.status_routes import router as agent_status
 from admin_api.approvals.bulk_routes import router as approval_bulk
@@ -125,6 +126,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     own_members,
     organizations,
     executions,
+    own_agent,
     agents,
     agent_status,
     agent_history,

@@ -1,7 +1,6 @@
 """/, /openapi.json and /ca.pem: entry points for a caller that knows only the address."""
 
 import json
-import re
 from typing import Final
 
 from fastapi import APIRouter
@@ -11,9 +10,8 @@ from starlette.responses import Response
 from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
+from admin_api.root.certificates import trusted_certificates
 from headgate.kernel.errors import NotFoundError
-
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
 
 router = APIRouter(route_class=GuardedRoute, tags=["service"])
 
@@ -49,13 +47,11 @@ async def openapi(request: Request) -> Response:
 @router.get("/ca.pem", response_class=Response, responses={404: {"description": "No proxy on this host"}})
 async def ca_certificate(request: Request) -> Response:
     """Gets the public certificates of the proxy's certificate authority, which agents must trust."""
-    path = dependencies_of(request).ca_certificate
-    # The file may be the authority itself (HEADGATE_CA_FILE), with its private key.
-    certificates = _CERTIFICATE.findall(path.read_bytes()) if path is not None and path.is_file() else []
+    certificates = trusted_certificates(dependencies_of(request).ca_certificate)
     if not certificates:
         raise NotFoundError("No proxy runs on the host of this API, or its certificate authority does not exist yet.")
     return Response(
-        b"".join(one + b"\n" for one in certificates),
+        certificates,
         media_type="application/x-pem-file",
         headers={"Content-Disposition": 'attachment; filename="headgate-ca.pem"'},
     )

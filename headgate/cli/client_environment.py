@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from headgate.runtime.runtime_file import RuntimeInformation
+from headgate.runtime.agent_access import AgentAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,15 @@ class TrustFiles:
     wgetrc: Path
 
 
-def client_environment(instance: RuntimeInformation, files: TrustFiles) -> dict[str, str]:
+def client_environment(access: AgentAccess, files: TrustFiles) -> dict[str, str]:
     """Variable → value, in the order in which they are shown."""
-    proxy = urlsplit(instance.proxy_url)
+    proxy = urlsplit(access.proxy_url)
     # The user name means nothing; the key is the password (Proxy-Authorization: Basic, RFC 7617).
-    key = quote(instance.agent_key.reveal(), safe="")
+    key = quote(access.agent_key.reveal(), safe="")
     proxy_url = f"{proxy.scheme}://agent:{key}@{proxy.netloc}"
     # With its port: other services of the same host must not pass the gate by. A client that knows names only sends
     # these calls through the proxy too, whose guard lets exactly this origin through.
-    api = urlsplit(instance.api_url).netloc
+    api = urlsplit(access.api_url).netloc
     bundle = str(files.bundle)
     return {
         "HTTPS_PROXY": proxy_url,
@@ -58,8 +58,8 @@ def client_environment(instance: RuntimeInformation, files: TrustFiles) -> dict[
         "DENO_CERT": str(files.certificate),
         "WGETRC": str(files.wgetrc),
         "JAVA_TOOL_OPTIONS": _java_options(proxy.hostname or "", proxy.port or 80, files),
-        "HEADGATE_API_URL": instance.api_url,
-        "HEADGATE_AGENT_KEY": instance.agent_key.reveal(),
+        "HEADGATE_API_URL": access.api_url,
+        "HEADGATE_AGENT_KEY": access.agent_key.reveal(),
     }
 
 

@@ -16,15 +16,17 @@ from cryptography import x509
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
+from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, find_gate
 from headgate.cli.kill_switch import describe
-from headgate.cli.target import Target, find_instance
+from headgate.cli.target import Target, default_runtime_file, find_instance
 from headgate.client import operations
 from headgate.configuration.settings import all_variables, read_settings
 from headgate.kernel.errors import HeadgateError
+from headgate.runtime.agent_access import AgentAccess
 from headgate.runtime.runtime_file import RuntimeInformation
 
 _CLIENT_VARIABLES: Final = frozenset(
-    {"HEADGATE_RUNTIME_FILE", "HEADGATE_API_URL", "HEADGATE_TOKEN", "HEADGATE_AGENT_KEY"}
+    {"HEADGATE_RUNTIME_FILE", "HEADGATE_API_URL", "HEADGATE_TOKEN", "HEADGATE_AGENT_KEY", FINGERPRINTS_VARIABLE}
 )
 _LEAST_FREE_MIB: Final = 1024
 _RENEWAL: Final = timedelta(days=30)
@@ -48,19 +50,43 @@ class Finding:
 def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
     """All findings, the set-up first, then the running instance."""
     yield from check_variables(environment)
+    named = runtime_file or environment.get("HEADGATE_RUNTIME_FILE") or default_runtime_file(environment)
     try:
-        instance = find_instance(runtime_file, environment)
+        if named is None:
+            access = find_gate(None, environment)
+            yield check_key(access)
+        else:
+            instance = find_instance(Path(named), environment)
+            access = instance.access
+            yield from _check_instance(instance, Path(named))
     except HeadgateError as error:
         yield Finding(Verdict.WRONG, error.message)
         return
+    yield check_proxy(access.proxy_url)
+    yield check_certificate(Path(access.ca_cert), datetime.now(UTC))
+    yield check_shell(access.proxy_url, environment)
+
+
+def _check_instance(instance: RuntimeInformation, runtime_file: Path) -> Iterator[Finding]:
     yield from check_parts(instance)
     yield check_api(instance)
     yield from check_stops(instance)
     yield from check_warnings(instance)
-    yield check_proxy(instance)
-    yield check_certificate(Path(instance.ca_cert), datetime.now(UTC))
     yield check_disk(Path(instance.ca_cert))
-    yield check_shell(instance, environment)
+    yield Finding(
+        Verdict.NOTE,
+        f"agents that run as this user can read {runtime_file} and approve their own calls with the administrator's"
+        " token in it: run them as another user, who uses headgate join (docs/guides/several-machines.md)",
+    )
+
+
+def check_key(access: AgentAccess) -> Finding:
+    """Whether the gate's API answers this machine and takes the agent's key."""
+    try:
+        answer = ApiClient(Target(access.api_url, access.agent_key)).send(operations.get_agents_me)
+    except HeadgateError as error:
+        return Finding(Verdict.WRONG, error.message)
+    return Finding(Verdict.OK, f"the API at {access.api_url} takes the key of {answer['name']} ({answer['id']})")
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -124,20 +150,18 @@ def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
         yield Finding(Verdict.NOTE, warning)
 
 
-def check_proxy(instance: RuntimeInformation) -> Finding:
+def check_proxy(proxy_url: str) -> Finding:
     """Whether a gate is there: one asks for a key (407, RFC 9110, section 15.5.8) before it does anything."""
-    parts = urlsplit(instance.proxy_url)
+    parts = urlsplit(proxy_url)
     try:
         with socket.create_connection((parts.hostname or "", parts.port or 80), _TIMEOUT_SECONDS) as connection:
             connection.sendall(b"CONNECT headgate.invalid:443 HTTP/1.1\r\nHost: headgate.invalid:443\r\n\r\n")
             answer = connection.recv(64)
     except OSError as error:
-        return Finding(Verdict.WRONG, f"the proxy at {instance.proxy_url} is unreachable ({error})")
+        return Finding(Verdict.WRONG, f"the proxy at {proxy_url} is unreachable ({error})")
     if b" 407 " not in answer:
-        return Finding(
-            Verdict.WRONG, f"the server at {instance.proxy_url} did not ask for a key. Is it the Headgate proxy?"
-        )
-    return Finding(Verdict.OK, f"the proxy listens at {instance.proxy_url} and asks for a key")
+        return Finding(Verdict.WRONG, f"the server at {proxy_url} did not ask for a key. Is it the Headgate proxy?")
+    return Finding(Verdict.OK, f"the proxy listens at {proxy_url} and asks for a key")
 
 
 def check_certificate(file: Path, now: datetime) -> Finding:
@@ -165,12 +189,12 @@ def check_disk(somewhere: Path) -> Finding:
     return Finding(Verdict.OK, f"{free // 1024} GiB are free for the data")
 
 
-def check_shell(instance: RuntimeInformation, environment: Mapping[str, str]) -> Finding:
+def check_shell(proxy_url: str, environment: Mapping[str, str]) -> Finding:
     """Whether programs started from this shell go through this gate."""
     proxy = environment.get("HTTPS_PROXY") or environment.get("https_proxy")
     if not proxy:
         remedy = f'eval "$({command_name()} env)"'
         return Finding(Verdict.NOTE, f"this shell's programs do not use the proxy: {remedy}")
-    if urlsplit(proxy).netloc.rpartition("@")[2] != urlsplit(instance.proxy_url).netloc:
+    if urlsplit(proxy).netloc.rpartition("@")[2] != urlsplit(proxy_url).netloc:
         return Finding(Verdict.NOTE, "this shell's HTTPS_PROXY is not this proxy: run headgate env again")
     return Finding(Verdict.OK, "this shell's programs use the proxy")

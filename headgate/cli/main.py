@@ -20,6 +20,8 @@ _COMMANDS: Final = {
     "up": ("headgate.cli.up:up", "Run a whole instance on this machine, with its database."),
     "env": ("headgate.cli.environment:env", "Print the variables that route a program's calls through Headgate."),
     "run": ("headgate.cli.environment:run", "Run a program with its calls routed through Headgate."),
+    "join": ("headgate.cli.join:join", "Use the gate of another machine for the agents of this one."),
+    "leave": ("headgate.cli.join:leave", "Forget the gate that this machine has joined."),
     "approvals": ("headgate.cli.approvals:approvals", "List, show, approve and deny approval requests."),
     "grants": ("headgate.cli.grants:grants", "Approvals in advance: list, create, revoke."),
     "break-glass": (

@@ -35,19 +35,19 @@ def dotenv(name: str, value: str) -> str:
     return f'{name}="{quoted}"'
 
 
-def docker(name: str, value: str) -> str:
-    """``docker run --env-file``: everything after the first = is the value, quotes included."""
-    return f"{name}={value}"
-
-
 FORMATS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
-    {"sh": sh, "fish": fish, "powershell": powershell, "dotenv": dotenv, "docker": docker}
+    {"sh": sh, "fish": fish, "powershell": powershell, "dotenv": dotenv}
 )
 
 
 def render(variables: Mapping[str, str], form: str) -> str:
-    """One line a variable. Raises ValidationError for a value with a line break, which not every form can hold."""
+    """One line a variable. Raises ValidationError (``require_printable``)."""
+    require_printable(variables)
+    return "".join(f"{FORMATS[form](name, value)}\n" for name, value in variables.items())
+
+
+def require_printable(variables: Mapping[str, str]) -> None:
+    """Raises ValidationError for a value with a line break, which not every form can hold."""
     for name, value in variables.items():
         if not value.isprintable():
             raise ValidationError(f"{name} cannot be written: its value contains a control character")
-    return "".join(f"{FORMATS[form](name, value)}\n" for name, value in variables.items())

@@ -10,26 +10,43 @@ from proxy.trust import TRUST_STORE_PASSWORD, write_client_bundle, write_java_tr
 
 def make_trust_files(certificate: Path) -> TrustFiles:
     """Raises UnavailableError where the certificate cannot be read, or the files beside it not be written."""
-    folder = certificate.parent
-    files = TrustFiles(
-        certificate=certificate,
+    return _make(certificate, certificate.parent, certificate.parent)
+
+
+def make_container_files(certificate: Path, shown_at: Path) -> tuple[Path, TrustFiles]:
+    """A folder to mount at ``shown_at``, and its files as they are named there. Raises UnavailableError."""
+    folder = certificate.parent / "container"
+    return folder, _make(certificate, folder, shown_at)
+
+
+def _make(certificate: Path, folder: Path, shown_at: Path) -> TrustFiles:
+    made = _files(folder, certificate.name)
+    shown = _files(shown_at, certificate.name)
+    try:
+        made_at = certificate.stat().st_mtime_ns
+        if not all(_is_newer(file, made_at) for file in (made.bundle, made.java_store, made.wgetrc)):
+            folder.mkdir(exist_ok=True)
+            authority = certificate.read_bytes()
+            if made.certificate != certificate:
+                replace_file(made.certificate, authority, mode=0o644)
+            write_client_bundle(made.bundle, [authority])
+            write_java_trust_store(made.java_store, [authority])
+            replace_file(made.wgetrc, f"ca_certificate = {shown.bundle}\n".encode(), mode=0o644)
+    except (OSError, ValueError) as error:
+        raise UnavailableError(
+            f"the trust files for clients cannot be written beside {certificate}: {error}"
+        ) from error
+    return shown
+
+
+def _files(folder: Path, certificate: str) -> TrustFiles:
+    return TrustFiles(
+        certificate=folder / certificate,
         bundle=folder / "bundle.pem",
         java_store=folder / "trust.p12",
         java_store_password=TRUST_STORE_PASSWORD,
         wgetrc=folder / "wgetrc",
     )
-    try:
-        made_at = certificate.stat().st_mtime_ns
-        if not all(_is_newer(file, made_at) for file in (files.bundle, files.java_store, files.wgetrc)):
-            authority = [certificate.read_bytes()]
-            write_client_bundle(files.bundle, authority)
-            write_java_trust_store(files.java_store, authority)
-            replace_file(files.wgetrc, f"ca_certificate = {files.bundle}\n".encode(), mode=0o644)
-    except (OSError, ValueError) as error:
-        raise UnavailableError(
-            f"the trust files for clients cannot be written beside {certificate}: {error}"
-        ) from error
-    return files
 
 
 def _is_newer(file: Path, made_at: int) -> bool:

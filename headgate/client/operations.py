@@ -151,6 +151,7 @@ if TYPE_CHECKING:
         OrganizationsAnswer,
         OutcomeBody,
         OverviewAnswer,
+        OwnAgentAnswer,
         PageActionAnswerCursorPagination,
         PageAgentAnswerCursorPagination,
         PageExecutionItemCursorPagination,
@@ -2441,6 +2442,11 @@ def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None
 def report_action_outcome(id: str, body: OutcomeBody, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """Reports the outcome of an action that its agent executed itself. ``POST /v1/actions/{id}/outcome``"""
     return Call("POST", f"/v1/actions/{_segment(id)}/outcome", parameters={"expand": expand}, body=body)
+
+
+def get_agents_me() -> Call[OwnAgentAnswer]:
+    """Gets the agent of the key that asks, its proxy and the certificates to trust. ``GET /v1/agents/me``"""
+    return Call("GET", "/v1/agents/me")
 
 
 def list_approvals(

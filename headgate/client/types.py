@@ -2296,6 +2296,15 @@ class OverviewStepAnswer(TypedDict):
     is_minimum: bool
 
 
+class OwnAgentAnswer(TypedDict):
+    """``proxy_url``: as the operator has set it for agents."""
+
+    certificates: str
+    id: str
+    name: str
+    proxy_url: str
+
+
 type Owner = StorableText
 
 

@@ -11,11 +11,15 @@ from pathlib import Path
 from headgate.runtime.private_file import write_private
 
 
-def pointer_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """In the XDG base directory specification's place for a user's state."""
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The XDG base directory specification's place for a user's state."""
     home = environment.get("XDG_STATE_HOME")
     base = Path(home) if home and Path(home).is_absolute() else Path("~/.local/state").expanduser()
-    return base / "headgate" / "instance"
+    return base / "headgate"
+
+
+def pointer_file(environment: Mapping[str, str] = os.environ) -> Path:
+    return state_folder(environment) / "instance"
 
 
 def point_to(runtime_file: Path, environment: Mapping[str, str] = os.environ) -> None:

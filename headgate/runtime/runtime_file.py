@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.runtime.agent_access import AgentAccess
 from headgate.runtime.private_file import write_private
 
 
@@ -29,6 +30,11 @@ class RuntimeInformation:
     database_url: Secret
     redis_url: Secret
     pids: Mapping[str, Sequence[int]]
+
+    @property
+    def access(self) -> AgentAccess:
+        """What of this an agent may know."""
+        return AgentAccess(self.api_url, self.proxy_url, self.ca_cert, self.agent_id, self.agent_key)
 
     def to_json(self) -> bytes:
         document = {

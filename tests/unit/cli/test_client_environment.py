@@ -7,22 +7,11 @@ import pytest
 
 from headgate.cli.client_environment import TrustFiles, client_environment
 from headgate.kernel.secrets import Secret
-from headgate.runtime.runtime_file import RuntimeInformation
+from headgate.runtime.agent_access import AgentAccess
 
 FILES = TrustFiles(Path("/p/ca.pem"), Path("/p/bundle.pem"), Path("/p/trust.p12"), "changeit", Path("/p/wgetrc"))
-INSTANCE = RuntimeInformation(
-    api_url="http://127.0.0.1:8470",
-    proxy_url="http://127.0.0.1:8471",
-    ca_cert="/p/ca.pem",
-    agent_id="agt_1",
-    agent_key=Secret("hg_abc/d@e"),
-    admin_token=Secret("admin-token"),
-    dashboard_url="http://127.0.0.1:8470/",
-    database_url=Secret("postgresql://u:p@/x"),
-    redis_url=Secret("unix:///s"),
-    pids={},
-)
-VARIABLES = client_environment(INSTANCE, FILES)
+ACCESS = AgentAccess("http://127.0.0.1:8470", "http://127.0.0.1:8471", "/p/ca.pem", "agt_1", Secret("hg_abc/d@e"))
+VARIABLES = client_environment(ACCESS, FILES)
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])
@@ -70,5 +59,5 @@ def test_java_gets_proxy_and_trust_store() -> None:
 
 def test_java_options_with_a_space_are_quoted() -> None:
     files = replace(FILES, java_store=Path("/my data/trust.p12"))
-    options = client_environment(INSTANCE, files)["JAVA_TOOL_OPTIONS"]
+    options = client_environment(ACCESS, files)["JAVA_TOOL_OPTIONS"]
     assert '"-Djavax.net.ssl.trustStore=/my data/trust.p12"' in options

@@ -95,11 +95,11 @@ def test_an_api_that_is_not_there() -> None:
 @pytest.mark.parametrize(("status", "verdict"), [(407, Verdict.OK), (200, Verdict.WRONG)])
 def test_a_proxy_must_ask_for_a_key(status: int, verdict: Verdict) -> None:
     with answering(status, {}) as url:
-        assert check_proxy(replace(INSTANCE, proxy_url=url)).verdict is verdict
+        assert check_proxy(url).verdict is verdict
 
 
 def test_a_proxy_that_is_not_there() -> None:
-    assert check_proxy(replace(INSTANCE, proxy_url=_closed_port())).verdict is Verdict.WRONG
+    assert check_proxy(_closed_port()).verdict is Verdict.WRONG
 
 
 def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
@@ -121,14 +121,14 @@ def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
     ],
 )
 def test_this_shell(environment: dict[str, str], verdict: Verdict) -> None:
-    assert check_shell(INSTANCE, environment).verdict is verdict
+    assert check_shell(INSTANCE.proxy_url, environment).verdict is verdict
 
 
 def test_this_shell_is_told_a_command_that_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = tmp_path / "headgate"
     command.touch()
     monkeypatch.setattr("sys.argv", [str(command), "doctor"])
-    assert f'eval "$({command} env)"' in check_shell(INSTANCE, {}).text
+    assert f'eval "$({command} env)"' in check_shell(INSTANCE.proxy_url, {}).text
 
 
 def test_what_the_api_has_noticed_is_a_note() -> None:

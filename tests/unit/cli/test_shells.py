@@ -80,7 +80,6 @@ def test_any_text_survives_the_rules(form: str, read: Callable[[str], str], valu
         ("powershell", "it’s", "$env:N = 'it’’s'"),  # noqa: RUF001 - PowerShell takes it for a quote
         ("dotenv", 'a "b" $c', "N='a \"b\" $c'"),
         ("dotenv", 'it\'s "$x" `y` \\', 'N="it\'s \\"\\$x\\" \\`y\\` \\\\"'),
-        ("docker", 'it\'s "as" is $x', 'N=it\'s "as" is $x'),
     ],
 )
 def test_each_form(form: str, value: str, line: str) -> None:

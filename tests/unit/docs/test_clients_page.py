@@ -6,22 +6,11 @@ import pytest
 
 from headgate.cli.client_environment import TrustFiles, client_environment
 from headgate.kernel.secrets import Secret
-from headgate.runtime.runtime_file import RuntimeInformation
+from headgate.runtime.agent_access import AgentAccess
 
 PAGE = (Path(__file__).parents[3] / "docs" / "guides" / "clients.md").read_text("utf-8")
 VARIABLES = client_environment(
-    RuntimeInformation(
-        api_url="http://127.0.0.1:8470",
-        proxy_url="http://127.0.0.1:8471",
-        ca_cert="/p/ca.pem",
-        agent_id="agt_1",
-        agent_key=Secret("hg_key"),
-        admin_token=Secret("admin-token"),
-        dashboard_url="http://127.0.0.1:8470/",
-        database_url=Secret("postgresql://"),
-        redis_url=Secret("unix:///s"),
-        pids={},
-    ),
+    AgentAccess("http://127.0.0.1:8470", "http://127.0.0.1:8471", "/p/ca.pem", "agt_1", Secret("hg_key")),
     TrustFiles(Path("/p/ca.pem"), Path("/p/bundle.pem"), Path("/p/trust.p12"), "changeit", Path("/p/wgetrc")),
 )
 

@@ -236,3 +236,8 @@ async def test_what_is_another_organizations_is_not_there(
     assert malformed.status_code == 404
     assert await works(running_api, key)
     assert await current_generation(running_api, other.org_id) == before
+
+
+async def test_an_api_that_knows_no_authority_says_so_to_an_agent(gate) -> None:
+    answer = await gate.as_agent.get("/v1/agents/me")
+    assert (answer.status_code, "HEADGATE_CA_FILE" in answer.json()["error"]["message"]) == (503, True)
