@@ -188,7 +188,6 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             nlp=deciding.evaluator,
             judges=deciding.judges,
             grant_max_seconds=settings.grant_max_seconds,
-            hold_seconds=settings.hold_seconds,
             key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
             execution_concurrency_max=settings.execution_concurrency_max,

@@ -87,7 +87,6 @@ class Dependencies:
     nlp: Evaluator
     judges: Judges
     grant_max_seconds: int
-    hold_seconds: int
     key_lifetime_days: int | None
     delegation_depth: int
     execution_concurrency_max: int

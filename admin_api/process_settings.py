@@ -84,7 +84,6 @@ class ApiSettings:
     proxy_url: str = "http://127.0.0.1:8471"
     ca_certificate: Path | None = None
     approval_expires_seconds: int = 86_400
-    hold_seconds: int = 50
     grant_max_seconds: int = 30 * 86_400
     key_lifetime_days: int | None = None
     delegation_depth: int = DEFAULT_DEPTH

@@ -82,10 +82,10 @@ class ApprovalDetailAnswer(ApprovalAnswer):
     context: ContextAnswer | None = None
 
 
-def approval_detail_answer(detail: ApprovalDetail, now: datetime, hold_seconds: int) -> ApprovalDetailAnswer:
+def approval_detail_answer(detail: ApprovalDetail, now: datetime) -> ApprovalDetailAnswer:
     approval = detail.approval
     return ApprovalDetailAnswer(
-        **dict(approval_answer(approval, detail.about, now, hold_seconds)),
+        **dict(approval_answer(approval, detail.about, now)),
         digest="sha256:" + approval.approved_digest.hex(),
         comment=approval.comment,
         decided_by=approval.decided_by,

@@ -1,6 +1,7 @@
 """Which approvals a list is of, from its query."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Final
 
 from admin_api.approvals.voter import voter_of
@@ -15,6 +16,13 @@ from headgate.policies.model import RiskLevel
 _ME: Final = "me"
 
 
+class Sort(StrEnum):
+    """By the time at which the requests were opened."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
 async def wanted_approvals(
     connection: Connection,
     principal: Principal,
@@ -26,15 +34,18 @@ async def wanted_approvals(
     tool: str | None,
     policy_id: str | None,
     host: str | None,
+    held: bool,
+    sort: Sort,
     assignee: str | None,
     created_from: datetime | None,
     created_to: datetime | None,
 ) -> ApprovalFilter:
     """Raises ValidationError."""
-    if host is not None and status is not ApprovalStatus.PENDING:
+    of_open = {"host": host is not None, "held": held, "sort": sort is not Sort.NEWEST}
+    if status is not ApprovalStatus.PENDING and (field := next((one for one, given in of_open.items() if given), None)):
         raise ValidationError(
-            "host: filters open requests only. Add status=pending.",
-            details={"field": "host", "reason": "only with status=pending"},
+            f"{field}: for open requests only. Add status=pending.",
+            details={"field": field, "reason": "only with status=pending"},
         )
     return ApprovalFilter(
         status=status,
@@ -43,6 +54,8 @@ async def wanted_approvals(
         tool=_storable("tool", tool),
         policy_id=_storable("policy_id", policy_id),
         host=_storable("host", host),
+        is_held=held,
+        oldest_first=sort is Sort.OLDEST,
         assigned_to=await _names(connection, principal, now, _storable("assignee", assignee)),
         created_from=created_from,
         created_to=created_to,

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from admin_api.approvals.camel_schemas import CamelApprovalAnswer, camel_approval_answer
 from admin_api.approvals.context import context_of
 from admin_api.approvals.detail_schemas import ApprovalDetailAnswer, approval_detail_answer
-from admin_api.approvals.filters import wanted_approvals
+from admin_api.approvals.filters import Sort, wanted_approvals
 from admin_api.approvals.schemas import (
     ApprovedAnswer,
     ApproveRequest,
@@ -70,13 +70,17 @@ async def list_all(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     policy_id: Annotated[str | None, Query(max_length=64)] = None,
     host: Annotated[str | None, Query(max_length=253, description="Only with status=pending.")] = None,
+    held: Annotated[
+        bool, Query(description="Only requests with a call that waits now. Only with status=pending.")
+    ] = False,
+    sort: Annotated[Sort, Query(description="oldest: only with status=pending.")] = Sort.NEWEST,
     assignee: Annotated[
         str | None, Query(max_length=320, description="me, a user id, an email address, group:name")
     ] = None,
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> Page[ListedApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
-    """Lists approval requests, newest first. ``status`` is the current status: a request past its time is expired, not
+    """Lists approval requests. ``status`` is the current status: a request past its time is expired, not
     pending."""
     created_from, created_to = range_of_time(start_date, end_date)
     org_id, now = principal.org_id, dependencies.clock()
@@ -91,6 +95,8 @@ async def list_all(
             tool=tool,
             policy_id=policy_id,
             host=host,
+            held=held,
+            sort=sort,
             assignee=assignee,
             created_from=created_from,
             created_to=created_to,
@@ -123,7 +129,6 @@ async def list_all(
                 approval,
                 about,
                 now,
-                dependencies.hold_seconds,
                 agent_name=names.get(approval.agent_id),
                 identical=len(identical.get((approval.agent_id, approval.digest), ())),
                 descriptions=descriptions,
@@ -161,9 +166,7 @@ async def get(
     if shape == "camel":
         return camel_approval_answer(detail.approval, detail.votes, detail.people, now)
     identical = 0 if context is None else len(context.identical_pending)
-    return approval_detail_answer(detail, now, dependencies.hold_seconds).model_copy(
-        update={"context": context, "identical_pending": identical}
-    )
+    return approval_detail_answer(detail, now).model_copy(update={"context": context, "identical_pending": identical})
 
 
 @router.post("/v1/approvals/{id}/approve")
@@ -230,7 +233,7 @@ async def reassign(
     )
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_detail(connection, principal.org_id, id)
-    return approval_detail_answer(detail, dependencies.clock(), dependencies.hold_seconds)
+    return approval_detail_answer(detail, dependencies.clock())
 
 
 @router.post("/v1/approvals/{id}/escalate")
@@ -246,7 +249,7 @@ async def escalate(
     await dependencies.escalate_approval.escalate(principal.org_id, id, voter_of(principal), said)
     async with dependencies.database.transaction(principal.org_id) as connection:
         detail = await get_detail(connection, principal.org_id, id)
-    return approval_detail_answer(detail, dependencies.clock(), dependencies.hold_seconds)
+    return approval_detail_answer(detail, dependencies.clock())
 
 
 async def _decide(

@@ -1,7 +1,7 @@
 """Bodies about approvals (specification, "Approval", "Approval routes" and "Admin approval decision")."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -174,10 +174,8 @@ class DeniedAnswer(BaseModel):
     current_approvals: int
 
 
-def approval_answer(approval: Approval, about: HeldAction, now: datetime, hold_seconds: int) -> ApprovalAnswer:
-    seconds = hold_seconds if about.hold_seconds is None else about.hold_seconds
-    held_until = approval.created_at + timedelta(seconds=seconds)
-    waits = approval.source == "proxy" and state_at(approval, now) is ApprovalStatus.PENDING
+def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> ApprovalAnswer:
+    held_until = approval.held_until if state_at(approval, now) is ApprovalStatus.PENDING else None
     return ApprovalAnswer(
         id=approval.approval_id,
         action_id=approval.action_id,
@@ -190,7 +188,7 @@ def approval_answer(approval: Approval, about: HeldAction, now: datetime, hold_s
         required_approvals=approval.required_approvals,
         current_approvals=approval.current_approvals,
         source=approval.source,
-        held_until=held_until if waits and now < held_until else None,
+        held_until=None if held_until is None or held_until <= now else held_until,
         repeats=approval.repeats,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
@@ -203,7 +201,6 @@ def listed_approval_answer(
     approval: Approval,
     about: HeldAction,
     now: datetime,
-    hold_seconds: int,
     *,
     agent_name: str | None,
     identical: int,
@@ -211,7 +208,7 @@ def listed_approval_answer(
 ) -> ListedApprovalAnswer:
     params = about.params if approval.edit is None else approval.edit.params
     host = None if about.http is None else about.http.get("host")
-    answer = approval_answer(approval, about, now, hold_seconds).model_dump() | {"identical_pending": identical}
+    answer = approval_answer(approval, about, now).model_dump() | {"identical_pending": identical}
     return ListedApprovalAnswer(
         **answer,
         agent_name=agent_name,

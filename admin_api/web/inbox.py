@@ -1,7 +1,7 @@
 """/inbox: lists open approval requests with one of them beside the list. /inbox/{id}: shows one request."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Annotated, Final, Literal
 
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from admin_api.approvals.camel_schemas import CamelApprovalAnswer
+from admin_api.approvals.filters import Sort
 from admin_api.approvals.routes import list_all
 from admin_api.approvals.schemas import ListedApprovalAnswer
 from admin_api.approver_groups.routes import list_all as list_groups
@@ -28,25 +29,30 @@ from headgate.policies.terms import GROUP_PREFIX
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _AT_ONCE: Final = 50
-_OPEN: Final = (ApprovalStatus.PENDING,)
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
 
+_BY_RISK: Final = tuple(reversed(RiskLevel))
+
 type View = Literal["open", "mine", "decided"]
+type Order = Literal["newest", "oldest", "risk"]
 type _Text = Annotated[str | None, Query(max_length=253)]
 type _Cursor = Annotated[ApprovalId | None, Query()]
 
 
 @dataclass(frozen=True, slots=True)
 class InboxFilter:
-    """Which requests are listed, as the address has it. ``host`` is of open requests only."""
+    """Which requests are listed, as the address has it. ``host`` and ``sort`` are of open requests only. ``risk_from``:
+    where a list in the order of risk goes on behind ``cursor``."""
 
     view: View = "open"
+    sort: Order = "newest"
     agent: str | None = None
     tool: str | None = None
     host: str | None = None
     risk: RiskLevel | None = None
     group: str | None = None
     cursor: str | None = None
+    risk_from: RiskLevel | None = None
 
     @property
     def query(self) -> dict[str, str]:
@@ -54,19 +60,24 @@ class InboxFilter:
         view = None if self.view == "open" else self.view
         found = {"view": view, "agent": self.agent, "tool": self.tool, "host": self.host, "group": self.group}
         found["risk"] = self.risk and self.risk.value
+        found["sort"] = None if self.sort == "newest" else self.sort
         return {name: value for name, value in found.items() if value}
 
 
 def _filter(
     view: View = "open",
+    sort: Order = "newest",
     agent: AgentId | None = None,
     tool: _Text = None,
     host: _Text = None,
     risk: RiskLevel | None = None,
     group: _Text = None,
     cursor: _Cursor = None,
+    risk_from: RiskLevel | None = None,
 ) -> InboxFilter:
-    return InboxFilter(view, agent, tool, None if view == "decided" else host, risk, group, cursor)
+    if view == "decided":
+        host, sort = None, "newest"
+    return InboxFilter(view, sort, agent, tool, host, risk, group, cursor, risk_from)
 
 
 type CurrentFilter = Annotated[InboxFilter, Depends(_filter)]
@@ -94,19 +105,20 @@ async def inbox_page(
     error: HeadgateError | None = None,
 ) -> Response:
     """``error``: why a form was refused; ``typed``: what it held; ``grant``: the grant form as it was sent."""
-    listed, next_cursor = await _listed(api, wanted)
-    waits, others = _by_waiting(listed)
-    shown = approval_id or next((one.id for one in [*waits, *others]), None)
+    waits = await _waiting(api, wanted)
+    others, more = await _others(api, wanted, {one.id for one in waits})
+    listed = [*waits, *others]
+    shown = approval_id or next((one.id for one in listed), None)
     known = {} if wanted.agent is None else {wanted.agent: wanted.agent}
     agents = known | {one.agent_id: one.agent_name or one.agent_id for one in listed}
     context: dict[str, object] = {
         "view": wanted.view,
         "groups": _groups(wanted.view, waits, others),
-        "order": [one.id for one in [*waits, *others]],
+        "order": [one.id for one in listed],
         "filters": wanted.query,
         "agents": sorted(agents.items(), key=itemgetter(1)),
         "approver_groups": await _approver_groups(api),
-        "next_cursor": next_cursor,
+        "more": more,
         "is_list": approval_id is None,
         "typed": typed or {},
         "may_decide": api.may(Scope.APPROVALS_WRITE),
@@ -126,39 +138,72 @@ def _assignee(wanted: InboxFilter) -> str | None:
     return None if wanted.group is None else f"{GROUP_PREFIX}{wanted.group}"
 
 
-async def _listed(api: Api, wanted: InboxFilter) -> tuple[Sequence[ListedApprovalAnswer], str | None]:
-    """Returns one page, newest first, and the next cursor. The API lists one status at a time."""
-    found = [
-        await api.call(
-            list_all,
-            ListRequest(_AT_ONCE, cursor=wanted.cursor),
-            api.principal,
-            api.dependencies,
-            status=status,
-            agent_id=wanted.agent,
-            risk_level=wanted.risk,
-            tool=wanted.tool,
-            host=wanted.host,
-            assignee=_assignee(wanted),
-        )
-        for status in (_DECIDED if wanted.view == "decided" else _OPEN)
-    ]
-    newest_first = sorted(
-        (one for page in found for one in page.data if not isinstance(one, CamelApprovalAnswer)),
-        key=lambda one: one.id,
-        reverse=True,
+async def _waiting(api: Api, wanted: InboxFilter) -> list[ListedApprovalAnswer]:
+    """Requests with a waiting agent, least time left first, however many are newer. They lead the first page."""
+    if wanted.view == "decided" or wanted.cursor is not None:
+        return []
+    found, _ = await _page(api, wanted, ApprovalStatus.PENDING, held=True)
+    return sorted(found, key=lambda one: str(one.held_until))
+
+
+async def _others(
+    api: Api, wanted: InboxFilter, waiting: Set[str]
+) -> tuple[Sequence[ListedApprovalAnswer], dict[str, str] | None]:
+    """One page of the requests that are not ``waiting``, and what leads to the next one."""
+    if wanted.view == "decided":
+        found, goes_on = await _decided(api, wanted)
+    elif wanted.sort == "risk" and wanted.risk is None:
+        found, goes_on = await _by_risk(api, wanted)
+    else:
+        found, goes_on = await _page(api, wanted, ApprovalStatus.PENDING, risk=wanted.risk)
+    if not found or not goes_on:
+        return [one for one in found if one.id not in waiting], None
+    more = {"cursor": found[-1].id}
+    if wanted.sort == "risk":
+        more["risk_from"] = found[-1].decision.risk_level
+    return [one for one in found if one.id not in waiting], more
+
+
+async def _decided(api: Api, wanted: InboxFilter) -> tuple[list[ListedApprovalAnswer], bool]:
+    """Newest first. The API lists one status at a time."""
+    pages = [await _page(api, wanted, status, risk=wanted.risk) for status in _DECIDED]
+    newest = sorted((one for found, _ in pages for one in found), key=lambda one: one.id, reverse=True)
+    return newest[:_AT_ONCE], len(newest) > _AT_ONCE or any(goes_on for _, goes_on in pages)
+
+
+async def _by_risk(api: Api, wanted: InboxFilter) -> tuple[list[ListedApprovalAnswer], bool]:
+    """Highest risk first, the newest of each first."""
+    found: list[ListedApprovalAnswer] = []
+    start = _BY_RISK.index(wanted.risk_from or _BY_RISK[0])
+    for number, risk in enumerate(_BY_RISK[start:]):
+        behind = wanted if number == 0 else replace(wanted, cursor=None)
+        one_risk, goes_on = await _page(api, behind, ApprovalStatus.PENDING, risk=risk)
+        found += one_risk
+        if goes_on or len(found) > _AT_ONCE:
+            return found[:_AT_ONCE], True
+    return found, False
+
+
+async def _page(
+    api: Api, wanted: InboxFilter, status: ApprovalStatus, *, risk: RiskLevel | None = None, held: bool = False
+) -> tuple[list[ListedApprovalAnswer], bool]:
+    """Requests of one status, and whether there are more. ``held``: with an agent that waits now."""
+    page = await api.call(
+        list_all,
+        ListRequest(_AT_ONCE, cursor=wanted.cursor),
+        api.principal,
+        api.dependencies,
+        status=status,
+        agent_id=wanted.agent,
+        risk_level=risk or wanted.risk,
+        tool=wanted.tool,
+        host=wanted.host,
+        held=held,
+        sort=Sort.OLDEST if wanted.sort == "oldest" else Sort.NEWEST,
+        assignee=_assignee(wanted),
     )
-    listed = newest_first[:_AT_ONCE]
-    goes_on = len(newest_first) > _AT_ONCE or any(getattr(page.pagination, "next_cursor", None) for page in found)
-    return listed, listed[-1].id if listed and goes_on else None
-
-
-def _by_waiting(
-    listed: Sequence[ListedApprovalAnswer],
-) -> tuple[list[ListedApprovalAnswer], list[ListedApprovalAnswer]]:
-    """Requests with a waiting agent, least time left first; then the others, newest first."""
-    waits = sorted((one for one in listed if one.held_until is not None), key=lambda one: str(one.held_until))
-    return waits, [one for one in listed if one.held_until is None]
+    found = [one for one in page.data if not isinstance(one, CamelApprovalAnswer)]
+    return found, getattr(page.pagination, "next_cursor", None) is not None
 
 
 def _groups(

@@ -72,20 +72,23 @@ class UseRow(NamedTuple):
 
 class HoldTerms(NamedTuple):
     """The remaining terms of a new approval, in the order of ``hold_action``'s last parameters. ``most``: how many
-    open approvals the agent may have, None: unlimited; ``names``: the assignees, as JSON."""
+    open approvals the agent may have, None: unlimited; ``names``: the assignees, as JSON; ``held_until``: how long the
+    call waits, None: it does not."""
 
     most: int | None
     names: str
     escalate_at: datetime | None
     remind_after_seconds: int | None
     remind_at: datetime | None
+    held_until: datetime | None
 
 
-def hold_terms(most_open: int | None, attention: Attention | None) -> HoldTerms:
+def hold_terms(most_open: int | None, attention: Attention | None, held_until: datetime | None) -> HoldTerms:
     if attention is None:
-        return HoldTerms(most_open, "[]", None, None, None)
+        return HoldTerms(most_open, "[]", None, None, None, held_until)
     names = canonical_bytes([*attention.names]).decode()
-    return HoldTerms(most_open, names, attention.escalate_at, attention.remind_after_seconds, attention.remind_at)
+    escalate_at, remind_at = attention.escalate_at, attention.remind_at
+    return HoldTerms(most_open, names, escalate_at, attention.remind_after_seconds, remind_at, held_until)
 
 
 HOLD_COLUMNS: Final = (*columns_of(HoldRow), *columns_of(HoldTerms))
@@ -111,23 +114,36 @@ def too_many_open(most_open: int | None) -> RateLimitedError:
 
 
 async def hold_action(
-    connection: Connection, row: HoldRow, *, most_open: int | None, attention: Attention | None = None
+    connection: Connection,
+    row: HoldRow,
+    *,
+    most_open: int | None,
+    attention: Attention | None = None,
+    held_until: datetime | None = None,
 ) -> RecordingOutcome:
     """Records the action with its approval. A superseded open approval of the same digest ends; any other one stays.
 
     Raises RateLimitedError if the agent would have more than ``most_open`` open approvals (None: unlimited).
     """
-    answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *hold_terms(most_open, attention))))
+    terms = hold_terms(most_open, attention, held_until)
+    answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *terms)))
     if answer is RecordingOutcome.FULL:
         raise too_many_open(most_open)
     return answer
 
 
 async def record_retry(
-    connection: Connection, org_id: str, approval_id: str, agent_id: str, at: datetime, payload: str
+    connection: Connection,
+    org_id: str,
+    approval_id: str,
+    agent_id: str,
+    at: datetime,
+    payload: str,
+    held_until: datetime | None,
 ) -> None:
-    """Records a repeat of the same call: one event, no new action."""
-    await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s)", [org_id, approval_id, agent_id, at, payload])
+    """Records a repeat of the same call, which waits until ``held_until``: one event, no new action."""
+    values = [org_id, approval_id, agent_id, at, payload, held_until]
+    await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s, %s)", values)
 
 
 async def held_decision(connection: Connection, org_id: str, approval_id: str, agent_id: str) -> str:

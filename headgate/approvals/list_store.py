@@ -25,8 +25,11 @@ _CLOCK_SLACK: Final = timedelta(hours=1)
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
     """The filter of a list; None means any. ``status`` is the current status, not the row's. ``assigned_to`` are a
-    person's names in lower case; one match suffices. ``host``: of an HTTP call, for open approvals only: they are few,
-    and need no index. The bounds of ``created_at`` are inclusive."""
+    person's names in lower case; one match suffices. The bounds of ``created_at`` are inclusive.
+
+    For open approvals only, which are few and need no index of their own: ``host`` of an HTTP call, ``is_held`` (a call
+    waits now), and ``oldest_first``.
+    """
 
     status: ApprovalStatus | None = None
     agent_id: str | None = None
@@ -34,6 +37,8 @@ class ApprovalFilter:
     tool: str | None = None
     policy_id: str | None = None
     host: str | None = None
+    is_held: bool = False
+    oldest_first: bool = False
     assigned_to: frozenset[str] | None = None
     created_from: datetime | None = None
     created_to: datetime | None = None
@@ -47,6 +52,7 @@ class ApprovalFilter:
             self.tool,
             self.policy_id,
             self.host,
+            self.is_held or None,
             self.created_from,
             self.created_to,
         )
@@ -55,7 +61,7 @@ class ApprovalFilter:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPage:
-    """One page, newest first."""
+    """One page, in the order of the filter."""
 
     approvals: Sequence[tuple[Approval, HeldAction]]
     total: int
@@ -73,7 +79,7 @@ async def list_approvals(
     cursor: str | None = None,
     exact_total: bool = False,
 ) -> ApprovalPage:
-    """Returns a page, newest first. ``cursor`` is the id of the last approval already seen."""
+    """Returns a page. ``cursor`` is the id of the last approval already seen."""
     each = wanted.is_more_than_assigned and await _are_many(connection, org_id, wanted.assigned_to or frozenset())
     query, parameters = listing(org_id, wanted, limit=limit, offset=offset, cursor=cursor, each=each)
     rows = await (await connection.execute(query, parameters)).fetchall()
@@ -101,16 +107,18 @@ def listing(
     org_id: str, wanted: ApprovalFilter, *, limit: int, offset: int, cursor: str | None, each: bool = False
 ) -> tuple[sql.Composed, dict[str, object]]:
     """The statement for one page. It finds the page from approvals alone, then reads the rest of those rows."""
-    after = sql.SQL("" if cursor is None else " AND p.approval_id < %(before)s")
+    beyond = " AND p.approval_id > %(seen)s" if wanted.oldest_first else " AND p.approval_id < %(seen)s"
+    after = sql.SQL("" if cursor is None else beyond)
+    order = sql.SQL("p.approval_id ASC" if wanted.oldest_first else "p.approval_id DESC")
     source, values = matching(org_id, wanted, after, each=each)
     query = sql.SQL(
         "WITH page AS MATERIALIZED ("
-        "SELECT p.approval_id FROM {} ORDER BY p.approval_id DESC LIMIT %(limit)s OFFSET %(offset)s)"
-        " SELECT {}, a.tool, a.operation, left(a.request, {}) AS request, a.decision FROM page"
+        "SELECT p.approval_id FROM {} ORDER BY {} LIMIT %(limit)s OFFSET %(offset)s)"
+        " SELECT {}, a.tool, a.operation, left(a.request, {}) AS request FROM page"
         " JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = page.approval_id"
-        " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY p.approval_id DESC"
-    ).format(source, COLUMNS, sql.Literal(BEGINNING_CHARACTERS))
-    return query, {**values, "before": cursor, "limit": limit, "offset": offset}
+        " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY {}"
+    ).format(source, order, COLUMNS, sql.Literal(BEGINNING_CHARACTERS), order)
+    return query, {**values, "seen": cursor, "limit": limit, "offset": offset}
 
 
 def matching(
@@ -172,6 +180,8 @@ def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[lis
         if value is not None:
             parts.append(sql.SQL("p.{} = {}").format(sql.Identifier(column), sql.Placeholder(column)))
             values[column] = value
+    if wanted.is_held:
+        parts.append(sql.SQL("p.held_until > clock_timestamp()"))
     if wanted.host is not None:
         parts.append(
             sql.SQL(

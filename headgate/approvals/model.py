@@ -59,7 +59,8 @@ class Approval:
     """An approval as its row states it; ``state_at`` gives its current state.
 
     ``decided_by`` is the voter whose vote decided. ``repeats`` names an earlier approval of the same call that was
-    used, has expired, or no longer satisfies the policies. ``used_by`` is the execution.
+    used, has expired, or no longer satisfies the policies. ``used_by`` is the execution. ``held_until``: how long the
+    newest intercepted call of this digest waits for the decision.
     """
 
     org_id: str
@@ -78,6 +79,7 @@ class Approval:
     repeats: str | None
     created_at: datetime
     expires_at: datetime
+    held_until: datetime | None = None
     decided_at: datetime | None = None
     decided_by: str | None = None
     comment: str | None = None

@@ -14,8 +14,9 @@ from headgate.policies.terms import Duty, RoleSlot
 COLUMNS: Final = sql.SQL(
     "p.org_id, p.approval_id, p.action_id, p.agent_id, p.source, p.digest, p.status, p.requirements,"
     " p.required_approvals, p.current_approvals, p.reason, p.risk_level, p.policy_id, p.repeats, p.created_at,"
-    " p.expires_at, p.decided_at, p.decided_by, p.comment, p.used_at, p.used_by, p.escalate_at, p.escalated_at,"
-    " p.remind_after_seconds, p.remind_at, p.reminders, p.edited_request, p.edited_digest, p.edited_by, p.edited_at"
+    " p.expires_at, p.held_until, p.decided_at, p.decided_by, p.comment, p.used_at, p.used_by, p.escalate_at,"
+    " p.escalated_at, p.remind_after_seconds, p.remind_at, p.reminders, p.edited_request, p.edited_digest, p.edited_by,"
+    " p.edited_at"
 )
 
 
@@ -37,6 +38,7 @@ def approval_from(row: DictRow) -> Approval:
         repeats=row["repeats"],
         created_at=row["created_at"],
         expires_at=row["expires_at"],
+        held_until=row["held_until"],
         decided_at=row["decided_at"],
         decided_by=row["decided_by"],
         comment=row["comment"],

@@ -1,6 +1,5 @@
 """Reads, locks and updates approvals in the database (lists: ``list_store``, votes: ``vote_store``)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,14 +19,12 @@ from headgate.policies.terms import GROUP_PREFIX
 @dataclass(frozen=True, slots=True)
 class HeldAction:
     """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
-    intercepted call; ``hold_seconds`` how long the policies hold it, None: as long as the gateway does. Not
-    ``is_whole``: a list has read the beginning of a large request only."""
+    intercepted call. Not ``is_whole``: a list has read the beginning of a large request only."""
 
     tool: str
     operation: str
     params: JsonObject
     http: JsonObject | None
-    hold_seconds: float | None
     is_whole: bool = True
 
 
@@ -42,7 +39,7 @@ class DueApproval:
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
     """Reads the approval and its action. Raises NotFoundError."""
     query = sql.SQL(
-        "SELECT {}, a.tool, a.operation, a.request, a.decision FROM approvals p"
+        "SELECT {}, a.tool, a.operation, a.request FROM approvals p"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
         " WHERE p.org_id = %s AND p.approval_id = %s"
     ).format(COLUMNS)
@@ -152,6 +149,5 @@ def held_from(row: DictRow) -> HeldAction:
         row["operation"],
         params if isinstance(params, dict) else {},
         http if isinstance(http, dict) else None,
-        json.loads(row["decision"]).get("hold_seconds"),
         is_whole,
     )

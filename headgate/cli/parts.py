@@ -51,7 +51,6 @@ def api() -> None:
             ca_certificate=settings.ca_file or settings.data.public / "ca.pem",
             approval_expires_seconds=settings.approval_expires_seconds,
             grant_max_seconds=settings.grant_max_seconds,
-            hold_seconds=settings.hold_seconds,
             key_lifetime_days=settings.key_lifetime_days,
             delegation_depth=settings.delegation_depth,
             execution_concurrency_max=settings.execution_concurrency_max,

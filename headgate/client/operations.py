@@ -2457,6 +2457,8 @@ def list_approvals(
     tool: str | None = None,
     policy_id: str | None = None,
     host: str | None = None,
+    held: bool | None = None,
+    sort: str | None = None,
     assignee: str | None = None,
     start_date: str | None = None,
     end_date: str | None = None,
@@ -2466,7 +2468,7 @@ def list_approvals(
     cursor: str | None = None,
     pagesize: int | None = None,
 ) -> Call[PageListedApprovalAnswerCursorPagination]:
-    """Lists approval requests, newest first. ``GET /v1/approvals``"""
+    """Lists approval requests. ``GET /v1/approvals``"""
     return Call(
         "GET",
         "/v1/approvals",
@@ -2477,6 +2479,8 @@ def list_approvals(
             "tool": tool,
             "policy_id": policy_id,
             "host": host,
+            "held": held,
+            "sort": sort,
             "assignee": assignee,
             "start_date": start_date,
             "end_date": end_date,

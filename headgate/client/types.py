@@ -3086,6 +3086,9 @@ class SlosAnswer(TypedDict):
     status: Literal["ok", "warning", "critical", "not measured yet"]
 
 
+type Sort = Literal["newest", "oldest"]
+
+
 type Stage = Literal["waiting", "verifying", "reading", "rendering", "done"]
 
 

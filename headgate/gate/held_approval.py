@@ -59,7 +59,7 @@ class HeldApprovals:
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
         if held.pending is None:
-            opened = await self._open_at_once(decided)
+            opened = await self._open_at_once(decided, held)
             if opened is not None:
                 return opened
         elif requirements_cover(held.pending.requirements, decided.decision.requirements):
@@ -80,12 +80,12 @@ class HeldApprovals:
                 # Asking anew by itself, each time, would bury the reviewers; the agent may.
                 raise expired_error(newest)
             if newest is None or answer is RetryAnswer.ANEW:
-                return await self._open(connection, decided, newest, None)
+                return await self._open(connection, decided, held, newest, None)
             if answer is RetryAnswer.DENIED:
                 raise denied_error(newest)
             if outgrown:
                 # The policies of now demand more than this approval holds: it gives way to one that does.
-                return await self._open(connection, decided, newest, answer)
+                return await self._open(connection, decided, held, newest, answer)
             if answer is RetryAnswer.USE:
                 return newest
             if await stored_generation(connection, identity.org_id) != identity.generation:
@@ -95,11 +95,12 @@ class HeldApprovals:
             if held.approval_id != newest.approval_id:
                 now = self._clock()
                 payload = retried_payload(identity, newest.approval_id)
-                await record_retry(connection, identity.org_id, newest.approval_id, newest.agent_id, now, payload)
+                ids = identity.org_id, newest.approval_id, newest.agent_id
+                await record_retry(connection, *ids, now, payload, held.until(now))
                 held.pending = _pending(newest)
             return _pending(newest)
 
-    async def _open_at_once(self, decided: Decided) -> DecideAgain | Pending | None:
+    async def _open_at_once(self, decided: Decided, held: HeldCall) -> DecideAgain | Pending | None:
         """In one batch with other calls, as if none had been made like it. None: there was one, or it is large.
 
         Raises RateLimitedError, UnauthorizedError, UnavailableError.
@@ -108,7 +109,7 @@ class HeldApprovals:
             return None
         row = self._row(decided, None, None)
         most_open = most_open_approvals(decided.identity, self._most_open_approvals)
-        terms = hold_terms(most_open, attention_of(decided.decision, row))
+        terms = hold_terms(most_open, attention_of(decided.decision, row), held.until(row.created_at))
         outcome = await self._recorder.submit_hold(row, terms)
         match outcome:
             case RecordingOutcome.RECORDED:
@@ -136,6 +137,7 @@ class HeldApprovals:
         self,
         connection: Connection,
         decided: Decided,
+        held: HeldCall,
         previous: Approval | None,
         outgrown: RetryAnswer | None,
     ) -> DecideAgain | Pending:
@@ -144,8 +146,8 @@ class HeldApprovals:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
         row = self._row(decided, previous, superseded)
         most_open = most_open_approvals(decided.identity, self._most_open_approvals)
-        attention = attention_of(decided.decision, row)
-        outcome = await hold_action(connection, row, most_open=most_open, attention=attention)
+        attention, held_until = attention_of(decided.decision, row), held.until(row.created_at)
+        outcome = await hold_action(connection, row, most_open=most_open, attention=attention, held_until=held_until)
         if outcome is not RecordingOutcome.RECORDED:
             return not_recorded(outcome)
         return self._opened(decided, row)

@@ -1,7 +1,8 @@
 """The state of one held request."""
 
+import asyncio
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from headgate.approvals.wake_ups import Waiter
@@ -36,6 +37,11 @@ class HeldCall:
     pending: Pending | None = None
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
+
+    def until(self, now: datetime) -> datetime | None:
+        """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""
+        left_seconds = (self.deadline_seconds or 0.0) - asyncio.get_running_loop().time()
+        return now + timedelta(seconds=left_seconds) if left_seconds > 0 else None
 
     @property
     def approval_id(self) -> str | None:

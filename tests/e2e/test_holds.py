@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.clients import Agent, error_of
 from tests.e2e.instance import one_more_proxy
+from tests.e2e.rules import rule
 from tests.e2e.upstream import serving
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
@@ -42,6 +43,23 @@ def test_one_approval_lets_one_of_two_identical_calls_through(administrator, age
     administrator.deny(second["id"], "one payment is enough")
     assert sorted(call.result().status_code for call in calls) == [200, 403]
     assert len(upstream.of(patient_path)) == 1
+
+
+def test_a_call_that_is_sent_again_waits_again(administrator, agent, upstream, new_path) -> None:
+    path = new_path()
+    with administrator.policy(rule(path, approval='{"hold_seconds": 2}')):
+        assert error_of(agent.call("POST", upstream.url + path, json=PAYMENT))["code"] == "APPROVAL_PENDING"
+        approval_id = administrator.pending(path)["id"]
+        wait_for(lambda: administrator.approval(approval_id)["held_until"] is None, "nothing waits any more")
+
+        def waiting() -> list[str]:
+            return [one["id"] for one in administrator.get("/v1/approvals", status="pending", held=True)["data"]]
+
+        assert approval_id not in waiting()
+        again = agent.call_later("POST", upstream.url + path, json=PAYMENT)
+        wait_for(lambda: approval_id in waiting(), "the call waits again")
+        administrator.approve(approval_id)
+        assert again.result().status_code == 200
 
 
 def test_two_proxies_use_an_approval_once(instance, administrator, agent, upstream, patient_path) -> None:

@@ -17,6 +17,7 @@ CREATE TABLE approvals (
     repeats              text COLLATE "C", -- the used, expired or superseded approval of the same digest
     created_at           timestamptz NOT NULL,
     expires_at           timestamptz NOT NULL,
+    held_until           timestamptz, -- how long the newest call waits for the decision; null: none has waited
     decided_at           timestamptz,
     decided_by           text COLLATE "C",
     comment              text,
@@ -40,6 +41,7 @@ CREATE INDEX approvals_by_digest ON approvals (org_id, agent_id, digest, approva
 -- At most one open approval per digest (semantics.md). Each explicit submission is a new action.
 CREATE UNIQUE INDEX approvals_one_open ON approvals (org_id, agent_id, digest) WHERE status = 'pending' AND source = 'proxy';
 CREATE INDEX approvals_pending ON approvals (expires_at) WHERE status = 'pending';
+CREATE INDEX approvals_held ON approvals (org_id, held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
 CREATE INDEX approvals_decided ON approvals (decided_at) WHERE decided_at IS NOT NULL;
 -- Counts the open approvals of an agent: an agent must not flood its reviewers (hold_action).
 CREATE INDEX approvals_open_by_agent ON approvals (org_id, agent_id) WHERE status = 'pending';

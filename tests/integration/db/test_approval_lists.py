@@ -92,6 +92,9 @@ PAIRS: Final = [
     ApprovalFilter(status=APPROVED, risk_level="critical"),
     ApprovalFilter(status=PENDING, assigned_to=OFTEN),
     ApprovalFilter(status=PENDING, policy_id="pol_bench-3"),
+    ApprovalFilter(status=PENDING, is_held=True),
+    ApprovalFilter(status=PENDING, is_held=True, assigned_to=OFTEN),
+    ApprovalFilter(status=PENDING, oldest_first=True),
     ApprovalFilter(status=APPROVED, assigned_to=OFTEN),
     ApprovalFilter(tool="tool_3", created_to=SOON),
 ]

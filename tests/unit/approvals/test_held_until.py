@@ -1,4 +1,4 @@
-"""Until when an agent waits: as long as its policies hold the call, or else as long as the gateway does."""
+"""Until when an agent waits."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,25 +12,31 @@ from headgate.policies.model import Decision, RiskLevel, Verdict
 _MADE = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def _approval(source: str) -> Approval:
+def _approval(status: ApprovalStatus, held_until: datetime | None) -> Approval:
     return Approval(
-        org_id="org_1", approval_id="apr_1", action_id="act_1", agent_id="agt_1", source=source, digest=b"",
-        status=ApprovalStatus.PENDING, requirements=(), required_approvals=1, current_approvals=0, reason="waits",
-        risk_level="high", policy_id=None, repeats=None, created_at=_MADE, expires_at=_MADE + timedelta(days=1),
+        org_id="org_1", approval_id="apr_1", action_id="act_1", agent_id="agt_1", source="proxy", digest=b"",
+        status=status, requirements=(), required_approvals=1, current_approvals=0, reason="waits", risk_level="high",
+        policy_id=None, repeats=None, created_at=_MADE, expires_at=_MADE + timedelta(minutes=9), held_until=held_until,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("source", "hold_seconds", "after_seconds", "left_seconds"),
+    ("status", "held_seconds", "after_seconds", "is_held"),
     [
-        ("proxy", None, 10, 40), ("proxy", 600.0, 10, 590), ("proxy", 2.0, 10, None), ("proxy", 0.0, 0, None),
-        ("proxy", None, 50, None), ("api", 600.0, 10, None),
+        (ApprovalStatus.PENDING, 50, 49, True),
+        (ApprovalStatus.PENDING, 50, 50, False),
+        (ApprovalStatus.PENDING, None, 0, False),
+        (ApprovalStatus.APPROVED, 50, 10, False),
+        (ApprovalStatus.PENDING, 600, 540, False),  # it has expired
     ],
-)  # fmt: skip
-def test_held_until(source: str, hold_seconds: float | None, after_seconds: int, left_seconds: int | None) -> None:
+)
+def test_an_agent_waits_until_its_time_is_over_or_the_request_is_decided(
+    status: ApprovalStatus, held_seconds: int | None, after_seconds: int, is_held: bool
+) -> None:
+    held_until = None if held_seconds is None else _MADE + timedelta(seconds=held_seconds)
     now = _MADE + timedelta(seconds=after_seconds)
-    answer = approval_answer(_approval(source), HeldAction("http", "post", {}, None, hold_seconds), now, 50)
-    assert answer.held_until == (None if left_seconds is None else now + timedelta(seconds=left_seconds))
+    answer = approval_answer(_approval(status, held_until), HeldAction("http", "post", {}, None), now)
+    assert answer.held_until == (held_until if is_held else None)
 
 
 @pytest.mark.parametrize("hold_seconds", [None, 0.0, 600.0])

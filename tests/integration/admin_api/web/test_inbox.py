@@ -3,12 +3,19 @@
 import html
 import re
 
+import psycopg
 import pytest
 
 from admin_api.web import inbox
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
+_BY_RISK = """package gate
+
+require_approval if input.tool == "write"
+
+risk_level := input.params.text
+"""
 _HOSTILE = "</pre><script>alert(1)</script>\u202etxt.exe\u200b"
 
 
@@ -103,7 +110,45 @@ async def test_what_is_decided_is_listed_behind_any_number_of_open_requests(gate
     (older,) = re.findall(r'href="(/inbox\?view=decided&cursor=[^"]+)"', first)
     last = await _page(gate, older)
     assert re.findall(r'data-row="(apr_[^"]+)"', last) == decided[:1]
-    assert "Older requests" not in last
+    assert "More requests" not in last
+
+
+async def test_who_waits_now_comes_first_however_many_are_newer(gate, cluster, monkeypatch) -> None:
+    monkeypatch.setattr(inbox, "_AT_ONCE", 2)
+    ids = [await _held(gate, text=str(number)) for number in range(5)]
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as superuser:
+        for approval_id, seconds in ((ids[0], 60), (ids[1], 30), (ids[2], -1)):
+            superuser.execute(
+                "UPDATE approvals SET held_until = now() + make_interval(secs => %s) WHERE approval_id = %s",
+                [seconds, approval_id],
+            )
+    first = await _page(gate, "/inbox")
+    assert re.findall(r'data-row="(apr_[^"]+)"', first) == [ids[1], ids[0], ids[4], ids[3]]
+    assert "Agent is waiting" in first
+    (more,) = re.findall(r'href="(/inbox\?cursor=[^"]+)"', first)
+    assert re.findall(r'data-row="(apr_[^"]+)"', await _page(gate, more))[0] == ids[2]
+
+
+async def test_the_order_is_the_viewers(new_gate, monkeypatch) -> None:
+    monkeypatch.setattr(inbox, "_AT_ONCE", 2)
+    gate = await new_gate(_BY_RISK)
+    ids = {risk: await _held(gate, text=risk) for risk in ("low", "critical", "medium", "high")}
+
+    async def order(path: str) -> list[str]:
+        found: list[str] = []
+        while path:
+            shown = await _page(gate, path)
+            found += re.findall(r'data-row="(apr_[^"]+)"', shown)
+            path = next(iter(re.findall(r'href="(/inbox\?[^"]*cursor=[^"]+)"', shown)), "")
+        return [next(risk for risk, one in ids.items() if one == approval_id) for approval_id in found]
+
+    assert await order("/inbox") == ["high", "medium", "critical", "low"]
+    assert await order("/inbox?sort=oldest") == ["low", "critical", "medium", "high"]
+    assert await order("/inbox?sort=risk") == ["critical", "high", "medium", "low"]
+    assert await order("/inbox?sort=risk&risk=high") == ["high"]
+    for refused in ("sort=oldest", "held=true", "sort=oldest&status=denied"):
+        answer = await gate.person().get(f"/v1/approvals?{refused}")
+        assert (answer.status_code, "status=pending" in answer.text) == (400, True)
 
 
 async def test_several_at_once(gate) -> None:

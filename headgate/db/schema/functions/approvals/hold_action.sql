@@ -10,13 +10,14 @@
 --   p_most          null: no limit
 --   p_names         assignees, a JSON array
 --   p_escalate, p_remind_after, p_remind  when the worker escalates the approval, and reminds of it
+--   p_held          how long the call waits for the decision; null: it does not
 CREATE OR REPLACE FUNCTION hold_action(
     p_org text, p_generation bigint, p_action text, p_agent text, p_key text, p_source text,
     p_tool text, p_operation text, p_digest bytea, p_request text, p_decision text, p_risk text, p_parent text,
     p_created timestamptz, p_idempotency text, p_request_digest bytea, p_submitted text, p_decided text, p_requested text,
     p_approval text, p_requirements text, p_required integer, p_reason text, p_policy text, p_expires timestamptz,
     p_previous text, p_superseded text, p_most integer, p_names text, p_escalate timestamptz, p_remind_after integer,
-    p_remind timestamptz
+    p_remind timestamptz, p_held timestamptz
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -80,10 +81,10 @@ BEGIN
             p_decision, p_risk, p_approval, p_parent, p_created, p_created);
     INSERT INTO approvals (org_id, approval_id, action_id, agent_id, source, digest, status, requirements,
                            required_approvals, reason, risk_level, policy_id, repeats, created_at, expires_at,
-                           escalate_at, remind_after_seconds, remind_at)
+                           escalate_at, remind_after_seconds, remind_at, held_until)
     VALUES (p_org, p_approval, p_action, p_agent, p_source, p_digest, 'pending', p_requirements,
             p_required, p_reason, p_risk, p_policy, p_previous, p_created, p_expires,
-            p_escalate, p_remind_after, p_remind);
+            p_escalate, p_remind_after, p_remind, p_held);
     IF p_names <> '[]' THEN
         INSERT INTO approval_assignees (org_id, name, approval_id)
         SELECT DISTINCT p_org, n.name, p_approval FROM jsonb_array_elements_text(p_names::jsonb) AS n(name);

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION hold_actions(
     p_created timestamptz[], p_idempotency text[], p_request_digest bytea[], p_submitted text[], p_decided text[],
     p_requested text[], p_approval text[], p_requirements text[], p_required bigint[], p_reason text[], p_policy text[],
     p_expires timestamptz[], p_previous text[], p_superseded text[], p_most bigint[], p_names text[],
-    p_escalate timestamptz[], p_remind_after bigint[], p_remind timestamptz[]
+    p_escalate timestamptz[], p_remind_after bigint[], p_remind timestamptz[], p_held timestamptz[]
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -20,12 +20,12 @@ BEGIN
             p_org, p_generation, p_action, p_agent, p_key, p_source, p_tool, p_operation, p_digest, p_request, p_decision,
             p_risk, p_parent, p_created, p_idempotency, p_request_digest, p_submitted, p_decided, p_requested, p_approval,
             p_requirements, p_required, p_reason, p_policy, p_expires, p_previous, p_superseded, p_most, p_names,
-            p_escalate, p_remind_after, p_remind
+            p_escalate, p_remind_after, p_remind, p_held
         ) WITH ORDINALITY AS n(
             org_id, generation, action_id, agent_id, key_id, source, tool, operation, digest, request, decision,
             risk_level, parent, created_at, idempotency, request_digest, submitted, decided, requested, approval_id,
             requirements, required, reason, policy_id, expires_at, previous, superseded, most, names,
-            escalate_at, remind_after, remind_at, position)
+            escalate_at, remind_after, remind_at, held_until, position)
         ORDER BY n.org_id, n.agent_id, n.digest, n.position
     LOOP
         -- Checked without a lock. hold_action locks the newest approval, in the order of digests, and use_approvals locks in
@@ -42,7 +42,7 @@ BEGIN
             one.digest, one.request, one.decision, one.risk_level, one.parent, one.created_at, one.idempotency,
             one.request_digest, one.submitted, one.decided, one.requested, one.approval_id, one.requirements,
             one.required::integer, one.reason, one.policy_id, one.expires_at, one.previous, one.superseded,
-            one.most::integer, one.names, one.escalate_at, one.remind_after::integer, one.remind_at);
+            one.most::integer, one.names, one.escalate_at, one.remind_after::integer, one.remind_at, one.held_until);
     END LOOP;
     RETURN array_to_string(outcomes, ',');
 END $$;

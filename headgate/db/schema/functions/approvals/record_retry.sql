@@ -1,5 +1,7 @@
--- Records that the agent repeated a call whose approval is open: one event, no new action.
-CREATE OR REPLACE FUNCTION record_retry(p_org text, p_approval text, p_agent text, p_at timestamptz, p_payload text) RETURNS void
+-- Records that the agent repeated a call whose approval is open: one event, no new action. p_held: how long the call waits.
+CREATE OR REPLACE FUNCTION record_retry(
+    p_org text, p_approval text, p_agent text, p_at timestamptz, p_payload text, p_held timestamptz
+) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
@@ -8,5 +10,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no such approval for this agent: %', p_approval;
     END IF;
+    UPDATE approvals SET held_until = p_held
+    WHERE org_id = p_org AND approval_id = p_approval AND p_held > coalesce(held_until, '-infinity');
 END $$;
 CALL callable_by('record_retry', ARRAY['proxy']);
