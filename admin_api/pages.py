@@ -79,6 +79,13 @@ def _query(given: Mapping[str, object], **changes: object) -> str:
     return f"?{urlencode(pairs, safe='/', quote_via=quote)}" if pairs else ""
 
 
+def _without_agent(sentence: str, agent: str) -> str:
+    """What the agent wants to do. A long name is cut in the sentence."""
+    name, found, rest = sentence.partition(" wants to ")
+    is_agent = name == agent or (name.endswith("…") and agent.startswith(name[:-1]))
+    return _capital(rest if found and is_agent else sentence)
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -107,7 +114,7 @@ _TEMPLATES.filters |= {
     "took": took,
     "twice": lambda value: (value, value),
     "utc": lambda at: at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
-    "without_agent": lambda sentence, agent: _capital(sentence.removeprefix(f"{agent} wants to ")),
+    "without_agent": _without_agent,
 }
 
 

@@ -1,6 +1,5 @@
 """/account/absences: names delegates who decide for absent people. Administrators name them for any person."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter
@@ -16,7 +15,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.people import active_people
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -36,8 +35,8 @@ async def announce(api: CurrentApi) -> Response:
     try:
         values = {
             "stand_in": form.text("stand_in"),
-            "from": _utc(form, "from"),
-            "until": _utc(form, "until"),
+            "from": form.utc("from"),
+            "until": form.utc("until"),
             "note": form.optional("note"),
             "user_id": form.optional("user_id"),
         }
@@ -52,18 +51,6 @@ async def end(api: CurrentApi, absence_id: AbsenceId) -> Response:
     """Ends an absence now, or cancels it before it begins."""
     await api.call(call_off, absence_id, api.principal, api.dependencies)
     return see_other(_PATH)
-
-
-def _utc(form: Form, name: str) -> datetime | None:
-    """A field of the type datetime-local (HTML, section 2.3.5.5), meant as UTC. Raises ValidationError."""
-    text = form.optional(name)
-    try:
-        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError as error:
-        raise ValidationError(
-            f"{name}: expected a date and time, for example 2026-12-24T18:00",
-            details={"field": name, "reason": "not a time"},
-        ) from error
 
 
 async def _page(api: Api, form: Form | None = None, error: HeadgateError | None = None) -> Response:

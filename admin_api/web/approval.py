@@ -15,9 +15,11 @@ from admin_api.web.api import Api
 from admin_api.web.deciding_rule import rules_of
 from admin_api.web.grant_form import GrantDraft, rows_of
 from admin_api.web.names import names_of
+from admin_api.web.unshown import unshown_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.tools.describe import first_params
 
 _CALLS_BEFORE: Final = 6
 _FACTS: Final = 3
@@ -57,8 +59,17 @@ def asked_params(answer: ApprovalDetailAnswer) -> JsonObject:
     return answer.action.params if answer.edit is None else answer.edit.params
 
 
-async def approval_context(api: Api, approval_id: str, grant: GrantDraft | None = None) -> dict[str, object]:
-    """``grant``: the grant form as it was sent. Raises NotFoundError."""
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """An edit that is not approved yet."""
+
+    params: JsonValue
+
+
+async def approval_context(
+    api: Api, approval_id: str, grant: GrantDraft | None = None, changes: Changes | None = None
+) -> dict[str, object]:
+    """``grant``: the grant form as it was sent; ``changes``: an edit to compare. Raises NotFoundError."""
     answer = await api.call(get, approval_id, api.principal, api.dependencies, api.request)
     assert isinstance(answer, ApprovalDetailAnswer)  # noqa: S101 - the camelCase shape was not asked for
     status = ApprovalStatus(answer.status)
@@ -69,6 +80,7 @@ async def approval_context(api: Api, approval_id: str, grant: GrantDraft | None 
     params = params if isinstance(params, dict) else {}
     http = http if isinstance(http, dict) else None
     fields = params if http is None else body_of(params, http)
+    named = first_params(api.dependencies.catalogue, answer.action.tool, answer.action.operation)
     has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
     why = [] if context is None else context.why
     return {
@@ -81,12 +93,15 @@ async def approval_context(api: Api, approval_id: str, grant: GrantDraft | None 
         "is_open": status is ApprovalStatus.PENDING,
         "status": _KIND[status],
         "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,
-        "facts": facts_of(fields)[: _FACTS if http is None else _FACTS - 1],
+        "facts": facts_of(fields, named)[: _FACTS if http is None else _FACTS - 1],
         "params": fields,
+        "as_json": json.dumps(fields, ensure_ascii=False),
         "http": http,
+        "unshown": unshown_of(params, http),
         "said": request.get("context"),
         "origins": request.get("provenance"),
         "diff": [] if answer.edit is None else diff_of(answer.action.params, answer.edit.params),
+        "changes": None if changes is None else diff_of(asked_params(answer), changes.params),
         "has_voted": has_voted,
         "may_decide": api.may(Scope.APPROVALS_WRITE) and status is ApprovalStatus.PENDING and not has_voted,
         "may_audit": api.may(Scope.AUDIT_READ),
@@ -127,15 +142,17 @@ def _is_told(value: JsonValue, elsewhere: JsonValue) -> bool:
     return value == elsewhere
 
 
-def facts_of(params: JsonObject) -> list[tuple[str, str]]:
-    """Names and values of the most important params: amounts and recipients."""
+def facts_of(params: JsonObject, named: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Names and values of the most important params: those that the catalogue has ``named``, then amounts and
+    recipients."""
     plain = {
         name: value if isinstance(value, str) else json.dumps(value)
         for name, value in params.items()
         if value is not None and not isinstance(value, dict | list)
     }
     short = [name for name, value in plain.items() if len(value) <= _FACT_CHARACTERS]
-    ordered = sorted(short, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    first = [*named, *_FIRST]
+    ordered = sorted(short, key=lambda name: first.index(name) if name in first else len(first))
     return [(name, plain[name]) for name in ordered]
 
 

@@ -26,6 +26,7 @@ from admin_api.web.approval import body_of
 from admin_api.web.deciding_rule import rules_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
+from admin_api.web.unshown import unshown_of
 from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import JsonObject
 from headgate.traffic.store import TrafficFilter
@@ -56,6 +57,7 @@ async def call_context(api: Api, action_id: str) -> dict[str, object]:
     return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
+        "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": timeline_of(answer),
         "advice": advice_of(answer, may_write_policies=may_write_policies),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -37,6 +38,15 @@ class Form:
     def lines(self, name: str) -> list[str]:
         """A text's lines, without empty ones."""
         return filled(self.text(name).splitlines())
+
+    def utc(self, name: str) -> datetime | None:
+        """A field of the type datetime-local (HTML, section 2.3.5.5), meant as UTC. Raises ValidationError."""
+        text = self.optional(name)
+        try:
+            return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+        except ValueError as error:
+            reason = "expected a date and time, for example 2026-12-24T18:00"
+            raise ValidationError(f"{name}: {reason}", details={"field": name, "reason": reason}) from error
 
     def whole_number(self, name: str) -> int:
         """Raises ValidationError."""

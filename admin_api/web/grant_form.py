@@ -29,9 +29,9 @@ _PLACES: Final = {
     "sum": "sum_at_most",
     "sum.at_most": "sum_at_most",
     "sum.param": "sum_param",
-    "expires_at": "expires_in_seconds",
+    "expires_at": "ends_at",
 }
-_FIELDS: Final = frozenset({"which", "max_uses", "expires_in_seconds", "sum_param", "sum_at_most", "reason"})
+_FIELDS: Final = frozenset({"which", "max_uses", "expires_in_seconds", "ends_at", "sum_param", "sum_at_most", "reason"})
 
 
 class Kind(StrEnum):
@@ -121,6 +121,8 @@ def read_grant(form: Form, rows: Sequence[Row], *, is_preview: bool = False) -> 
         "reason": form.optional("reason") or ("Preview" if is_preview else None),
         "digest": form.optional("digest"),
     }
+    if (ends_at := form.utc("ends_at")) is not None:
+        values |= {"expires_at": ends_at, "expires_in_seconds": None}
     match form.text("which"):
         case "conditions":
             if not rows:

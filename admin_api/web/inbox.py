@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from admin_api.approver_groups.routes import list_all as list_groups
 from admin_api.identifiers import AgentId, ApprovalId
 from admin_api.pagination import MAX_LIMIT, ListRequest, PageRequest
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.approval import approval_context
+from admin_api.web.approval import Changes, approval_context
 from admin_api.web.grant_form import GrantDraft
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
@@ -63,6 +64,11 @@ class InboxFilter:
         found["sort"] = None if self.sort == "newest" else self.sort
         return {name: value for name, value in found.items() if value}
 
+    @property
+    def suffix(self) -> str:
+        """The query with its question mark, for an address. Empty: the list of all open requests."""
+        return f"?{urlencode(self.query)}" if self.query else ""
+
 
 def _filter(
     view: View = "open",
@@ -102,9 +108,11 @@ async def inbox_page(
     approval_id: str | None = None,
     typed: Mapping[str, str] | None = None,
     grant: GrantDraft | None = None,
+    changes: Changes | None = None,
     error: HeadgateError | None = None,
 ) -> Response:
-    """``error``: why a form was refused; ``typed``: what it held; ``grant``: the grant form as it was sent."""
+    """``error``: why a form was refused; ``typed``: what it held; ``grant``: the grant form as it was sent;
+    ``changes``: an edit to compare with the request."""
     waits = await _waiting(api, wanted)
     others, more = await _others(api, wanted, {one.id for one in waits})
     listed = [*waits, *others]
@@ -122,7 +130,7 @@ async def inbox_page(
         "is_list": approval_id is None,
         "typed": typed or {},
         "may_decide": api.may(Scope.APPROVALS_WRITE),
-        "shown": None if shown is None else await approval_context(api, shown, grant),
+        "shown": None if shown is None else await approval_context(api, shown, grant, changes),
     }
     return await shell_page(api, "inbox.html", "/inbox", context, error=error)
 

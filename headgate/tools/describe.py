@@ -1,6 +1,6 @@
-"""What an operation does, in its catalogue's own words: for people who decide it."""
+"""What a catalogue says of an operation for people who decide it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headgate.tools.match import CatalogueIndex
 
@@ -12,3 +12,9 @@ def operation_descriptions(catalogue: CatalogueIndex) -> Mapping[tuple[str, str]
         for tool, entries in catalogue.tools.items()
         for operation, entry in entries.items()
     }
+
+
+def first_params(catalogue: CatalogueIndex, tool: str, operation: str) -> Sequence[str]:
+    """The params that matter most, by name. Empty: the catalogue names none."""
+    entry = catalogue.tools.get(tool, {}).get(operation)
+    return () if entry is None else entry.facts

@@ -77,8 +77,8 @@ def load_catalogue(path: Path) -> Catalogue:
 def _catalogue(where: str, text: str) -> Catalogue:
     document = parse_document(text, where=where)
     document.only(
-        *("tool", "description", "hosts", "host_param", "body", "fold_case", "unlisted_reads", "send", "success"),
-        "entries",
+        *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
+        *("success", "entries"),
     )
     tool = _name(document, "tool")
     if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
@@ -120,7 +120,7 @@ def _entry(
 ) -> Entry:
     section.only(
         *("operation", "description", "hosts", "method", "path", "when", "params", "repeated", "body", "effect"),
-        *("expected_status", "success", "protocol", "send", "query", "mutation", "document"),
+        *("facts", "expected_status", "success", "protocol", "send", "query", "mutation", "document"),
     )
     protocol = Protocol(_choice(section, "protocol", tuple(Protocol), Protocol.REST))
     if protocol is Protocol.MCP:
@@ -162,6 +162,7 @@ def _entry(
         ),
         graphql=root,
         success=read_success(section, shared, root),
+        facts=section.strings("facts") or shared.strings("facts"),
         document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
 

@@ -128,7 +128,7 @@ class Success:
 @dataclass(frozen=True)
 class Entry:
     """One operation. ``expected_status``: None means below 400. ``where``: file and position, for errors.
-    ``success`` None: the status alone says it.
+    ``success`` None: the status alone says it. ``facts``: the params that people who decide need to see first.
 
     ``document`` is what the catalogue says, in canonical JSON: its digest is recorded with each action.
     """
@@ -150,6 +150,7 @@ class Entry:
     document: bytes
     graphql: GraphqlRoot | None = None
     success: Success | None = None
+    facts: Sequence[str] = ()
 
     @cached_property
     def sha256(self) -> str:

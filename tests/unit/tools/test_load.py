@@ -27,6 +27,14 @@ def _write(folder: Path, text: str, name: str = "c.yaml") -> Path:
     return path
 
 
+def test_an_entry_names_what_is_seen_first_or_its_catalogue_does(tmp_path: Path) -> None:
+    own = _ENTRY.replace("}", ", facts: [name]}")
+    other = _ENTRY.replace("operation: o", "operation: p").replace("/a", "/b")
+    text = _HEAD + f"facts: [id, title]\nentries: [{own}, {other}]\n"
+    entries = load_catalogue(_write(tmp_path, text)).entries
+    assert [entry.facts for entry in entries] == [("name",), ("id", "title")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

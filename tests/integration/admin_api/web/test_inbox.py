@@ -2,11 +2,13 @@
 
 import html
 import re
+from datetime import timedelta
 
 import psycopg
 import pytest
 
 from admin_api.web import inbox
+from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
@@ -85,6 +87,61 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
         assert words in html.unescape(answer.text)
         assert ('value="mine"' in answer.text) == ("reason" in form)
     assert (await person.get(f"/v1/approvals/{approval_id}")).json()["status"] == "pending"
+
+
+async def test_a_decision_leads_back_to_the_filtered_list(gate) -> None:
+    first, second, third = [await _held(gate, text=text) for text in ("one", "two", "three")]
+    query = "?tool=write&sort=oldest"
+    shown = await _page(gate, f"/inbox/{first}{query}")
+    assert f'action="/inbox/{first}{query}"' in shown
+    assert f'action="/inbox{query}"' in shown
+    done = await gate.person().post(f"/inbox/{first}{query}", data={"decision": "approve"})
+    assert (done.status_code, done.headers["location"]) == (303, f"/inbox/{first}{query}")
+    done = await gate.person().post(f"/inbox{query}", data={"decision": "approve", "ids": [second]})
+    assert (done.status_code, done.headers["location"]) == (303, f"/inbox{query}")
+    refused = await gate.person().post(f"/inbox/{third}?tool=wipe", data={"decision": "deny"})
+    assert refused.status_code == 400
+    assert 'value="wipe"' in refused.text
+    assert (await gate.person().post(f"/inbox/{third}?status=open", data={"decision": "approve"})).status_code == 400
+
+
+async def test_a_chosen_reason_is_enough_to_deny(gate) -> None:
+    chosen, both = await _held(gate, text="one"), await _held(gate, text="two")
+    [reason, *_] = re.findall(r'name="chosen" value="([^"]+)"', await _page(gate, f"/inbox/{chosen}"))
+    form = {"decision": "deny", "chosen": reason}
+    assert (await gate.person().post(f"/inbox/{chosen}", data=form)).status_code == 303
+    assert (await gate.person().post(f"/inbox/{both}", data={**form, "reason": "Use Globex."})).status_code == 303
+    found = [(await gate.person().get(f"/v1/approvals/{one}")).json()["comment"] for one in (chosen, both)]
+    assert found == [reason, f"{reason} Use Globex."]
+
+
+async def test_an_edit_is_compared_before_it_is_approved(gate) -> None:
+    approval_id = await _held(gate, text="one")
+
+    async def compared(params: str) -> str:
+        answer = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "compare", "params": params})
+        assert answer.status_code == 200
+        return re.sub(r"<[^>]+>", "", html.unescape(answer.text))
+
+    changed = await compared('{"text": "two"}')
+    assert '-  "text": "one"' in changed
+    assert '+  "text": "two"' in changed
+    assert "Nothing is changed" in await compared('{"text": "one"}')
+    refused = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "compare", "params": "{"})
+    assert (refused.status_code, "not unambiguous JSON" in refused.text) == (400, True)
+    assert (await gate.person().get(f"/v1/approvals/{approval_id}")).json()["edit"] is None
+
+
+async def test_a_grant_ends_at_a_time_that_is_entered(gate) -> None:
+    approval_id = await _held(gate, text="one")
+    form = {"decision": "grant", "which": "exact", "max_uses": "10", "reason": "tonight", "expires_in_seconds": "3600"}
+    tonight = (system_clock() + timedelta(hours=5)).replace(second=0, microsecond=0, tzinfo=None)
+    wrong = await gate.person().post(f"/inbox/{approval_id}", data={**form, "ends_at": "tonight"})
+    assert (wrong.status_code, "expected a date and time" in wrong.text) == (400, True)
+    done = await gate.person().post(f"/inbox/{approval_id}", data={**form, "ends_at": tonight.isoformat()[:16]})
+    assert done.status_code == 303, done.text
+    [grant] = (await gate.person().get("/admin/grants")).json()["data"]
+    assert grant["expires_at"].startswith(tonight.isoformat())
 
 
 async def test_edit_and_approve_shows_the_difference(gate) -> None:

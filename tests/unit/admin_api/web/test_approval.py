@@ -36,6 +36,11 @@ def test_facts_are_short_values_the_amount_and_the_recipient_first(
     assert facts_of(params) == facts
 
 
+def test_what_the_catalogue_names_comes_first() -> None:
+    params: JsonObject = {"amount": 5, "title": "Fix", "repo": "site", "labels": ["x"]}
+    assert facts_of(params, ("repo", "labels", "title")) == [("repo", "site"), ("title", "Fix"), ("amount", "5")]
+
+
 @pytest.mark.parametrize(
     ("params", "shown"),
     [
