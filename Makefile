@@ -4,6 +4,7 @@
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
 # make audit   compare the locks with the databases of known advisories
+# make wheels  the wheels of the program and of its engine for each platform, into dist/
 # make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
 #              they say
@@ -36,10 +37,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: web build up test unit check lint types imports tests audit bench screenshots lock format reference clean help
+.PHONY: wheels web build up test unit check lint types imports tests audit bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,10s/^# \{0,1\}//p' Makefile
+	@sed -n '1,11s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -102,9 +103,23 @@ reference: build
 web: web/node_modules/.package-lock.json
 	@npm --prefix web run --silent build
 
+# The engine's wheels need glibc 2.28 or later. Where a target's standard library is missing, rustup fetches it.
+WHEEL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheels: build .venv/.stamps/cross-compiler
+	@rm -rf dist && mkdir dist
+	@for target in $(WHEEL_TARGETS); do \
+		echo "== engine for $$target"; \
+		rustup --quiet target add $$target; \
+		PATH="$(CURDIR)/$(BIN):$$PATH" CFLAGS=-Wno-date-time $(BIN)/maturin build --quiet --release --locked \
+			--zig --compatibility manylinux_2_28 --target $$target --interpreter $(BIN)/python --manifest-path regorus-py/Cargo.toml --out dist; done
+	@echo "== program"
+	@$(BIN)/python -m hatchling build --target wheel --directory dist
+	@awk '/^[a-z]/ { sub(/ \\$$/, ""); print }' requirements.lock > dist/constraints.txt
+	@ls dist
+
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements requirements-classifier requirements-dev; do \
+	@for one in requirements requirements-classifier requirements-dev requirements-wheels; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
@@ -136,6 +151,11 @@ $(UV):
 	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python \
 		--manifest-path regorus-py/Cargo.toml --out .venv/.wheels
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall .venv/.wheels/*.whl
+	@touch $@
+
+.venv/.stamps/cross-compiler: requirements-wheels.lock .venv/.stamps/dependencies
+	@echo "== cross-compiler"
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-wheels.lock
 	@touch $@
 
 # Coding agents as people install them, for the tests that run them behind the gate.

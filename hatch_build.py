@@ -1,5 +1,5 @@
-"""Build hooks: the wheel's dependencies are the lines of requirements.in, those of its extra ``classifier`` the lines
-of requirements-classifier.in; it carries its commit and date of build.
+"""Build hooks: the wheel's dependencies are the policy engine of the same version and the lines of requirements.in,
+those of its extra ``classifier`` the lines of requirements-classifier.in; it carries its commit and date of build.
 
 SOURCE_COMMIT names the commit where there is no git beside (an image's build); SOURCE_DATE_EPOCH the date, where the
 build is to be reproducible (reproducible-builds.org/specs/source-date-epoch).
@@ -19,7 +19,9 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 class DependenciesFromRequirements(MetadataHookInterface):
     def update(self, metadata: dict[str, object]) -> None:
-        metadata["dependencies"] = self._requirements("requirements.in")
+        # The engine's wheel is built from the same commit: no other version fits.
+        engine = f"headgate-regorus=={metadata['version']}"
+        metadata["dependencies"] = [engine, *self._requirements("requirements.in")]
         metadata["optional-dependencies"] = {"classifier": self._requirements("requirements-classifier.in")}
 
     def _requirements(self, name: str) -> list[str]:

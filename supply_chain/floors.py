@@ -11,7 +11,12 @@ import yaml
 from packaging.version import Version
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PYTHON_LOCKS: Final = ("requirements.lock", "requirements-classifier.lock", "requirements-dev.lock")
+PYTHON_LOCKS: Final = (
+    "requirements.lock",
+    "requirements-classifier.lock",
+    "requirements-dev.lock",
+    "requirements-wheels.lock",
+)
 CARGO_LOCK: Final = "regorus-py/Cargo.lock"
 FLOORS: Final = "supply_chain/floors.yaml"
 

@@ -154,7 +154,7 @@ class Review:
             return self._process
         self._process = await asyncio.create_subprocess_exec(
             # -P: no module of the current folder takes the place of ours.
-            *(sys.executable, "-P", "-m", _MODULE),
+            *(sys.executable, "-P", "-m", "headgate.kernel.import_path", _MODULE),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """What mitmproxy makes of captured exchanges, in a process that can be killed: its views parse whatever an agent or a
 destination sent.
 
-``python -m admin_api.traffic.review_child`` reads frames (four bytes of length, big-endian, then JSON) and answers each
-with one: ``{"answer": …}`` or ``{"refused": why}``.
+``python -m headgate.kernel.import_path admin_api.traffic.review_child`` reads frames (four bytes of length, big-endian,
+then JSON) and answers each with one: ``{"answer": …}`` or ``{"refused": why}``.
 """
 
 import base64

@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from headgate.kernel.errors import HeadgateError
+from headgate.kernel.import_path import extend_import_path
 from headgate.kernel.loading import loading
 
 _COMMANDS: Final = {
@@ -114,6 +115,7 @@ def headgate() -> None:
 def main() -> None:
     """The installed command. Errors are one line on stderr and status 1; a wrong command line is status 2, and so is
     a file that cannot be read or written. Where the reader of our output is gone, click ends us with status 1."""
+    extend_import_path()
     if sys.stdin is None:
         # The caller closed it: nothing to read, and no descriptor 0 for a connection to get.
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for as long as we live

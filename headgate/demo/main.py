@@ -43,7 +43,7 @@ def _start(folder: Path, root: Path) -> subprocess.Popen[bytes]:
     # The demonstration's instance uses its own servers, whatever this shell is set up for.
     for name in [name for name in environment if name.endswith("_DATABASE_URL") or name == "HEADGATE_REDIS_URL"]:
         del environment[name]
-    command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
+    command = [sys.executable, "-P", "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
     command += ["--runtime-file", str(folder / "runtime.json"), "--api-port", "0", "--proxy-port", "0"]
     with (folder / "instance.log").open("wb") as log:
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log)

@@ -108,9 +108,10 @@ class Story:
     def _complete_with(self, completion: Completion) -> str:
         """In a program of its own, as ``headgate run`` starts it."""
         self._say(f" > headgate run -- python -m {completion.module}")
-        run = [sys.executable, "-m", "headgate.cli.main", "run", "--runtime-file", str(self._gate.runtime_file), "--"]
+        run = [sys.executable, "-P", "-m", "headgate.cli.main", "run"]
+        run += ["--runtime-file", str(self._gate.runtime_file), "--"]
         done = subprocess.run(
-            [*run, sys.executable, "-m", completion.module],
+            [*run, sys.executable, "-P", "-m", completion.module],
             env={**os.environ, **completion.environment(self._service.url)},
             capture_output=True,
             text=True,

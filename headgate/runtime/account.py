@@ -20,6 +20,8 @@ from headgate.kernel.errors import UnavailableError
 
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_KEEPCAPS: Final = 8
+_PR_SET_SECUREBITS: Final = 28
+_SECBIT_NO_SETUID_FIXUP: Final = 1 << 2
 _PR_CAP_AMBIENT: Final = 47
 _PR_CAP_AMBIENT_RAISE: Final = 2
 _CAP_DAC_OVERRIDE: Final = 1
@@ -115,6 +117,9 @@ class _Data(ctypes.Structure):
 def _become(libc: ctypes.CDLL, account: Account) -> None:
     if account.capability is not None:
         _check(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0))
+        # Without it access(2), with which initdb looks for postgres, goes by the user alone, not by the capability
+        # (capabilities(7)). A container may forbid it, where other folders may still be entered.
+        libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.runtime.account import Account, can_reach, server_account
+from headgate.runtime.account import Account, can_reach, child_setup, server_account
 
 
 @pytest.mark.parametrize(("mode", "reachable"), [(0o755, True), (0o711, True), (0o700, False), (0o750, False)])
@@ -29,6 +29,26 @@ def test_only_root_becomes_somebody_else() -> None:
     if account is not None:
         assert account.uid != 0
         assert account.capability is None
+
+
+def test_a_program_in_a_closed_folder_is_found_by_the_account_that_root_becomes(tmp_path: Path) -> None:
+    """As initdb looks for postgres: with access(2), which by itself ignores capabilities."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    program = closed / "program"
+    program.touch(mode=0o755)
+    account = server_account([program])
+    if account is not None:
+        assert account.capability is not None
+    asked = "import os, sys; print(os.access(sys.argv[1], os.X_OK), os.getuid() != 0)"
+    done = subprocess.run(
+        [sys.executable, "-c", asked, program],
+        preexec_fn=child_setup(signal.SIGKILL, account),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "True"]
 
 
 _PARENT = """
