@@ -9,7 +9,7 @@
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
 #              they say
 #
-# To use another Python: make PYTHON=/path/to/python3.12. Rust is compiled into CARGO_TARGET_DIR, which clones share.
+# To use another Python: make PYTHON=/path/to/python3.12. Clones share the compiled engine (~/.cache/headgate).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -146,10 +146,7 @@ $(UV):
 .venv/.stamps/engine: $(ENGINE_SOURCES) .venv/.stamps/dependencies
 	@command -v cargo >/dev/null || { echo "make: cargo (Rust) is needed to build the policy engine: https://rustup.rs" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "make: a C compiler (cc) is needed to build the policy engine (Debian: gcc)" >&2; exit 1; }
-	@echo "== policy engine (the first time: some minutes)"
-	@rm -rf .venv/.wheels
-	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python \
-		--manifest-path regorus-py/Cargo.toml --out .venv/.wheels
+	@$(BIN)/python -m supply_chain.engine .venv/.wheels
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall .venv/.wheels/*.whl
 	@touch $@
 
