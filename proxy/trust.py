@@ -19,7 +19,6 @@ from headgate.kernel.errors import ValidationError
 _log = structlog.get_logger(__name__)
 
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
-TRUST_STORE_PASSWORD: Final = "changeit"  # noqa: S105 - Java's own default; the store holds certificates only
 _OLDEST_JAVA_ENCRYPTION: Final = serialization.PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10_000)
 
 
@@ -39,7 +38,7 @@ def write_upstream_roots(path: Path, extra: Path | None) -> None:
     replace_file(path, roots, mode=0o644)
 
 
-def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
+def write_java_trust_store(path: Path, authority: Iterable[bytes], password: str) -> None:
     """A PKCS #12 trust store with the public roots and the gate's (-Djavax.net.ssl.trustStore).
 
     Each entry carries the attribute by which Java tells a trusted certificate from any other.
@@ -50,7 +49,7 @@ def write_java_trust_store(path: Path, authority: Iterable[bytes]) -> None:
         pkcs12.PKCS12Certificate(certificate, f"headgate-{index}".encode())
         for index, certificate in enumerate(certificates)
     ]
-    store = pkcs12.serialize_java_truststore(entries, _OLDEST_JAVA_ENCRYPTION.build(TRUST_STORE_PASSWORD.encode()))
+    store = pkcs12.serialize_java_truststore(entries, _OLDEST_JAVA_ENCRYPTION.build(password.encode()))
     replace_file(path, store, mode=0o644)
 
 

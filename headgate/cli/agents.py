@@ -1,7 +1,9 @@
 """``headgate agents``: who may send calls through the gate."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -11,7 +13,9 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import AgentAnswer, ChangedAgent, LifetimeDays, Limits, NewAgent
+
+if TYPE_CHECKING:
+    from headgate.client.types import AgentAnswer, ChangedAgent, LifetimeDays, Limits, NewAgent
 
 
 @click.group()

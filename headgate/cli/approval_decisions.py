@@ -1,8 +1,10 @@
 """``headgate approvals approve|deny|grant``: the decision, on one call or on several."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -14,14 +16,16 @@ from headgate.cli.grants import said
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import (
-    ApproveAndGrant,
-    ApprovedAnswer,
-    ApproveRequest,
-    BulkDecisionRequest,
-    DeniedAnswer,
-    VoteDecision,
-)
+
+if TYPE_CHECKING:
+    from headgate.client.types import (
+        ApproveAndGrant,
+        ApprovedAnswer,
+        ApproveRequest,
+        BulkDecisionRequest,
+        DeniedAnswer,
+        VoteDecision,
+    )
 
 
 @click.command()

@@ -1,18 +1,22 @@
 """``headgate approvals watch`` on a terminal: the open requests one after the other, each decided by a key."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_text import call_text, time_left
 from headgate.cli.tables import safe
 from headgate.cli.terminal import colored
 from headgate.client import operations
-from headgate.client.types import ApprovalDetailAnswer, ListedApprovalAnswer
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import HeadgateError
+
+if TYPE_CHECKING:
+    from headgate.client.types import ApprovalDetailAnswer, ListedApprovalAnswer
 
 _KEYS: Final = "[a] approve  [d] deny  [s] skip  [q] quit"
 _LISTED: Final = 200

@@ -1,11 +1,13 @@
 """``headgate approvals``: what waits for a human, and the decision."""
 
+from __future__ import annotations
+
 import json
 import math
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,8 +22,10 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
-from headgate.client.types import ApprovalDetailAnswer
 from headgate.kernel.clock import system_clock
+
+if TYPE_CHECKING:
+    from headgate.client.types import ApprovalDetailAnswer
 
 EXIT_STATUS: Final = {"approved": 0, "denied": 3, "expired": 4, "pending": 5}
 """Of ``show --wait``, for scripts; 1 and 2 are what they are for every command."""

@@ -1,10 +1,12 @@
 """``headgate audit``: whether the record is what was recorded, and proofs of it for others."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,10 +20,11 @@ from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_json, show_json_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import VerifyRequest
-from headgate.evidence.note import parse_verifier_key
 from headgate.kernel.errors import HeadgateError, ValidationError
 from headgate.kernel.secrets import Secret
+
+if TYPE_CHECKING:
+    from headgate.client.types import VerifyRequest
 
 
 @click.group()
@@ -210,6 +213,7 @@ def monitor(
     Run it on a machine that the service's administrators do not control.
     """
     from headgate.cli.audit_monitor import Monitor  # noqa: PLC0415 - loaded by this command only
+    from headgate.evidence.note import parse_verifier_key  # noqa: PLC0415
 
     trusted = [parse_verifier_key(one) for one in _key_texts(keys)]
     client = ApiClient(find_target(runtime_file))

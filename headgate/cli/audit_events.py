@@ -1,9 +1,11 @@
 """``headgate audit list``, ``show`` and ``export-events``: the record as people read it, and take it away."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
@@ -15,7 +17,9 @@ from headgate.cli.named_id import EVENT, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import EventPages
+
+if TYPE_CHECKING:
+    from headgate.client.types import EventPages
 
 _SEARCHED_PAGES: Final = 20
 """Below the rate limit of administrators' routes: 40,000 events at a time."""

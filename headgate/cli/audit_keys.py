@@ -1,5 +1,9 @@
 """``headgate audit key``: the keys that sign checkpoints of the record."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from headgate.cli.api_client import ApiClient
@@ -7,8 +11,10 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import json_option, result_option
 from headgate.client import operations
-from headgate.evidence.signing_keys import SigningKeys, SigningKeySource
 from headgate.kernel.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from headgate.evidence.signing_keys import SigningKeys, SigningKeySource
 
 
 @click.group(invoke_without_command=True)

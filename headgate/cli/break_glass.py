@@ -1,6 +1,9 @@
 """``headgate break-glass``: an emergency exemption for one denied action, with a review afterwards."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +14,9 @@ from headgate.cli.named_id import ACTION, BREAK_GLASS, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import OpenRequest, ReviewOutcome, ReviewRequest
+
+if TYPE_CHECKING:
+    from headgate.client.types import OpenRequest, ReviewOutcome, ReviewRequest
 
 
 @click.group("break-glass")

@@ -1,4 +1,4 @@
-"""``headgate tools``: which tools and operations this instance knows, and new ones from an OpenAPI document."""
+"""The commands of ``headgate tools``, which work on catalogue files."""
 
 from pathlib import Path
 from typing import Final
@@ -21,12 +21,7 @@ _MODE: Final = 0o644
 _RESTART: Final = "the proxy, the API and the worker read catalogues when they start"
 
 
-@click.group()
-def tools() -> None:
-    """Tool catalogues: list, check, import OpenAPI documents."""
-
-
-@tools.command("list")
+@click.command("list")
 @click.option("--tool", help="Only this tool's operations.")
 @json_option
 @data_dir_option
@@ -48,7 +43,7 @@ def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_f
     show_table(("TOOL", "OPERATION", "EFFECT", "METHOD", "DESCRIPTION"), rows)
 
 
-@tools.command()
+@click.command()
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @result_option
 @data_dir_option
@@ -66,7 +61,7 @@ def check(files: tuple[Path, ...], as_json: bool, data_dir: Path | None, runtime
     click.echo(f"{len(catalogues)} catalogues with {entries} entries: no problems")
 
 
-@tools.command("import")
+@click.command("import")
 @click.argument("document", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--tool", required=True, help="The name of the tool.")
 @click.option("--origin", help="Address of the API (https://host:port), if the document has none.")

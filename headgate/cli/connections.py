@@ -1,8 +1,10 @@
 """``headgate connections``: credentials that agents use and never see."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import click
@@ -14,7 +16,9 @@ from headgate.cli.named_id import CONNECTION, id_of
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import ConnectionAnswer, NewConnection, OAuthReturn, OAuthStart
+
+if TYPE_CHECKING:
+    from headgate.client.types import ConnectionAnswer, NewConnection, OAuthReturn, OAuthStart
 
 _KINDS: Final = ("api_key", "bearer", "basic", "client_credentials", "aws_sigv4", "mtls")
 _RETURN: Final = "http://127.0.0.1:8478/connections/callback"

@@ -1,15 +1,19 @@
 """Deliveries as a terminal shows them, the same for webhooks and notifications: how each went, and one that is waited
 for."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from headgate.cli.api_client import ApiError
 from headgate.cli.tables import safe, show_json
-from headgate.client.types import AttemptAnswer, DeliveryAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import AttemptAnswer, DeliveryAnswer
 
 _PAUSE_SECONDS: Final = 0.3
 

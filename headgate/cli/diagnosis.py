@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cryptography import x509
-
 from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
 from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, find_gate
@@ -166,6 +164,8 @@ def check_proxy(proxy_url: str) -> Finding:
 
 def check_certificate(file: Path, now: datetime) -> Finding:
     """Whether agents can read it, and for how long it is valid."""
+    from cryptography import x509  # noqa: PLC0415 - for this alone
+
     try:
         certificate = x509.load_pem_x509_certificate(file.read_bytes())
     except (OSError, ValueError) as error:

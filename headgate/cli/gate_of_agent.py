@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-
 from headgate.cli.api_client import ApiClient
 from headgate.cli.target import Target, default_runtime_file, find_instance
 from headgate.client import operations
@@ -56,6 +53,9 @@ def ask_gate(api_url: str, key: Secret, fingerprints: Sequence[str], folder: Pat
     ``fingerprints``: SHA-256 of certificates, in hexadecimal. Where some are given, no other certificate is taken.
     Raises ValidationError, UnavailableError, and the API's errors.
     """
+    from cryptography import x509  # noqa: PLC0415 - takes as long to load as all else of headgate env
+    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
+
     expected = {digits for one in fingerprints if (digits := one.replace(":", "").strip().lower())}
     _require_safe(api_url, expected)
     answer = ApiClient(Target(api_url.rstrip("/"), key)).send(operations.get_agents_me)

@@ -1,8 +1,10 @@
 """``headgate grants``: standing permissions, seen, given and taken back."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -15,7 +17,9 @@ from headgate.cli.named_id import GRANT, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import GrantAnswer, GrantDetailAnswer, NewGrant
+
+if TYPE_CHECKING:
+    from headgate.client.types import GrantAnswer, GrantDetailAnswer, NewGrant
 
 
 @click.group()

@@ -1,7 +1,10 @@
 """``headgate keys``: which there are, which are due for rotation, and what to do when one has leaked."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +15,10 @@ from headgate.cli.named_id import KEY, id_of
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import KeyAnswer, Leaked, RevokedKeysAnswer
 from headgate.kernel.errors import ValidationError
+
+if TYPE_CHECKING:
+    from headgate.client.types import KeyAnswer, Leaked, RevokedKeysAnswer
 
 
 @click.group()

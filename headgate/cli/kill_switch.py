@@ -1,6 +1,9 @@
 """``headgate stop`` and ``headgate start``: the kill switch."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,8 +11,10 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import KillSwitch, KillSwitchAnswer, StopAnswer, StopScope
 from headgate.kernel.errors import HeadgateError
+
+if TYPE_CHECKING:
+    from headgate.client.types import KillSwitch, KillSwitchAnswer, StopAnswer, StopScope
 
 
 @click.command()

@@ -5,7 +5,6 @@ should load what it needs and no more.
 """
 
 import errno
-import importlib
 import os
 import sys
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Final
 
 import click
 
+from headgate.cli.lazy_group import LazyGroup, Place
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.import_path import extend_import_path
-from headgate.kernel.loading import loading
 
-_COMMANDS: Final = {
+_COMMANDS: Final[dict[str, Place]] = {
     "up": ("headgate.cli.up:up", "Run a whole instance on this machine, with its database."),
     "env": ("headgate.cli.environment:env", "Print the variables that route a program's calls through Headgate."),
     "run": ("headgate.cli.environment:run", "Run a program with its calls routed through Headgate."),
@@ -72,37 +71,11 @@ _COMMANDS: Final = {
 """Name → where it is, and its line in the overview."""
 
 
-class LazyCommands(click.Group):
-    """A group that knows its commands' names, and imports one when it is used."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:
-            # click suggests one of the commands that it holds, which are none here.
-            raise click.NoSuchCommand(error.command_name, possibilities=_COMMANDS, ctx=ctx) from error
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        with loading():
-            command = getattr(importlib.import_module(module), attribute)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{module}:{attribute} is not a command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
-
-
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    elsewhere=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="headgate", message="%(version)s")
 def headgate() -> None:
     """An action gateway for AI agents: policies decide each call, a tamper-evident log records it, and people approve

@@ -1,4 +1,4 @@
-"""``headgate secrets``: the master keys that stored secrets are encrypted with. Works on the file and the database."""
+"""The commands of ``headgate secrets``, which work on the file of master keys and the database."""
 
 import asyncio
 import os
@@ -30,12 +30,7 @@ class _Where:
     captures: Path
 
 
-@click.group()
-def secrets() -> None:
-    """Show, prepare, rotate and retire the master keys of stored secrets."""
-
-
-@secrets.command()
+@click.command()
 @result_option
 @data_dir_option
 @runtime_file_option
@@ -59,7 +54,7 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
         sys.exit(1)
 
 
-@secrets.command()
+@click.command()
 @result_option
 @data_dir_option
 @runtime_file_option
@@ -72,7 +67,7 @@ def prepare(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> 
     click.echo(f"prepared {prepared}")
 
 
-@secrets.command()
+@click.command()
 @click.option(
     "--settle-seconds",
     type=click.FloatRange(0, 3600),
@@ -105,7 +100,7 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
     click.echo("To remove keys that are no longer used: headgate secrets retire KEY", err=True)
 
 
-@secrets.command()
+@click.command()
 @click.argument("key_id")
 @result_option
 @data_dir_option

@@ -1,7 +1,9 @@
 """``headgate nlp list``, ``create`` and ``test``: content policies of an instance."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Final, TextIO, cast, get_args
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import click
 
@@ -12,9 +14,14 @@ from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.cli.terminal import colored
 from headgate.client import operations
-from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyType, ScopeBody, TemplateAnswer
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
+
+if TYPE_CHECKING:
+    from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyType, ScopeBody, TemplateAnswer
+
+TYPES: Final = ("content_safety", "pii_detection", "intent_classification", "custom")
+"""Those of the API's description (``NlpPolicyType``, which a test compares)."""
 
 _PAGE: Final = 200
 
@@ -51,7 +58,7 @@ def list_policies(client: ApiClient, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @click.option("--template", metavar="ID", help="Start from this template. An unknown ID lists the templates.")
-@click.option("--type", "policy_type", type=click.Choice(get_args(NlpPolicyType.__value__)), help="Without --template.")
+@click.option("--type", "policy_type", type=click.Choice(TYPES), help="Without --template.")
 @click.option("--provider", help="The provider. Default: the embedded models.")
 @click.option("--model", help="The provider's model.")
 @click.option("--prompt", help="The prompt for a language model.")

@@ -1,6 +1,9 @@
 """``headgate org``: the operator's view of organizations, and who belongs to them."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,8 +12,10 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import GrantedRoles, MemberRole, NewInvitation, PrivateDestination, PrivateDestinations
 from headgate.organizations.model import GRANTABLE_ROLES
+
+if TYPE_CHECKING:
+    from headgate.client.types import GrantedRoles, MemberRole, NewInvitation, PrivateDestination, PrivateDestinations
 
 _ROLES = click.Choice(sorted(role.value for role in GRANTABLE_ROLES))
 

@@ -10,11 +10,8 @@ from datetime import timedelta
 
 import click
 
-from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Part, Settings, read_settings
-from headgate.configuration.shared_metrics import share_metrics
 from headgate.kernel.loading import loading
-from headgate.sessions.model import SessionLimits
 
 
 @click.command()
@@ -29,6 +26,7 @@ def api() -> None:
         from headgate.cli.issuer_settings import configured_issuers  # noqa: PLC0415
         from headgate.mfa.providers.settings import provider_settings  # noqa: PLC0415
         from headgate.ratelimits.classes import quotas_of  # noqa: PLC0415
+        from headgate.sessions.model import SessionLimits  # noqa: PLC0415
 
     run(
         ApiSettings(
@@ -201,6 +199,10 @@ def migrate(as_json: bool) -> None:
 
 
 def _begin() -> Settings:
+    with loading():
+        from headgate.configuration.logs import configure_logs  # noqa: PLC0415 - not for --help
+        from headgate.configuration.shared_metrics import share_metrics  # noqa: PLC0415
+
     settings = read_settings()
     configure_logs(settings)
     share_metrics(settings.data.metrics)

@@ -1,32 +1,82 @@
 """``headgate policy``: the rule policies of the organization."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
-from headgate.cli.policy_code import COMMANDS as CODE_COMMANDS
-from headgate.cli.policy_dry_run import COMMANDS as DRY_RUN_COMMANDS
-from headgate.cli.policy_enable import COMMANDS as ENABLE_COMMANDS
+from headgate.cli.lazy_group import LazyGroup, Place
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
-from headgate.cli.policy_replay import COMMANDS as REPLAY_COMMANDS
-from headgate.cli.policy_suggest import COMMANDS as SUGGEST_COMMANDS
-from headgate.cli.policy_test import COMMANDS as TEST_COMMANDS
-from headgate.cli.policy_versions import COMMANDS as VERSION_COMMANDS
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import NewPolicy, PolicyAnswer, PolicyDetailAnswer, ShadowAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import NewPolicy, PolicyAnswer, PolicyDetailAnswer, ShadowAnswer
 
 _STANDARD_INPUT: Final = "<stdin>"
 """What click calls it."""
 
 
-@click.group()
+_ELSEWHERE: Final[dict[str, Place]] = {
+    "diff": (
+        "headgate.cli.policy_versions:diff",
+        "Show the changes between two versions of a policy or, if TARGET is a folder, the...",
+    ),
+    "dry-run": (
+        "headgate.cli.policy_dry_run:dry_run",
+        "Show what all policies together, and each policy alone, would decide about a call.",
+    ),
+    "enable": (
+        "headgate.cli.policy_enable:enable",
+        "Enable the content policies of PROFILE, balanced or strict, and create missing ones.",
+    ),
+    "import": (
+        "headgate.cli.policy_code:import_bundle",
+        "Add the policies, data and lib.* modules of an OPA bundle (bundle.tar.gz).",
+    ),
+    "index": (
+        "headgate.cli.policy_versions:index",
+        "Show for which calls the index evaluates a policy, derived from its source.",
+    ),
+    "lint": (
+        "headgate.cli.policy_code:lint",
+        "Compile and check the policies in FOLDER locally, and warn of probable mistakes.",
+    ),
+    "pull": (
+        "headgate.cli.policy_code:pull",
+        "Write the organization's policies, data documents and modules to FOLDER.",
+    ),
+    "push": (
+        "headgate.cli.policy_code:push",
+        "Change the organization's policies, data documents and modules to match FOLDER.",
+    ),
+    "replay": (
+        "headgate.cli.policy_replay:replay",
+        "Evaluate recorded actions again with the current POLICY, with --file instead of it,...",
+    ),
+    "restore": ("headgate.cli.policy_versions:restore", "Restore the content of VERSION as the newest version."),
+    "simulate": (
+        "headgate.cli.policy_dry_run:simulate",
+        "Show what one policy, one of its versions, or a draft would decide about a call.",
+    ),
+    "suggest": ("headgate.cli.policy_suggest:suggest", "Suggest a policy that allows only the executed calls."),
+    "test": (
+        "headgate.cli.policy_test:test",
+        "Run the tests of the policies in FOLDER: rules test_…, NAME.cases.yaml, and...",
+    ),
+    "update": ("headgate.cli.policy_versions:update", "Change a policy."),
+    "versions": ("headgate.cli.policy_versions:versions", "List the versions of a policy, newest first."),
+}
+
+
+@click.group(cls=LazyGroup, elsewhere=_ELSEWHERE)
 def policy() -> None:
     """Rego policies: add, change, test, compare, restore. POLICY is a name or an id."""
 
@@ -148,8 +198,3 @@ def _state(one: PolicyAnswer | PolicyDetailAnswer) -> str:
     if not one["enabled"]:
         return "disabled"
     return "shadow" if one["mode"] == "shadow" else "enabled"
-
-
-_LEARNING: Final = (*DRY_RUN_COMMANDS, *TEST_COMMANDS, *REPLAY_COMMANDS, *SUGGEST_COMMANDS)
-for command in (*VERSION_COMMANDS, *CODE_COMMANDS, *ENABLE_COMMANDS, *_LEARNING):
-    policy.add_command(command)

@@ -199,6 +199,3 @@ def _show_step(step: Step, warnings: list[str], *, dry_run: bool) -> None:
     click.echo(f"{'would ' if dry_run else ''}{step.verb} {step.kind} {safe(step.name)}")
     for warning in warnings:
         click.echo(f"  warning: {safe(warning)}", err=True)
-
-
-COMMANDS: Final = (pull, push, lint, import_bundle)

@@ -1,9 +1,11 @@
 """``headgate policy dry-run|simulate``: what would be decided of a call that nobody makes."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -14,7 +16,9 @@ from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import DryRunBody, SimulationBody
+
+if TYPE_CHECKING:
+    from headgate.client.types import DryRunBody, SimulationBody
 
 
 def _call_options(command: Any) -> Any:
@@ -175,6 +179,3 @@ def _show_trace(name: str, trace: Sequence[Mapping[str, Any]] | None) -> None:
     for one in trace:
         shown = json.dumps(one["value"]) if one["defined"] else one.get("error", "undefined")
         click.echo(f"  {safe(one['rule'])} = {safe(shown)}")
-
-
-COMMANDS: Final = (dry_run, simulate)

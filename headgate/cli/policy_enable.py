@@ -1,6 +1,8 @@
 """``headgate policy enable``: the content policies of a profile, all at once."""
 
-from typing import Final, cast
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -10,8 +12,10 @@ from headgate.cli.nlp_policies import all_policies, body_of_template
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
-from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyChange, TemplateAnswer
 from headgate.kernel.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyChange, TemplateAnswer
 
 
 @click.command()
@@ -51,6 +55,3 @@ def _templates_of(client: ApiClient, profile: str) -> list[TemplateAnswer]:
         names = sorted({name for one in known for name in one["profiles"]})
         raise NotFoundError(f"no profile {safe(profile)}. Profiles: {', '.join(names)}")
     return found
-
-
-COMMANDS: Final = (enable,)

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from headgate.kernel.errors import ValidationError
-from headgate.policies.compile import SOURCE_NAME
 
 
 @contextmanager
@@ -18,6 +17,8 @@ def complaints_about(file: TextIO | None) -> Iterator[None]:
 
 
 def in_file(message: str, file: TextIO | None) -> str:
+    from headgate.policies.compile import SOURCE_NAME  # noqa: PLC0415 - the engine, for what there is to say only
+
     if file is None or not message.startswith(f"{SOURCE_NAME}:"):
         return message
     return file.name + message.removeprefix(SOURCE_NAME)

@@ -1,16 +1,20 @@
 """An organization's policies, documents and modules by way of the API: read as a whole, changed as a
 whole, or step by step."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from headgate.cli.api_client import ApiClient
 from headgate.client import operations
-from headgate.client.types import ChangesBody, NewModule, NewPolicy, PolicyChange
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.suites.plan import Kind, Remote, Step, Verb
+
+if TYPE_CHECKING:
+    from headgate.client.types import ChangesBody, NewModule, NewPolicy, PolicyChange
 
 _PAGE = 200
 

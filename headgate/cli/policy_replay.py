@@ -1,9 +1,11 @@
 """``headgate policy replay``: what a changed policy would have decided of recorded actions."""
 
+from __future__ import annotations
+
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -13,7 +15,9 @@ from headgate.cli.policy_name import policy_id_of
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import ReplayBody
+
+if TYPE_CHECKING:
+    from headgate.client.types import ReplayBody
 
 
 @click.command()
@@ -105,6 +109,3 @@ def _show(report: dict[str, Any]) -> None:
                 for one in report["examples"]
             ),
         )
-
-
-COMMANDS: Final = (replay,)

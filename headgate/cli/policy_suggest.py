@@ -1,7 +1,9 @@
 """``headgate policy suggest``: a policy made from what agents did, written beside its cases."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import yaml
@@ -11,7 +13,9 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import SuggestBody
+
+if TYPE_CHECKING:
+    from headgate.client.types import SuggestBody
 
 
 @click.command()
@@ -47,6 +51,3 @@ def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Pa
         click.echo(f"leaves out: {safe(one)}", err=True)
     for one in answer["leaves_open"]:
         click.echo(f"leaves open: {safe(one)}", err=True)
-
-
-COMMANDS: Final = (suggest,)

@@ -4,7 +4,6 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -52,6 +51,3 @@ def test(
         click.echo(f"rules covered: {report.covered_percent:g}%, below {minimum_coverage:g}%", err=True)
     if below or not report.passed:
         sys.exit(1)
-
-
-COMMANDS: Final = (test,)

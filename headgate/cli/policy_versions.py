@@ -1,7 +1,9 @@
 """``headgate policy update|versions|diff|restore``: changing a policy, and what it was before."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Final, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
@@ -15,7 +17,9 @@ from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import ActorAnswer, PolicyChange, Restoration
+
+if TYPE_CHECKING:
+    from headgate.client.types import ActorAnswer, PolicyChange, Restoration
 
 
 @click.command()
@@ -149,6 +153,3 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
 
 def _who(actor: ActorAnswer | None) -> str:
     return "" if actor is None else actor_text(actor)
-
-
-COMMANDS: Final = (update, versions, index, diff, restore)

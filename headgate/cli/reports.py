@@ -1,11 +1,13 @@
 """``headgate reports``: reports about the record, for auditors and for programs."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -17,8 +19,10 @@ from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import json_option, result_option
 from headgate.client import operations
-from headgate.client.types import NewReport, ReportAnswer
 from headgate.reports.model import ReportFormat, ReportStatus, ReportType, Section
+
+if TYPE_CHECKING:
+    from headgate.client.types import NewReport, ReportAnswer
 
 _PAUSE_SECONDS: Final = 0.5
 _PERCENT: Final = 100

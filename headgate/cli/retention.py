@@ -1,8 +1,10 @@
 """``headgate retention``: how long bodies are kept, legal holds, and erasure."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +16,9 @@ from headgate.cli.named_id import ACTION, HOLD, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.client.types import ErasureDepth, ErasureRequest, HoldAnswer, HoldRequest, HoldScope
+
+if TYPE_CHECKING:
+    from headgate.client.types import ErasureDepth, ErasureRequest, HoldAnswer, HoldRequest, HoldScope
 
 
 @click.group()

@@ -1,6 +1,8 @@
 """``headgate siem``: where recorded events are streamed to."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,8 +11,10 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
-from headgate.client.types import StreamAnswer, StreamsAnswer
 from headgate.kernel.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from headgate.client.types import StreamAnswer, StreamsAnswer
 
 
 @click.group()

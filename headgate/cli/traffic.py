@@ -1,9 +1,11 @@
 """``headgate traffic``: what agents really sent, and what they were answered."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,7 +18,9 @@ from headgate.cli.tables import safe, show_fields, show_json, show_json_line, sh
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.cli.traffic_tail import Follower
 from headgate.client import operations
-from headgate.client.types import ExchangeAnswer, TrafficPageAnswer, WholeExchangeAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import ExchangeAnswer, TrafficPageAnswer, WholeExchangeAnswer
 
 _TAIL_SECONDS: Final = 1.0
 _COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")

@@ -3,12 +3,16 @@
 A filter expression asks what is in bodies, and each such look is recorded: only what has newly come is asked about.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headgate.cli.api_client import ApiClient
 from headgate.client import operations
-from headgate.client.types import ExchangeAnswer, TrafficPageAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import ExchangeAnswer, TrafficPageAnswer
 
 _PAGE: Final = 200
 

@@ -1,11 +1,13 @@
 """The files that clients are pointed to, beside the authority's certificate; made again when that is newer."""
 
 from pathlib import Path
+from typing import Final
 
 from headgate.cli.client_environment import TrustFiles
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError
-from proxy.trust import TRUST_STORE_PASSWORD, write_client_bundle, write_java_trust_store
+
+_JAVA_STORE_PASSWORD: Final = "changeit"  # noqa: S105 - Java's own default; the store holds certificates only
 
 
 def make_trust_files(certificate: Path) -> TrustFiles:
@@ -29,8 +31,7 @@ def _make(certificate: Path, folder: Path, shown_at: Path) -> TrustFiles:
             authority = certificate.read_bytes()
             if made.certificate != certificate:
                 replace_file(made.certificate, authority, mode=0o644)
-            write_client_bundle(made.bundle, [authority])
-            write_java_trust_store(made.java_store, [authority])
+            _write(made, authority)
             replace_file(made.wgetrc, f"ca_certificate = {shown.bundle}\n".encode(), mode=0o644)
     except (OSError, ValueError) as error:
         raise UnavailableError(
@@ -44,9 +45,17 @@ def _files(folder: Path, certificate: str) -> TrustFiles:
         certificate=folder / certificate,
         bundle=folder / "bundle.pem",
         java_store=folder / "trust.p12",
-        java_store_password=TRUST_STORE_PASSWORD,
+        java_store_password=_JAVA_STORE_PASSWORD,
         wgetrc=folder / "wgetrc",
     )
+
+
+def _write(made: TrustFiles, authority: bytes) -> None:
+    # Loads cryptography, which takes longer than all else that a command does whose files are there.
+    from proxy.trust import write_client_bundle, write_java_trust_store  # noqa: PLC0415
+
+    write_client_bundle(made.bundle, [authority])
+    write_java_trust_store(made.java_store, [authority], made.java_store_password)
 
 
 def _is_newer(file: Path, made_at: int) -> bool:

@@ -9,14 +9,10 @@ from pathlib import Path
 import click
 
 from headgate.cli.command_name import command_name
-from headgate.cli.report_fonts import check_report_fonts
-from headgate.cli.shown_address import shown_address
 from headgate.cli.tables import show_json
-from headgate.configuration.logs import configure_logs
 from headgate.configuration.settings import Settings, read_settings
+from headgate.kernel.loading import loading
 from headgate.kernel.secrets import Secret
-from headgate.organizations.local_issuer import open_local_issuer
-from headgate.runtime.instance import Instance
 from headgate.runtime.runtime_file import RuntimeInformation
 
 
@@ -48,6 +44,11 @@ def up(
     Needs no installed servers. With HEADGATE_DATABASE_URL and HEADGATE_REDIS_URL, it uses those servers instead. The
     supervisor restarts a part that ends.
     """
+    with loading():
+        from headgate.cli.report_fonts import check_report_fonts  # noqa: PLC0415 - loaded by this command only
+        from headgate.configuration.logs import configure_logs  # noqa: PLC0415
+        from headgate.runtime.instance import Instance  # noqa: PLC0415
+
     settings = read_settings()
     settings = replace(
         settings,
@@ -93,6 +94,9 @@ def _announce(
     if runtime_file is None and settings.data.runtime_file != _found_by_default():
         which = f" --runtime-file {settings.data.runtime_file}"
     name = command_name()
+    from headgate.cli.shown_address import shown_address  # noqa: PLC0415 - loaded by this command only
+    from headgate.organizations.local_issuer import open_local_issuer  # noqa: PLC0415
+
     dashboard = shown_address(open_local_issuer(settings.data.issuer), ready.api_url)
     click.echo(
         f"Headgate is ready.\n"

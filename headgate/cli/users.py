@@ -1,5 +1,9 @@
 """``headgate users``: the people of an organization, who may come in, where they are signed in, and locked codes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 
 from headgate.cli.api_client import ApiClient
@@ -8,7 +12,9 @@ from headgate.cli.named_id import USER, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
-from headgate.client.types import StandingAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import StandingAnswer
 
 
 @click.group()

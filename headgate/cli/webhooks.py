@@ -1,7 +1,9 @@
 """``headgate webhooks``: the endpoints that are told what happens, and how every message went."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,7 +15,9 @@ from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.cli.webhook_reach import warn_where_refused
 from headgate.client import operations
-from headgate.client.types import EndpointAnswer, NewEndpoint
+
+if TYPE_CHECKING:
+    from headgate.client.types import EndpointAnswer, NewEndpoint
 
 
 @click.group()

@@ -5,9 +5,6 @@ from pathlib import Path
 
 import click
 
-from headgate.evidence.note import parse_verifier_key
-from headgate.evidence.signing_keys import SigningKeySource
-from headgate.evidence.witness import MAX_REQUEST_BYTES, Witness
 from headgate.kernel.loading import loading
 
 
@@ -36,6 +33,10 @@ def witness(data_dir: Path, name: str, logs: tuple[str, ...], host: str, port: i
         from starlette.requests import Request  # noqa: PLC0415
         from starlette.responses import Response  # noqa: PLC0415
         from starlette.routing import Route  # noqa: PLC0415
+
+        from headgate.evidence.note import parse_verifier_key  # noqa: PLC0415
+        from headgate.evidence.signing_keys import SigningKeySource  # noqa: PLC0415
+        from headgate.evidence.witness import MAX_REQUEST_BYTES, Witness  # noqa: PLC0415
 
     source = SigningKeySource(data_dir / "witness-key")
     keys = source.create(name) if source.is_missing else source.load()

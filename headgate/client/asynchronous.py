@@ -1,12 +1,14 @@
 """The same client for an event loop. Its methods are those of ``synchronous``, awaited."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
@@ -15,7 +17,9 @@ from headgate.client.call import Call, Patience, unreachable
 from headgate.client.connect import POLL_SECONDS, UNDECIDED, connection_arguments
 from headgate.client.errors import error_of
 from headgate.client.pages import next_page
-from headgate.client.types import ActionDetail
+
+if TYPE_CHECKING:
+    from headgate.client.types import ActionDetail
 
 
 class AsyncClient:

@@ -1,11 +1,13 @@
 """The client that waits for each answer."""
 
+from __future__ import annotations
+
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
@@ -14,7 +16,9 @@ from headgate.client.call import Call, Patience, unreachable
 from headgate.client.connect import POLL_SECONDS, UNDECIDED, connection_arguments
 from headgate.client.errors import error_of
 from headgate.client.pages import next_page
-from headgate.client.types import ActionDetail
+
+if TYPE_CHECKING:
+    from headgate.client.types import ActionDetail
 
 
 class Client:

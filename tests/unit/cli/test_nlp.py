@@ -7,7 +7,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from headgate.cli import nlp as command
+from headgate.cli import nlp_eval as command
 from headgate.cli.api_client import ApiClient
 from headgate.cli.main import headgate
 from headgate.cli.target import Target

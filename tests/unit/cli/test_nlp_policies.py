@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
+from headgate.cli.nlp_policies import TYPES
+from headgate.client.types import NlpPolicyType
 from tests.http_server import any_server
 
 ONE = "nlp_01a20ae4-509f-7a8c-84c1-d954549c6e85"
@@ -92,3 +94,7 @@ def test_the_list(asked: list[tuple[str, Any]]) -> None:
     shown = CliRunner().invoke(headgate, ["nlp", "list"]).stdout
     assert [line.split()[-1] for line in shown.splitlines()] == ["NAME", "Mail", "Twin", "Twin"]
     assert len(json.loads(CliRunner().invoke(headgate, ["nlp", "list", "--json"]).stdout)["data"]) == 3
+
+
+def test_the_types_are_those_of_the_api() -> None:
+    assert get_args(NlpPolicyType.__value__) == TYPES

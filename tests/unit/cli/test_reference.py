@@ -24,14 +24,3 @@ def test_the_overview_names_each_command_as_it_names_itself() -> None:
         assert command is not None
         assert command.name == name
         assert command.help
-
-
-def test_the_entry_point_is_light() -> None:
-    """Every part of an instance starts with it: none should load the others' frameworks. Nor does a command that asks
-    the API load what only the database's neighbours need."""
-    program = (
-        "import sys, headgate.cli.main; print([m for m in ('fastapi', 'mitmproxy', 'psycopg') if m in sys.modules]);"
-        "import headgate.cli.audit; print([m for m in ('psycopg', 'structlog') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[]", "[]"]

@@ -9,7 +9,7 @@ import certifi
 import pytest
 
 from headgate.kernel.errors import ValidationError
-from proxy.trust import TRUST_STORE_PASSWORD, write_client_bundle, write_java_trust_store, write_upstream_roots
+from proxy.trust import write_client_bundle, write_java_trust_store, write_upstream_roots
 
 
 def roots(path: Path) -> int:
@@ -42,12 +42,12 @@ def test_extra_roots_that_are_none(tmp_path, content) -> None:
 def test_java_trusts_the_store(authority, tmp_path) -> None:
     keytool = shutil.which("keytool")
     store = tmp_path / "trust.p12"
-    write_java_trust_store(store, authority.trusted())
+    write_java_trust_store(store, authority.trusted(), "changeit")
     assert store.read_bytes()[:1] == b"\x30"  # DER, whether or not a Java is here to read it
     if keytool is None:
         return
     listing = subprocess.run(
-        [keytool, "-list", "-keystore", store, "-storepass", TRUST_STORE_PASSWORD],
+        [keytool, "-list", "-keystore", store, "-storepass", "changeit"],
         capture_output=True, text=True, check=True, timeout=60,
     ).stdout  # fmt: skip
     assert listing.count("trustedCertEntry") == roots(Path(certifi.where())) + 1

@@ -1,0 +1,25 @@
+"""``headgate secrets``: the master keys that stored secrets are encrypted with."""
+
+from typing import Final
+
+import click
+
+from headgate.cli.lazy_group import LazyGroup, Place
+
+_ELSEWHERE: Final[dict[str, Place]] = {
+    "prepare": ("headgate.cli.master_keys:prepare", "Add a key that is not used yet."),
+    "retire": ("headgate.cli.master_keys:retire", "Remove a key from the file."),
+    "rotate": (
+        "headgate.cli.master_keys:rotate",
+        "Make a new key (or the prepared key) the current key and rewrap all secrets with it.",
+    ),
+    "status": (
+        "headgate.cli.master_keys:status",
+        "List the master keys, the number of secrets under each, and problems.",
+    ),
+}
+
+
+@click.group(cls=LazyGroup, elsewhere=_ELSEWHERE)
+def secrets() -> None:
+    """Show, prepare, rotate and retire the master keys of stored secrets."""

@@ -1,0 +1,61 @@
+"""What a command imports decides how long a person waits for it: help needs no framework, and a command that asks the
+API no database. Sets of modules and not seconds: a busy machine does not change them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from headgate.cli.main import headgate
+from tests.free_port import free_port
+
+_FRAMEWORKS = {"mitmproxy", "fastapi", "starlette", "pydantic", "uvicorn", "psycopg", "procrastinate", "redis"}
+_HEAVY = _FRAMEWORKS | {
+    *("structlog", "prometheus_client", "cryptography", "jwt", "yaml", "re2", "phonenumbers", "stdnum", "jinja2"),
+    *("headgate.client.types", "headgate.detectors", "headgate.policies.compile", "proxy", "addons", "admin_api"),
+}
+_HTTP = {"httpx", "httpcore"}
+_NEEDED = {"login": {"cryptography", "jwt"}, "token": {"cryptography", "jwt"}, "ca": {"cryptography", "proxy"}}
+"""They sign tokens, or read certificates."""
+_IMPORTED = re.compile(r"^import time:.*\| +(\S+)$", re.MULTILINE)
+
+
+def _imported(*words: str) -> set[str]:
+    """By ``headgate`` with these words, whatever comes of it."""
+    unreachable = {"HEADGATE_API_URL": f"http://127.0.0.1:{free_port()}", "HEADGATE_TOKEN": "hg_none"}
+    command = [sys.executable, "-P", "-X", "importtime", "-m", "headgate.cli.main", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **unreachable})
+    assert "Traceback" not in done.stderr
+    return set(_IMPORTED.findall(done.stderr))
+
+
+def test_the_overview_imports_no_command() -> None:
+    imported = _imported("--help")
+    assert "click" in imported
+    assert imported & (_HEAVY | _HTTP | {"asyncio", "ssl"}) == set()
+
+
+@pytest.mark.parametrize("name", headgate.list_commands(headgate.make_context("headgate", [], resilient_parsing=True)))
+def test_the_help_of_a_command_needs_no_framework(name: str) -> None:
+    assert _imported(name, "--help") & (_HEAVY | _HTTP) <= _NEEDED.get(name, set())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("approvals", "list"),
+        ("policy", "list"),
+        ("agents", "list"),
+        ("audit", "list"),
+        ("nlp", "list"),
+        ("stop", "--reason", "test"),
+        ("traffic", "list"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_asks_the_api_needs_http_alone(words: tuple[str, ...]) -> None:
+    imported = _imported(*words)
+    assert "httpx" in imported
+    assert imported & _HEAVY == set()
