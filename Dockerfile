@@ -22,7 +22,7 @@ COPY requirements-classifier.lock ./
 RUN [ "$CLASSIFIER" != yes ] || /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement requirements-classifier.lock
 COPY --from=engine /wheels /wheels
 RUN /opt/headgate/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
-COPY pyproject.toml hatch_build.py requirements.in requirements-classifier.in README.md LICENSE ./
+COPY pyproject.toml hatch_build.py requirements.in requirements-classifier.in README.md LICENSE NOTICE ./
 COPY proxy ./proxy
 COPY addons ./addons
 COPY admin_api ./admin_api

@@ -4,6 +4,7 @@
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
 # make audit   compare the locks with the databases of known advisories
+# make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
 # make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
@@ -37,10 +38,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: wheels web build up test unit check lint types imports tests audit bench screenshots lock format reference clean help
+.PHONY: wheels web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,11s/^# \{0,1\}//p' Makefile
+	@sed -n '1,12s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -49,7 +50,7 @@ up: build
 
 test: check tests
 
-unit: build
+unit: build web/node_modules/.package-lock.json
 	@$(BIN)/pytest tests/unit -q -n $(JOBS) --dist loadfile
 
 check: lint types imports
@@ -78,6 +79,15 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 audit: build
 	@echo "== known advisories"
 	@$(BIN)/python -m supply_chain.audit
+
+# What an installation holds, as CycloneDX; and which licenses it comes under. A test compares both NOTICE files.
+sbom: build web/node_modules/.package-lock.json
+	@mkdir -p dist
+	@$(BIN)/python -m supply_chain.sbom > dist/headgate.cdx.json
+	@echo "wrote dist/headgate.cdx.json"
+
+notice: build web/node_modules/.package-lock.json
+	@$(BIN)/python -m supply_chain.notice
 
 # The pictures of the documents, taken of a running instance.
 screenshots: build

@@ -22,7 +22,17 @@ from supply_chain.floors import ROOT
 
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headgate" / "engines"
 _SOURCES: Final = ROOT / "regorus-py"
-_PARTS: Final = ("Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "build.rs", "src", "python")
+_PARTS: Final = (
+    "Cargo.toml",
+    "Cargo.lock",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "NOTICE",
+    "build.rs",
+    "src",
+    "python",
+)
 """What a wheel is made of; tests, fuzzing and examples are not."""
 _UNUSED_DAYS: Final = 60
 _FLAGS: Final = ("RUSTFLAGS", "CARGO_BUILD_TARGET", "CFLAGS", "CC")
