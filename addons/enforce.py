@@ -32,6 +32,7 @@ from headgate.gate.cancellations import Cancellations
 from headgate.gate.candidate import BoundCandidate, Candidate, ReadAction, with_connection
 from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
 from headgate.gate.held_call import HeldCall
+from headgate.gate.offered_tools import RulesInTurns, ToolListing
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.recall_session import with_session
 from headgate.gate.recall_values import note_what_is_told, with_origins
@@ -66,8 +67,10 @@ class Enforce:
         memory: ValueMemory,
         sessions: SessionMemory,
         cancellations: Cancellations,
+        rules: RulesInTurns,
         public_api_url: str,
     ) -> None:
+        self._rules = rules
         self._memory = memory
         self._sessions = sessions
         self._cancellations = cancellations
@@ -117,11 +120,14 @@ class Enforce:
 
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, reading: CallReading) -> None:
         decided_on: OrganizationState | None = None
+        listing: ToolListing | None = None
 
         def enforce(organization: OrganizationState, candidate: Candidate) -> BoundCandidate:
-            nonlocal decided_on
+            nonlocal decided_on, listing
             decided_on = organization
             bound = self._bind(flow, state, organization, candidate)
+            if bound.draft.mcp is not None and bound.draft.mcp.lists_tools:
+                listing = ToolListing(self._rules, organization, caller.identity, bound.draft)
             state.connection = bound.connection
             return bound
 
@@ -157,13 +163,14 @@ class Enforce:
             exchange = reading.action.mcp
             if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
                 state.tool_answer = ToolAnswer(exchange.request_id)
-            if decided_on.nlp_policies:
+            if decided_on.nlp_policies or listing is not None:
                 state.inspection = self._inspector.inspection(
                     decided_on,
                     reading.action,
                     action_id=admitted.action_id,
                     request_id=state.request_id,
                     help_url=state.help_url,
+                    listing=listing,
                 )
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status))
         except BaseException as failure:

@@ -1,4 +1,4 @@
-"""One answer that policies about content look at before the client sees it.
+"""One answer that is looked at before the client sees it: by policies about content, and where it offers MCP tools.
 
 Two ways. An answer is collected, inspected when it is whole, and then forwarded or withheld. An event stream, or a
 stream of lines, that only detectors look at is inspected piece by piece, each with what came before, and cut where
@@ -8,7 +8,8 @@ no path to the client but a verdict of all policies.
 
 import asyncio
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from traceback import format_exception
 
@@ -17,9 +18,11 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
+from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
 from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
-from headgate.gate.judged_answer import Answer
+from headgate.gate.judged_answer import Answer, AnsweredCall
+from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import withheld_error
 from headgate.kernel.canonical_json import JsonObject
@@ -52,13 +55,16 @@ class Inspection:
         mcp_id: JsonRpcId,
         request_id: str,
         help_url: str | None = None,
+        tools: ToolList | None = None,
     ) -> None:
         self.limits = limits
+        self._tools = tools
         self._judge = judge
         self._action_id = action_id
         self._mcp_id = mcp_id
         self._request_id = request_id
         self._help_url = help_url
+        self._method = ""
         self._head: AnswerHead | None = None
         self._verdicts = NOTHING_SAID
         self._windows = Windows()
@@ -86,14 +92,19 @@ class Inspection:
         response = flow.response
         if response is None:
             raise RuntimeError("the head of an answer without an answer")
-        method = flow.request.data.method.decode("ascii")
-        data = response.data
-        head = parse_answer_head(data.status_code, data.headers.fields, method=method, reason=data.reason)
-        self._head = head
+        self._method = flow.request.data.method.decode("ascii")
+        self._head = head = self._head_of(response)
         if (objection := objection_to(head, max_bytes=self.limits.body)) is not None:
             self.withhold(objection)
-        elif head.stream is not None and not head.is_coded and not self._judge.needs_the_whole:
+        elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
+
+    def _head_of(self, response: Response) -> AnswerHead:
+        data = response.data
+        return parse_answer_head(data.status_code, data.headers.fields, method=self._method, reason=data.reason)
+
+    def _may_pass_in_pieces(self, head: AnswerHead) -> bool:
+        return self._tools is None and not head.is_coded and not self._judge.needs_the_whole
 
     def withhold(self, why: str) -> None:
         """Without asking: it cannot be inspected."""
@@ -101,11 +112,21 @@ class Inspection:
 
     async def look_at_whole(self, response: Response) -> None:
         """An answer that was collected, or has no body."""
-        if not self._looked and not self.is_withheld:
+        if not self._looked and not self.is_withheld and self._tools is not None:
+            await self._leave_tools_out(self._tools, response)
+        if not self._looked and not self.is_withheld and self._judge.policies:
             trailers = () if response.data.trailers is None else response.data.trailers.fields
             answer = Answer(self._known_head, response.data.content or b"", trailers)
             await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body))
         self._looked = True
+
+    async def _leave_tools_out(self, tools: ToolList, response: Response) -> None:
+        """First: policies about content look at what the agent is offered."""
+        with self._withheld_on_failure():
+            objection = await tools.leave_out(self._known_head, response, max_bytes=self.limits.body)
+            if objection is not None:
+                self.withhold(objection)
+            self._head = self._head_of(response)
 
     async def look_at_stream(self) -> None:
         """The head first, then each stretch of whole pieces."""
@@ -126,8 +147,13 @@ class Inspection:
         return cleared
 
     async def _settle(self, asking: Awaitable[Verdicts]) -> None:
-        try:
+        with self._withheld_on_failure():
             self._verdicts = (await asking).after(self._verdicts)
+
+    @contextmanager
+    def _withheld_on_failure(self) -> Iterator[None]:
+        try:
+            yield
         # Cancellation and exit too: what was not inspected is not forwarded.
         except BaseException as error:
             _log.error("inspection_failed", error=repr(error), traceback="".join(format_exception(error)))
@@ -146,7 +172,8 @@ class Inspection:
         if not self._looked and not self.is_withheld:
             self.withhold("it broke off before it was whole")
         ANSWERS_INSPECTED.labels("withheld" if self.is_withheld else "forwarded").inc()
-        return self._verdicts.inspection()
+        record = self._verdicts.inspection()
+        return record if self._tools is None else {**record, "tools": self._tools.record()}
 
     def refusal(self, *, head: bool) -> Response:
         """In place of the answer."""
@@ -175,7 +202,7 @@ class Inspection:
 
 
 class Inspector:
-    """Makes an Inspection where the policies of a decision look at the answer."""
+    """Makes an Inspection where the policies of a decision look at the answer, or it offers tools."""
 
     def __init__(self, evaluator: Evaluator, limits: AnswerLimits) -> None:
         self.evaluator = evaluator
@@ -189,10 +216,13 @@ class Inspector:
         action_id: str,
         request_id: str,
         help_url: str | None = None,
+        listing: ToolListing | None = None,
     ) -> Inspection | None:
         judge = answer_judge(self.evaluator, organization, action)
-        if judge is None:
+        if judge is None and listing is None:
             return None
+        if judge is None:
+            judge = AnswerJudge(self.evaluator, (), {}, AnsweredCall(action.tool, action.operation))
         return Inspection(
             judge,
             self._limits,
@@ -200,4 +230,5 @@ class Inspector:
             mcp_id=action.mcp_id,
             request_id=request_id,
             help_url=help_url,
+            tools=None if listing is None else ToolList(listing),
         )

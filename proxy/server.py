@@ -222,6 +222,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             memory=memory,
             sessions=sessions,
             cancellations=cancellations,
+            rules=deciding.rules,
             public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],

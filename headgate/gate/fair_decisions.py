@@ -7,6 +7,7 @@ processor at most.
 """
 
 import asyncio
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Final
@@ -24,6 +25,8 @@ INLINE_SHARE: Final = 0.25
 INLINE_INPUT_BYTES_MAX: Final = 64 << 10
 """Reading so much takes the engine a millisecond."""
 _BURST_SECONDS: Final = 1.0
+_TURN_MILLISECONDS: Final = 10
+"""Of a processor, after which a list of questions leaves the second thread to others."""
 _ALONE_AFTER_SECONDS: Final = 1.0
 """An organization is alone after so long without a decision of another one."""
 
@@ -76,6 +79,28 @@ class FairDecisions:
             decision, took = await loop.run_in_executor(self._thread, self._timed, state, candidate)
         self._slowness.note(candidate.agent_id, took)
         return decision
+
+    async def in_turns[Answer](
+        self, org_id: str, agent_id: str, steps: Iterator[Callable[[Marker | None], Answer]]
+    ) -> list[Answer]:
+        """What each of ``steps`` answers, asked in the second thread, in turns of a few milliseconds: a list of
+        questions delays nobody longer than one does. Raises UnavailableError where too many of the same wait."""
+        answers: list[Answer] = []
+        loop, is_over = asyncio.get_running_loop(), False
+        while not is_over:
+            async with self._turns.turn(org_id, agent_id):
+                answered, is_over = await loop.run_in_executor(self._thread, self._some, steps)
+            answers += answered
+        return answers
+
+    def _some[Answer](self, steps: Iterator[Callable[[Marker | None], Answer]]) -> tuple[list[Answer], bool]:
+        """Until the turn is over, and whether no step is left."""
+        watch, answers = Stopwatch(), []
+        for step in steps:
+            answers.append(step(self._marker))
+            if watch.processor_milliseconds() > _TURN_MILLISECONDS:
+                return answers, False
+        return answers, True
 
     def _timed(self, state: OrganizationState, candidate: BoundCandidate) -> tuple[Decision, float]:
         watch = Stopwatch()

@@ -41,6 +41,11 @@ class _Entry:
     def condition(self) -> Formula:
         return TRUE if self.compiled is None else self.compiled.conditions.concerns
 
+    @property
+    def ignores_params(self) -> bool:
+        """A fixed verdict is the same for every call."""
+        return self.compiled is None or self.compiled.ignores_params
+
     def ask(self, document: regorus.Input, marker: Marker | None) -> PolicyVerdict:
         if self._decide is None:
             return self.fixed or failed(self.policy, "the policy is not loaded")
@@ -108,6 +113,36 @@ class PolicySet:
         """
         groups = self._index.candidates(CallKey(tool, operation, host, method))
         return self._decide(input_bytes, groups, watch or Stopwatch(), marker or self._marker)
+
+    def denial_of_kind(
+        self,
+        input_bytes: bytes,
+        *,
+        tool: str,
+        operation: str,
+        host: str | None,
+        method: str | None,
+        marker: Marker | None = None,
+    ) -> Decision | None:
+        """The denial of every call like this one, whatever its params are; None where one might not be denied.
+
+        A policy that reads params is not asked: it may say anything, so that only a denial of its own priority or of
+        an earlier one is certain. Parameters as for ``decide``.
+        """
+        try:
+            document = regorus.Input(input_bytes)
+        except regorus.JsonError:
+            return None
+        marker = marker or self._marker
+        for group in self._index.candidates(CallKey(tool, operation, host, method)):
+            certain = [entry for entry in group if entry.ignores_params]
+            spoken = [verdict for entry in certain if (verdict := entry.ask(document, marker)).verdict is not None]
+            denials = [verdict for verdict in spoken if verdict.verdict is Verdict.DENY]
+            if denials:
+                return decide_priority(denials)
+            if spoken or len(certain) < len(group):
+                return None
+        return decide_priority(())
 
     def concerned(self, *, tool: str, operation: str, host: str | None, method: str | None) -> tuple[RulePolicy, ...]:
         """The policies that the index selects for such a call, in the order of evaluation."""

@@ -20,6 +20,7 @@ _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
 _ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
 _EXACT_BELOW: Final = 2.0**53
 _CALL: Final = "tools/call"
+_LIST: Final = "tools/list"
 _CANCELLED: Final = "notifications/cancelled"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
@@ -56,13 +57,15 @@ _READS: Final = frozenset(
 class McpExchange:
     """What the gate itself needs to know of a message. ``request_id``: what an answer has to carry. ``session_id``: the
     session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
-    sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded."""
+    sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
+    ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``)."""
 
     request_id: McpId | None = None
     session_id: str | None = None
     cancels: McpId | None = None
     progress_token: McpId | None = None
     has_outcome: bool = False
+    lists_tools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +120,12 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
         raise AmbiguousRequestError("tools/call without a name, or with arguments that are not an object")
     _agree(headers, method, name)
     others = {member: value for member, value in covered_params.items() if member not in ("name", "arguments")}
-    facts: JsonObject = {"method": method, "name": name, "params": others}
-    return McpMessage(_tool_operation(name), arguments, False, covered, exchange, facts)
+    return McpMessage(tool_operation(name), arguments, False, covered, exchange, call_facts(name, others))
+
+
+def call_facts(name: str, others: JsonObject) -> JsonObject:
+    """``input.mcp`` of a call of the tool ``name``; ``others``: its params beside name and arguments."""
+    return {"method": _CALL, "name": name, "params": others}
 
 
 def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: McpId | None) -> McpExchange:
@@ -130,6 +137,7 @@ def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: 
         cancels if method == _CANCELLED and _is_id(cancels) else None,
         token if _is_id(token) else None,
         has_outcome=request_id is not None and method == _CALL,
+        lists_tools=request_id is not None and method == _LIST,
     )
 
 
@@ -138,8 +146,8 @@ def _session_id(headers: JsonObject) -> str | None:
     return session_id if isinstance(session_id, str) else None
 
 
-def _tool_operation(name: str) -> str:
-    """A tool called ``mcp_tools_list`` must not pass for the method."""
+def tool_operation(name: str) -> str:
+    """The operation of a call of the tool ``name``; one called ``mcp_tools_list`` must not pass for the method."""
     return altered_name(name) if name.startswith(_RESERVED) else fit_name(name)
 
 

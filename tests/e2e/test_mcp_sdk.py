@@ -91,3 +91,26 @@ async def test_a_denied_call_and_one_that_fails(
     assert len(calls) == before
     failed = [one for one in administrator.actions_of("/mcp") if one["operation"] == "fail"]
     assert administrator.settled(failed[0]["id"])["status"] == "failed"
+
+
+async def test_a_tool_whose_every_call_is_denied_is_not_offered(
+    administrator: Administrator, agent: Agent, server: tuple[str, list[str]]
+) -> None:
+    url, _ = server
+    denied = POLICY.replace("e2e.files", "e2e.fewer_files") + '\ndeny contains "never" if input.mcp.name == "fail"\n'
+    with administrator.policy(denied, priority=1) as policy:
+        async with session(agent, url) as opened:
+            assert [tool.name for tool in (await opened.list_tools()).tools] == ["save_file"]
+            with pytest.raises(McpError, match="never"):
+                await opened.call_tool("fail")
+    listed = [one for one in administrator.actions_of("/mcp") if one["operation"] == "mcp_tools_list"][-1]
+    result = administrator.settled(listed["id"])["execution"]["result"]
+    assert result["inspection"] == {
+        "withheld": False,
+        "nlp": [],
+        "tools": {
+            "listed": 2,
+            "left_out": 1,
+            "first_left_out": [{"name": "fail", "policy_id": policy["id"], "reason": "never"}],
+        },
+    }

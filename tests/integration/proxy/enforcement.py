@@ -66,10 +66,11 @@ async def open_enforcement(
     capture = Capture(captures)
     wake_ups = WakeUps(database)
     reader = CallReader(load_catalogues(), BufferBudget(512 << 20), monotonic)
+    rules = FairDecisions()
     decides = decision_point(
         database,
         recorder,
-        DecisionPipeline(stopped, FairDecisions(), ContentJudge(evaluator)),
+        DecisionPipeline(stopped, rules, ContentJudge(evaluator)),
         Callers(states, keys, clock),
         wake_ups=wake_ups,
         times=HoldTimes(0.0, 3600, "http://127.0.0.1:1"),
@@ -88,6 +89,7 @@ async def open_enforcement(
         memory=ValueMemory(bytes(16)),
         sessions=SessionMemory(),
         cancellations=Cancellations(Secret("of the test")),
+        rules=rules,
         public_api_url="http://127.0.0.1:1",
     )
     stack.push_async_callback(judges.close)

@@ -1,0 +1,77 @@
+"""Which tools of an MCP server's list an agent is offered: not those whose every call the rule policies deny.
+
+Nothing is permitted by being offered: each call is decided when it is made. So where params could change the decision,
+or there was no time to ask, a tool is offered (docs/decisions/0072-offer-only-tools-that-may-be-called.md).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Protocol
+
+from headgate.agents.model import KeyIdentity
+from headgate.connections.errors import BrokenConnectionError, NoConnectionError
+from headgate.gate.candidate import BoundCandidate, candidate_for, with_connection
+from headgate.gate.organization_state import OrganizationState
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.policies.marker import Marker
+from headgate.policies.model import Decision
+from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts
+from headgate.protocols.mcp import call_facts, tool_operation
+
+ASKED_TOOLS_MAX: Final = 1_000
+"""Of one list: 0.2 ms each with a dozen policies."""
+
+
+class RulesInTurns(Protocol):
+    """``headgate.gate.fair_decisions.FairDecisions``."""
+
+    async def in_turns[Answer](
+        self, org_id: str, agent_id: str, steps: Iterator[Callable[[Marker | None], Answer]]
+    ) -> list[Answer]:
+        """Raises UnavailableError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolListing:
+    """One request for a server's tools. ``draft`` is its own, which the calls of its tools share but for their name."""
+
+    rules: RulesInTurns
+    state: OrganizationState
+    identity: KeyIdentity
+    draft: ActionDraft
+
+    async def denied(self, names: Iterable[str]) -> Mapping[str, Decision]:
+        """The tools that are not offered, each with the denial of all its calls. Raises UnavailableError."""
+        asked = list(dict.fromkeys(names))[:ASKED_TOOLS_MAX]
+        steps = iter([partial(self._denial, name) for name in asked])
+        answers = await self.rules.in_turns(self.state.org_id, self.identity.agent_id or "", steps)
+        return {name: one for name, one in zip(asked, answers, strict=True) if one is not None}
+
+    def _denial(self, name: str, marker: Marker | None) -> Decision | None:
+        try:
+            candidate = self._smallest_call(name)
+        except (NoConnectionError, BrokenConnectionError):
+            return None
+        draft = candidate.draft
+        return self.state.policies.denial_of_kind(
+            candidate.rego_input,
+            tool=draft.tool,
+            operation=draft.operation,
+            host=None if draft.call is None else draft.call.host,
+            method=None if draft.call is None else draft.call.method,
+            marker=marker,
+        )
+
+    def _smallest_call(self, name: str) -> BoundCandidate:
+        """A call without arguments, as the client would send it to the address that it asked for the list."""
+        draft = replace(
+            self.draft,
+            operation=tool_operation(name),
+            params={},
+            params_bytes=b"{}",
+            effect=Effect.WRITE,
+            mcp=None,
+            facts=ProtocolFacts("mcp", canonical_bytes(call_facts(name, {}))),
+        )
+        return with_connection(candidate_for(self.identity, draft), self.state.connections, self.state.org_id)
